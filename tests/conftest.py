@@ -1,0 +1,49 @@
+"""What all tests share: the place of the sources, the installed form of the package, the tools here."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The same examples in every run: a failure in CI is a failure at the desk. Simulations have no deadline.
+hypothesis.settings.register_profile("sardonyx", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("sardonyx")
+
+
+def pytest_report_header() -> str:
+    icarus = shutil.which("iverilog")
+    return f"icarus: {icarus or 'missing, its tests are skipped (sudo apt-get install iverilog)'}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if shutil.which("iverilog"):
+        return
+    skip = pytest.mark.skip(reason="Icarus Verilog is missing: sudo apt-get install iverilog")
+    for item in items:
+        if item.get_closest_marker("icarus"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of pyproject.toml."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def package_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `sardonyx/` in its installed form, by links; for tools that do not know package-dir."""
+    tree = tmp_path_factory.mktemp("tree")
+    package = tree / "sardonyx"
+    package.mkdir()
+    for path in (ROOT / "sardonyx").iterdir():
+        if path.name != "__pycache__":
+            (package / path.name).symlink_to(path)
+    for part in ("hw", "compiler", "sim", "apps"):
+        (package / part).symlink_to(ROOT / part)
+    return tree
