@@ -1,0 +1,128 @@
+"""Sparse tensors as sorted lists of coordinates, and the few relational steps that work on them.
+
+`Coo` is how tensors are handed over between the front end, the tiler and the simulators: coordinates in the
+order of the tensor's indices, sorted, each once, values 16-bit two's complement and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints: TypeAlias = NDArray[np.int64]
+VALUE_MIN, VALUE_MAX = -(1 << 15), (1 << 15) - 1
+
+
+def wrap(values: NDArray[Any]) -> Ints:
+    """Integers modulo 2**16, read as two's complement."""
+    return ((values.astype(np.int64) + (1 << 15)) & 0xFFFF) - (1 << 15)
+
+
+@dataclass(frozen=True, eq=False)
+class Coo:
+    """A sparse tensor: the nonzeros in lexicographic order of their coordinates.
+
+    Parameters
+    ----------
+    shape : tuple                  Extents; empty for a scalar.
+    coords : int64[n, rank]        Sorted, no row twice.
+    values : int16[n]              Never 0.
+    """
+
+    shape: tuple[int, ...]
+    coords: Ints
+    values: NDArray[np.int16]
+
+    @classmethod
+    def make(cls, shape: Sequence[int], coords: Any, values: Any) -> Coo:
+        """A tensor from coordinates in any order: equal ones are added, sums wrap, zeros are removed."""
+        extents = tuple(int(extent) for extent in shape)
+        numbers = np.asarray(values, dtype=np.int64)
+        rows, sums = sum_rows(np.asarray(coords, dtype=np.int64).reshape(len(numbers), len(extents)), numbers)
+        sums = wrap(sums)
+        keep = sums != 0
+        return cls(extents, rows[keep], sums[keep].astype(np.int16))
+
+    @classmethod
+    def empty(cls, shape: Sequence[int]) -> Coo:
+        """A tensor of zeros."""
+        return cls.make(shape, np.zeros((0, len(shape))), np.zeros(0))
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Coo) and self.shape == other.shape
+                and np.array_equal(self.coords, other.coords) and np.array_equal(self.values, other.values))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def pack(rows: Ints) -> Ints | None:
+    """One number per row, ordered as the rows are; None if they do not fit one word."""
+    extents = [int(column.max(initial=0)) + 1 for column in rows.T]
+    if prod(extents) >= 1 << 62:
+        return None
+    number = np.zeros(len(rows), dtype=np.int64)
+    for column, extent in zip(rows.T, extents):
+        number = number * extent + column
+    return number
+
+
+def sort_rows(rows: Ints) -> NDArray[np.intp]:
+    """A permutation that sorts rows lexicographically; equal rows in any order."""
+    packed = pack(rows)
+    return np.lexsort(rows.T[::-1]) if packed is None else np.argsort(packed)
+
+
+def starts(rows: Ints) -> NDArray[np.bool_]:
+    """Of sorted rows: whether each differs from the row before it (the first one does)."""
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return first
+
+
+def sum_rows(rows: Ints, values: Ints) -> tuple[Ints, Ints]:
+    """Distinct rows, sorted, and the sum of the values of each."""
+    order = sort_rows(rows)
+    rows, values = rows[order], values[order]
+    first = starts(rows)
+    if first.all():
+        return rows, values
+    return rows[first], np.add.reduceat(values, np.flatnonzero(first))
+
+
+def keys(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """One number per row, such that rows of the two tables are equal exactly where their numbers are.
+
+    The numbers are ordered as the rows are.
+    """
+    assert left.shape[1] == right.shape[1], "both tables have the columns compared"
+    both = np.concatenate((left, right))
+    number = pack(both)
+    if number is None:
+        number = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return number[:len(left)], number[len(left):]
+
+
+def matches(left: Ints, right: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """All pairs (position in left, position in right) with equal rows; ordered by left, then right."""
+    key_left, key_right = keys(left, right)
+    order = np.argsort(key_right, kind="stable")
+    ordered = key_right[order]
+    low = np.searchsorted(ordered, key_left, "left")
+    counts = np.searchsorted(ordered, key_left, "right") - low
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    within = np.arange(total) - np.repeat(ends - counts, counts)
+    return np.repeat(np.arange(len(left)), counts), order[np.repeat(low, counts) + within]

@@ -1,0 +1,37 @@
+"""The machines we ship: complete values of `Arch`, by name."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+
+from .cgra import Arch, load
+from .errors import UserError
+from .glb import Glb
+from .interconnect import Interconnect
+from .primitive import ALU
+from .tile import MEM, PE
+
+_SMALL_GLB = Glb(columns_per_tile=1)
+
+PRESETS = {arch.name: arch for arch in (
+    Arch("tiny", 4, 4, glb=_SMALL_GLB),
+    Arch("small", 8, 8, glb=_SMALL_GLB),
+    # Amber JSSC: 32 x 16, dense, static 16-bit tracks.
+    Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops="amber"), mem=replace(MEM, primitives=()),
+         interconnect=Interconnect(switch_box="imran", fifo="none")),
+    # Onyx JSSC II: 32 x 16, 384 PE and 128 MEM tiles, 16 GLB tiles.
+    Arch("onyx", 32, 16),
+)}
+
+
+def get(name: str) -> Arch:
+    """A preset by name, or the description in a file ending in .json; UserError names what comes close."""
+    if name in PRESETS:
+        return PRESETS[name]
+    if name.endswith(".json"):
+        return load(Path(name))
+    close = difflib.get_close_matches(name, PRESETS, n=1)
+    raise UserError(f"there is no preset '{name}'" + (f", do you mean '{close[0]}'?" if close else ""),
+                    fix=f"choose one of {', '.join(PRESETS)}, or give a .json file")

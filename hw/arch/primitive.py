@@ -1,0 +1,161 @@
+"""Primitives: what a tile can be set to do, each described once.
+
+A primitive is its stream ports (and the tile ports they sit on), its configuration, its latency and the names of
+its hardware (`component`); its meaning on tokens is the file of the same name in `sim/functional`.
+
+Sources: Onyx JSSC III-B (level writer, buffer, scanner) and III-C (intersector/unioner, coordinate dropper, reducer,
+repeater); IEEE Micro for the pass-through. One departure: the memory primitives of a tile are one primitive here,
+`level`, because they only ever work as the triplet writer, buffer, scanner (JSSC IV-B).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from .config import ConfigSet, Field
+from .token import TOKEN_BITS
+
+
+class Flow(Enum):
+    """Direction of a port, seen from the tile core."""
+
+    IN = "in"
+    OUT = "out"
+
+
+@dataclass(frozen=True)
+class StreamPort:
+    """A stream of a primitive and the tile port it uses."""
+
+    name: str
+    flow: Flow
+    tile_port: str
+    doc: str
+    width: int = TOKEN_BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """Description of a primitive.
+
+    Parameters
+    ----------
+    name : str            Also the name of its configuration set and of its meaning's file.
+    ports : tuple         Stream ports in order.
+    config : ConfigSet
+    component : str       ``module:Class`` of the hardware; the class is built without arguments or with the tile's
+                          `TileSpec` where `sized` says so.
+    latency : int         Cycles from an input token at the head of its FIFO to the output token it causes.
+    sized : bool          Whether the hardware depends on sizes in the tile's description.
+    """
+
+    name: str
+    doc: str
+    ports: tuple[StreamPort, ...]
+    config: ConfigSet
+    component: str
+    latency: int = 0
+    sized: bool = False
+
+    @property
+    def inputs(self) -> tuple[StreamPort, ...]:
+        return tuple(port for port in self.ports if port.flow is Flow.IN)
+
+    @property
+    def outputs(self) -> tuple[StreamPort, ...]:
+        return tuple(port for port in self.ports if port.flow is Flow.OUT)
+
+
+def _in(name: str, tile_port: str, doc: str, width: int = TOKEN_BITS) -> StreamPort:
+    return StreamPort(name, Flow.IN, tile_port, doc, width)
+
+
+def _out(name: str, tile_port: str, doc: str, width: int = TOKEN_BITS) -> StreamPort:
+    return StreamPort(name, Flow.OUT, tile_port, doc, width)
+
+
+ALU = Primitive(
+    "alu", "integer ALU: one operation on up to three 16-bit and three 1-bit operands, each a stream or a constant",
+    (_in("a", "data0", "operand a"), _in("b", "data1", "operand b"), _in("c", "data2", "operand c"),
+     _in("d", "bit0", "1-bit operand d: carry in, select, LUT input 0", 1),
+     _in("e", "bit1", "1-bit operand e: LUT input 1", 1), _in("f", "bit2", "1-bit operand f: LUT input 2", 1),
+     _out("res", "res0", "result"), _out("p", "bit", "predicate: the chosen condition", 1)),
+    ConfigSet("alu",
+              Field("op", 6, "operation, a code of the operation table"),
+              Field("signed", 1, "operands of multiply, shift right and compare are signed"),
+              Field("cond", 5, "condition that `p` reports, a code of the condition table"),
+              Field("lut", 8, "truth table of condition `lut`, indexed by f e d"),
+              Field("stream_a", 1, "operand a is the stream, else the constant"),
+              Field("stream_b", 1, "operand b is the stream, else the constant"),
+              Field("stream_c", 1, "operand c is the stream, else the constant"),
+              Field("stream_d", 1, "operand d is the stream, else the constant"),
+              Field("stream_e", 1, "operand e is the stream, else the constant"),
+              Field("stream_f", 1, "operand f is the stream, else the constant"),
+              Field("const_d", 1, "constant of d"),
+              Field("const_e", 1, "constant of e"),
+              Field("const_f", 1, "constant of f"),
+              Field("const_a", 16, "constant of a"),
+              Field("const_b", 16, "constant of b"),
+              Field("const_c", 16, "constant of c")),
+    "sardonyx.hw.arith.alu:Alu", sized=True)
+
+JOINER = Primitive(
+    "joiner", "intersects or unites two coordinate streams, references alongside",
+    (_in("crd0", "data0", "coordinates of side 0"), _in("ref0", "data1", "references of side 0"),
+     _in("crd1", "data2", "coordinates of side 1"), _in("ref1", "data3", "references of side 1"),
+     _out("crd", "res0", "coordinates kept"), _out("ref0_o", "res1", "references of side 0, N where absent"),
+     _out("ref1_o", "res2", "references of side 1, N where absent")),
+    ConfigSet("joiner",
+              Field("op", 1, "which coordinates are kept", ("intersect", "union")),
+              Field("use_ref0", 1, "ref0 is connected"),
+              Field("use_ref1", 1, "ref1 is connected")),
+    "sardonyx.hw.sparse.joiner:Joiner")
+
+REPEATER = Primitive(
+    "repeater", "repeats a reference once for every coordinate of a fiber",
+    (_in("ref", "data0", "references to repeat"), _in("crd", "data1", "coordinates that ask for repeats"),
+     _out("ref_o", "res0", "repeated references, shaped like crd")),
+    ConfigSet("repeater", Field("root", 1, "repeat the root reference 0; ref is not connected")),
+    "sardonyx.hw.sparse.repeater:Repeater")
+
+REDUCER = Primitive(
+    "reducer", "sums each innermost fiber",
+    (_in("val", "data0", "values"), _in("crd", "data1", "coordinates of the level above, if guided"),
+     _out("val_o", "res0", "sums, one level up")),
+    ConfigSet("reducer", Field("guided", 1, "one sum per coordinate of crd; else one sum per stop")),
+    "sardonyx.hw.sparse.reducer:Reducer")
+
+DROPPER = Primitive(
+    "dropper", "removes coordinates of empty fibers, or coordinates of zero values",
+    (_in("outer", "data0", "coordinates that may be dropped"),
+     _in("inner", "data1", "coordinates or products one level below (form coordinate), or values (form value)"),
+     _out("outer_o", "res0", "coordinates kept"), _out("inner_o", "res1", "inner tokens kept")),
+    ConfigSet("dropper", Field("form", 1, "what empties a coordinate", ("coordinate", "value"))),
+    "sardonyx.hw.sparse.dropper:Dropper")
+
+PASS_THROUGH = Primitive(
+    "pass_through", "a FIFO: slack on the shorter of two paths that meet again",
+    (_in("i", "data0", "tokens"), _out("o", "res0", "the same tokens")),
+    ConfigSet("pass_through"),
+    "sardonyx.hw.sparse.pass_through:PassThrough", latency=1, sized=True)
+
+LEVEL = Primitive(
+    "level", "level writer, buffer and scanner: holds a level of a fibertree, or its values",
+    (_in("ref", "in0", "references of fibers to scan, or of values to look up"),
+     _in("wr", "in1", "coordinates or values to write, from the array"),
+     _in("block", "in2", "block of a level, from the global buffer"),
+     _out("crd", "out0", "coordinates scanned, or values looked up"),
+     _out("ref_o", "out1", "references scanned"),
+     _out("block_o", "out2", "block of the level, to the global buffer")),
+    ConfigSet("level",
+              Field("input", 1, "what is written", ("block", "stream")),
+              Field("output", 2, "how it is read", ("scan", "lookup", "block")),
+              Field("values", 1, "a value array, else segments and coordinates"),
+              Field("dense", 1, "coordinates are counted up to the extent in the block"),
+              Field("root", 1, "scan the root fiber once; ref is not connected")),
+    "sardonyx.hw.memory.level:Level", latency=6, sized=True)
+
+PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
+MEM_PRIMITIVES = (LEVEL,)
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *MEM_PRIMITIVES)}

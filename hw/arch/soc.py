@@ -1,0 +1,111 @@
+"""The register map that software sees, and the constants of the control sequence.
+
+Two register files share one 32-bit AXI4-Lite space: the controller's at 0, and one per GLB tile from
+`GLB_REGISTERS` on, `GLB_REGISTER_STRIDE` bytes apart. The hardware, the host code, the C header and the register
+document read these tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .cgra import Arch
+from .glb import Glb
+
+GLB_REGISTERS = 0x1000
+GLB_REGISTER_STRIDE = 0x100
+
+# Cycles that a start holds flush: a flush is registered once per column, so every tile sees it after one cycle; the
+# rest lets the global buffer's own streams settle.
+FLUSH_CYCLES = 4
+
+# Bits of the loop registers of an address generator. Extents count 16-bit words, strides are bytes.
+EXTENT_BITS = 24
+STRIDE_BITS = 24
+
+RO, RW, W1C, PULSE = "ro", "rw", "w1c", "pulse"
+
+
+RegisterField = tuple[str, int, int, str]
+Row = tuple[str, str, str] | tuple[str, str, str, tuple[RegisterField, ...]]
+
+
+@dataclass(frozen=True)
+class Register:
+    """A 32-bit register: byte offset, access (ro, rw, w1c: write one to clear, pulse: acts when written), meaning.
+
+    fields : tuple of (name, lowest bit, bits, meaning)
+    """
+
+    name: str
+    offset: int
+    access: str
+    doc: str
+    fields: tuple[RegisterField, ...] = ()
+
+
+# Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
+BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, CONFIG_BUSY = range(6)
+_EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
+           ("overflow", OVERFLOW, 1, "a level grew beyond its buffer; the run was stopped"),
+           ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
+           ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"))
+
+
+def _registers(*rows: Row) -> tuple[Register, ...]:
+    return tuple(Register(row[0], 4 * i, row[1], row[2], row[3] if len(row) == 4 else ()) for i, row in enumerate(rows))
+
+
+CONTROLLER = _registers(
+    ("fingerprint_high", RO, "bits 63:32 of the fingerprint of the machine's description"),
+    ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
+    ("shape", RO, "size of the machine",
+     (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"))),
+    ("control", PULSE, "starts and stops runs",
+     (("start", 0, 1, "flush, clear status, then run the enabled loads and stores"), ("stop", 1, 1, "end the run"))),
+    ("status", RO, "state of the run; all but busy bits stay until the next start",
+     (("busy", BUSY, 1, "a run is going on"), *_EVENTS, ("config_busy", CONFIG_BUSY, 1, "a configuration read is under way"))),
+    ("irq_enable", RW, "events that raise the interrupt", _EVENTS),
+    ("irq_status", W1C, "events since they were cleared", _EVENTS),
+    ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
+    ("cycles", RO, "cycles from the end of flush to the end of the run"),
+    ("overflow_column", RO, "column in which a level overflowed; its tiles' status registers tell which"),
+    ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
+    ("config_write", PULSE, "writes this word to config_address"),
+    ("config_read", PULSE, "starts a read of config_address"),
+    ("config_data", RO, "word read last; valid when config_busy is 0"),
+)
+
+
+def glb_registers(glb: Glb) -> tuple[Register, ...]:
+    """The registers of one GLB tile."""
+    def loops(name: str, count: int) -> list[tuple[str, str, str]]:
+        return [row for level in range(count) for row in (
+            (f"{name}_extent{level}", RW, f"iterations of loop {level} (0 innermost), less one"),
+            (f"{name}_stride{level}", RW, f"signed byte step when loop {level} advances, inner loops returning to 0 included"))]
+
+    enable = ("enable", 0, 1, "takes part in the run")
+    column = ("column", 8, 8, "which of the tile's columns")
+    mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
+    return _registers(
+        ("load_control", RW, "load stream, from memory to the array", (enable, column)),
+        ("load_start", RW, "byte address in the tile of the first word"),
+        ("store_control", RW, "store stream, from the array to memory", (enable, mode, column)),
+        ("store_start", RW, "byte address in the tile of the first word"),
+        ("store_limit", RW, "16-bit words that may be stored"),
+        ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
+        ("store_words", RO, "16-bit words stored so far"),
+        *loops("load", glb.load_loops), *loops("store", glb.store_loops))
+
+
+def offsets(registers: tuple[Register, ...]) -> dict[str, int]:
+    """Byte offset of each register by name."""
+    return {register.name: register.offset for register in registers}
+
+
+def address_map(arch: Arch) -> list[tuple[str, int, tuple[Register, ...]]]:
+    """Every register file: name, byte address, registers."""
+    glb = glb_registers(arch.glb)
+    assert 4 * len(glb) <= GLB_REGISTER_STRIDE, "the registers of a GLB tile fit their window"
+    return [("controller", 0, CONTROLLER),
+            *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]

@@ -1,0 +1,79 @@
+"""Tiles: kinds of tiles, their ports, the primitives they can be set to and the sizes inside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .primitive import MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+
+DATA, BIT = "data", "bit"
+LAYERS = (DATA, BIT)
+SIDES = ("n", "e", "s", "w")
+OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a tile core on one layer of the interconnect."""
+
+    name: str
+    flow: Flow
+    layer: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class TileSpec:
+    """A kind of tile.
+
+    Parameters
+    ----------
+    kind : str               ``pe``, ``mem`` or ``io``.
+    ports : tuple of Port    Core ports; the order gives the order of connection boxes.
+    primitives : tuple       What it can be set to; mode code = position + 1, 0 is off.
+    sides : tuple            Sides with tracks; an IO tile only has its south side.
+    pass_depth : int         Tokens a pass-through holds, 2..256 (PE).
+    ops : str                ``onyx`` or ``amber``: which operations the ALU has (PE).
+    sram_lines, sram_lanes   Words of the SRAM, and 16-bit lanes in each (MEM).
+    """
+
+    kind: str
+    ports: tuple[Port, ...]
+    primitives: tuple[Primitive, ...] = ()
+    sides: tuple[str, ...] = SIDES
+    pass_depth: int = 16
+    ops: str = "onyx"
+    sram_lines: int = 512
+    sram_lanes: int = 4
+
+    def inputs(self, layer: str) -> tuple[Port, ...]:
+        """Core inputs of a layer, in order."""
+        return tuple(port for port in self.ports if port.flow is Flow.IN and port.layer == layer)
+
+    def outputs(self, layer: str) -> tuple[Port, ...]:
+        """Core outputs of a layer, in order."""
+        return tuple(port for port in self.ports if port.flow is Flow.OUT and port.layer == layer)
+
+    def mode(self, primitive: str) -> int:
+        """The mode code that activates a primitive."""
+        return [each.name for each in self.primitives].index(primitive) + 1
+
+    @property
+    def level_words(self) -> int:
+        """16-bit words that the segments, and again the coordinates or values, of the levels in a MEM may take."""
+        return self.sram_lines * self.sram_lanes // 2
+
+
+def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[str, ...], bit_out: tuple[str, ...],
+           doc: str) -> tuple[Port, ...]:
+    return tuple(Port(name, flow, layer, f"{doc} {name}")
+                 for names, flow, layer in ((data_in, Flow.IN, DATA), (data_out, Flow.OUT, DATA),
+                                            (bit_in, Flow.IN, BIT), (bit_out, Flow.OUT, BIT))
+                 for name in names)
+
+
+PE = TileSpec("pe", _ports(("data0", "data1", "data2", "data3"), ("res0", "res1", "res2"),
+                           ("bit0", "bit1", "bit2"), ("bit",), "operand or result"), PE_PRIMITIVES)
+MEM = TileSpec("mem", _ports(("in0", "in1", "in2", "in3"), ("out0", "out1", "out2"), ("bit0",), ("bit",),
+                             "memory stream"), MEM_PRIMITIVES)
+IO = TileSpec("io", _ports(("f2g",), ("g2f",), ("f2g_bit",), ("g2f_bit",), "link with the global buffer"), sides=("s",))

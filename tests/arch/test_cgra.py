@@ -1,0 +1,54 @@
+"""Arch: presets, files, fingerprints."""
+
+import json
+
+import pytest
+
+from sardonyx.hw.arch import cgra, presets
+from sardonyx.hw.arch.errors import UserError
+
+
+@pytest.mark.parametrize("name", presets.PRESETS)
+def test_a_description_reads_back_from_its_json(name):
+    arch = presets.get(name)
+    again = cgra.from_json(json.loads(json.dumps(arch.to_json())))
+    assert again == arch and again.fingerprint == arch.fingerprint
+
+
+def test_fingerprints_tell_machines_apart_but_not_names():
+    prints = {presets.get(name).fingerprint for name in presets.PRESETS}
+    assert len(prints) == len(presets.PRESETS)
+    raw = presets.get("tiny").to_json()
+    assert cgra.from_json(raw | {"name": "mine"}).fingerprint == presets.get("tiny").fingerprint
+    assert cgra.from_json(raw | {"rows": 5}).fingerprint != presets.get("tiny").fingerprint
+
+
+@pytest.mark.parametrize("change,message", [
+    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, glb, interconnect, io, "
+                    "mem, mem_every, name, pe, rows, timing"),
+    ({"columns": 0}, "tiny: an array of 0 x 4 tiles\n  try: give 1..256 columns and 1..255 rows"),
+    ({"format": 9}, "arch: not a machine description of format 1\n  try: start from the arch.json of a preset"),
+    ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
+                                         "repeater, reducer, dropper, pass_through, level"),
+    ({"glb": {"columns_per_tile": 3}}, "tiny: 4 columns do not divide into GLB tiles of 3 columns\n"
+                                       "  try: change glb.columns_per_tile or the number of columns"),
+])
+def test_wrong_descriptions_are_refused(change, message):
+    with pytest.raises(UserError) as error:
+        cgra.from_json(presets.get("tiny").to_json() | change)
+    assert str(error.value) == message
+
+
+def test_an_unknown_preset_names_the_near_one():
+    with pytest.raises(UserError) as error:
+        presets.get("onix")
+    assert str(error.value) == ("there is no preset 'onix', do you mean 'onyx'?\n"
+                                "  try: choose one of tiny, small, amber, onyx, or give a .json file")
+
+
+def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "arch.json"
+    path.write_text("{\n  oops\n}")
+    with pytest.raises(UserError) as error:
+        presets.get(str(path))
+    assert str(error.value).startswith(f"{path}:2: not JSON: ")
