@@ -1,0 +1,1 @@
+"""Sparse primitives of the PE: joiner, repeater, reducer, dropper and pass-through."""

@@ -1,0 +1,76 @@
+"""What primitives have in common: ports from their description, questions to a token, steps with several outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from ..arch.primitive import Flow, Primitive
+from ..arch.token import CONTROL, KIND_DONE, KIND_MAYBE, KIND_STOP, TOKEN, TOKEN_BITS
+
+# A signal of layout `TOKEN`; Amaranth brings no types.
+Token = Any
+
+
+def members(primitive: Primitive) -> dict[str, Any]:
+    """Members of the component of a primitive: a stream for each port, and `cfg` if it has any fields."""
+    flows = {Flow.IN: In, Flow.OUT: Out}
+    ports = {port.name: flows[port.flow](stream.Signature(TOKEN if port.width == TOKEN_BITS else port.width))
+             for port in primitive.ports}
+    return {"cfg": In(primitive.config.layout), **ports} if primitive.config.fields else ports
+
+
+def is_value(token: Token) -> Value:
+    """Data or maybe: a token that stands for an element, not for structure."""
+    return ~token.control | (token.data[8:10] == KIND_MAYBE)
+
+
+def is_stop(token: Token) -> Value:
+    """A stop of any level."""
+    return token.control & (token.data[8:10] == KIND_STOP)
+
+
+def is_done(token: Token) -> Value:
+    """The done token."""
+    return token.control & (token.data[8:10] == KIND_DONE)
+
+
+def level(token: Token) -> Value:
+    """The level of a stop."""
+    return token.data[:8]
+
+
+def stop_token(level: Value) -> Value:
+    """The stop of a level given in 8 bits."""
+    return Const(CONTROL, TOKEN_BITS) | level
+
+
+def every(conditions: Sequence[Value]) -> Value:
+    """Whether all conditions hold."""
+    return reduce(and_, conditions)
+
+
+def fork(m: Module, *offers: tuple[Any, Value]) -> Value:
+    """Offer the tokens of one step on several outputs, each of which takes its own when it is ready.
+
+    Each offer is an output stream and whether this step has a token for it, which must hold until the step is
+    over. Drives every `valid`, from registers and the offers alone: no `ready` enters, so valid is never
+    retracted. Returns whether the step ends in this cycle: no output is left to take its token.
+    """
+    gone = Signal(len(offers))
+    left = [want & ~gone[n] for n, (_, want) in enumerate(offers)]
+    taken, ends = Signal(len(offers)), Signal()
+    for n, (output, _) in enumerate(offers):
+        m.d.comb += [output.valid.eq(left[n]), taken[n].eq(left[n] & output.ready)]
+    m.d.comb += ends.eq((Cat(left) & ~taken) == 0)
+    with m.If(ends):
+        m.d.sync += gone.eq(0)
+    with m.Else():
+        m.d.sync += gone.eq(gone | taken)
+    return ends
