@@ -1,0 +1,1 @@
+"""Memories: the SRAM, address generators, and the level writer, buffer and scanner of a MEM tile."""

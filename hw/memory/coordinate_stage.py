@@ -1,0 +1,105 @@
+"""Coordinate stage: emits the entries of arrays, one a cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.token import DATA_BITS
+from .level_buffer import ReadPort
+from .segment_stage import ENTRIES
+
+# A token of the coordinate stream and, if it is data, the reference beside it.
+SCANNED = data.StructLayout({"data": DATA_BITS, "control": 1, "ref": DATA_BITS})
+
+
+class CoordinateStage(wiring.Component):
+    """Walks through entries and reads them, one line for as many as it holds.
+
+    Parameters
+    ----------
+    lines, lanes : int     Size of a half.
+    depth : int            Tokens that `o` takes without being asked: its FIFO, from 3 for a token per cycle.
+
+    Members
+    -------
+    counted : In(1)                Entries are not stored: they are 0, 1, ... from the start of each fiber.
+    i : In(stream of ENTRIES)
+    o : Out(stream of SCANNED)     Never waits: `taken` gives room back.
+    taken : In(1)                  One token has left the FIFO after `o`.
+    entries : Out(ReadPort)
+    free : Out(1)                  The last token of a level has been prepared, nothing more is read of it.
+
+    Timing: one token per cycle, S0 included, while lines are granted at once. Latency 2 from `i` to `o`.
+    Source: Onyx JSSC III-B (Coord state machine).
+    """
+
+    def __init__(self, lines: int, lanes: int, depth: int) -> None:
+        self.lanes, self.depth = lanes, depth
+        super().__init__({"counted": In(1), "i": In(stream.Signature(ENTRIES)),
+                          "o": Out(stream.Signature(SCANNED, always_ready=True)), "taken": In(1),
+                          "entries": Out(ReadPort(lines, lanes)), "free": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        current, index, stored, moves = Signal(ENTRIES), Signal(DATA_BITS), Signal(), Signal()
+        self._ask(m, current, index, stored, moves)
+        self._take(m, current, index, stored, moves)
+        return m
+
+    def _ask(self, m: Module, current: data.View, index: Signal, stored: Signal, moves: Signal) -> None:
+        """Choose one token a cycle. It `moves` when its line, if it is stored, is there or on its way."""
+        port = self.entries
+        # The line that will be there by the time the token is taken from it.
+        kept, kept_array, kept_valid = Signal(len(port.line)), Signal(), Signal()
+        room = Signal(range(self.depth + 1), init=self.depth)
+        here, able, hit, ends = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            able.eq(here & (room != 0)),
+            stored.eq(~current.stop & ~current.literal & ~self.counted),
+            port.slot.eq(current.slot), port.array.eq(current.array),
+            port.line.eq(current.start >> (self.lanes - 1).bit_length()),
+            hit.eq(kept_valid & (kept == port.line) & (kept_array == current.array)),
+            port.request.eq(able & stored & ~hit),
+            moves.eq(able & (~stored | hit | port.grant)),
+            ends.eq(Mux(current.stop, current.empty,
+                        current.literal | ((current.start + 1)[:DATA_BITS] == current.end))),
+            self.free.eq(moves & ends & current.last),
+            self.i.ready.eq(~here | (moves & ends)),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [current.eq(self.i.payload), here.eq(self.i.valid), index.eq(0)]
+        with m.Elif(moves):
+            m.d.sync += current.stop.eq(0)
+            with m.If(~current.stop):
+                m.d.sync += [current.start.eq(current.start + 1), index.eq(index + 1)]
+        with m.If(port.grant):
+            m.d.sync += [kept.eq(port.line), kept_array.eq(port.array), kept_valid.eq(1)]
+        # Lines of the next level are others, under the same numbers.
+        with m.If(self.free):
+            m.d.sync += kept_valid.eq(0)
+        m.d.sync += room.eq(room - moves + self.taken)
+
+    def _take(self, m: Module, current: data.View, index: Signal, stored: Signal, moves: Signal) -> None:
+        """One cycle later the line has arrived."""
+        port = self.entries
+        looking, loads, from_line = Signal(), Signal(), Signal()
+        token, lane = Signal(SCANNED), Signal(range(self.lanes))
+        line, line_now = Signal(len(port.words)), Signal(len(port.words))
+        m.d.sync += [looking.eq(moves), loads.eq(port.grant), from_line.eq(stored), lane.eq(current.start),
+                     token.control.eq(current.stop | (current.literal & current.control)),
+                     token.ref.eq(current.start)]
+        with m.If(current.stop):
+            m.d.sync += token.data.eq(0)      # S0
+        with m.Elif(current.literal):
+            m.d.sync += token.data.eq(current.start)
+        with m.Else():
+            m.d.sync += token.data.eq(index)
+        m.d.comb += [
+            line_now.eq(Mux(loads, port.words, line)),
+            self.o.valid.eq(looking), self.o.payload.eq(token),
+        ]
+        with m.If(from_line):
+            m.d.comb += self.o.payload.data.eq(line_now.word_select(lane, DATA_BITS))
+        m.d.sync += line.eq(line_now)

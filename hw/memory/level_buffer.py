@@ -1,0 +1,176 @@
+"""Level buffer: a FIFO of two levels in one single-port SRAM."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.token import DATA_BITS
+from ..emit import macro
+from .level_writer import APPEND, COORDINATES, SEGMENTS
+from .line_combiner import LineCombiner
+from .sram import Sram
+
+HALVES = 2
+SLOTS = 2
+
+
+def level_layout(words: int) -> data.StructLayout:
+    """What a reader is told of a level: its slot, the words in its arrays, its second segment.
+
+    The second segment of a dense level is its extent.
+    """
+    return data.StructLayout({"slot": 1, "count": _per_half(words + 1), "extent": DATA_BITS})
+
+
+def _per_half(limit: int) -> data.ArrayLayout:
+    """A number below a limit for each half, or array."""
+    return data.ArrayLayout(range(limit), HALVES)
+
+
+class ReadPort(wiring.Signature):
+    """Access to lines of a level, from the reader's side: ask until granted, the line follows a cycle later.
+
+    Parameters
+    ----------
+    lines, lanes : int     Size of a half.
+
+    Members
+    -------
+    request : Out(1)
+    slot, array : Out(1)   Of which level, segments or coordinates.
+    line : Out             Line within the array.
+    grant : In(1)          In the cycle of the request.
+    words : In             In the cycle after the grant, and only then.
+    """
+
+    def __init__(self, lines: int, lanes: int) -> None:
+        super().__init__({"request": Out(1), "slot": Out(1), "array": Out(1), "line": Out(range(lines)),
+                          "grant": In(1), "words": In(lanes * DATA_BITS)})
+
+
+class LevelBuffer(wiring.Component):
+    """Holds two levels: one is written while the other is read.
+
+    Behaviour: each half of the SRAM is circular; a level takes whole lines of it. A level is offered to
+    readers once all its lines are in the SRAM. Writing waits while two closed levels are held, or while
+    closed levels take the space that the next line needs. A level that alone exceeds a half raises `overflow`
+    and is never closed: it and all that follow are neither taken nor given; those before it are still read.
+
+    Parameters
+    ----------
+    lines, lanes : int     SRAM, powers of two: words, and 16-bit lanes of each.
+
+    Members
+    -------
+    i : In(stream of APPEND)
+    lead : In(1)                   Segments start with a 0 that is not appended.
+    values : In(1)                 Levels are value arrays: they take turns between the halves.
+    level : Out(stream)            The oldest level not yet asked for in full; taken with the last request.
+    free : In(1)                   The oldest level has been read: its space is writable.
+    segments, entries : In         Read ports: for segments, ahead of the scan; for entries, which win.
+    overflow : Out(1)              Sticky.
+
+    Timing: one step of writing per cycle, one access to the SRAM per cycle; where both want it, writing and
+    reading take turns. A level is offered two cycles after its last step, more if the port is busy.
+    Source: Onyx JSSC III-B (level buffer, explicit decoupled data orchestration). That value arrays take
+    turns between the halves is ours: one of full size can be written while another is read.
+    """
+
+    def __init__(self, lines: int, lanes: int) -> None:
+        self.lines, self.lanes = lines, lanes
+        half = lines // HALVES
+        super().__init__({"i": In(stream.Signature(APPEND)), "lead": In(1), "values": In(1),
+                          "level": Out(stream.Signature(level_layout(half * lanes))), "free": In(1),
+                          "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
+                          "overflow": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        halves = [LineCombiner(self.lines // HALVES, self.lanes) for _ in range(HALVES)]
+        m.submodules.segments, m.submodules.coordinates = halves
+        first = self._levels(m, halves)
+        self._port(m, halves, first)
+        return m
+
+    def _levels(self, m: Module, halves: list[LineCombiner]) -> data.View:
+        """Two slots, filled, offered and freed in turn. Returns the first line of each slot and half."""
+        step, info = self.i.payload, self.level.payload
+        size = self.lines // HALVES
+        first = Signal(data.ArrayLayout(_per_half(size), SLOTS))
+        count = Signal(data.ArrayLayout(_per_half(size * self.lanes + 1), SLOTS))
+        extent = Signal(data.ArrayLayout(DATA_BITS, SLOTS))
+        held, unread = Signal(SLOTS), Signal(SLOTS)
+        filling, offered, oldest = Signal(), Signal(), Signal()
+
+        possible, over, commit, place = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            place.eq(Mux(self.values, filling, step.array)),
+            possible.eq(~held.bit_select(filling, 1) & ~self.overflow),
+            over.eq(self.i.valid & possible & Cat(half.over for half in halves).any()),
+            self.i.ready.eq(possible & ~over & ~Cat(half.blocked for half in halves).any()),
+            commit.eq(self.i.valid & self.i.ready),
+        ]
+        with m.If(over):
+            m.d.sync += self.overflow.eq(1)
+        for number, half in enumerate(halves):
+            m.d.comb += [half.append.eq(step.append & (place == number)), half.word.eq(step.word),
+                         half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit)]
+        m.d.comb += halves[SEGMENTS].lead.eq(self.lead)
+        with m.If(commit & step.append & (place == SEGMENTS) & (halves[SEGMENTS].count == 2)):
+            m.d.sync += extent[filling].eq(step.word)
+        with m.If(commit & step.close):
+            m.d.sync += [held.bit_select(filling, 1).eq(1), unread.bit_select(filling, 1).eq(1),
+                         filling.eq(~filling)]
+            for number, half in enumerate(halves):
+                m.d.sync += [first[filling][number].eq(half.first), count[filling][number].eq(half.count)]
+
+        waiting = Cat(half.line.valid & (half.line.payload.slot == offered) for half in halves).any()
+        m.d.comb += [info.slot.eq(offered), info.count.eq(count[offered]), info.extent.eq(extent[offered]),
+                     self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
+        with m.If(self.values):
+            m.d.comb += info.count[COORDINATES].eq(count[offered][offered])
+        with m.If(self.level.valid & self.level.ready):
+            m.d.sync += [unread.bit_select(offered, 1).eq(0), offered.eq(~offered)]
+
+        with m.If(self.free):
+            m.d.sync += [held.bit_select(oldest, 1).eq(0), oldest.eq(~oldest)]
+            for words, half in zip(count[oldest], halves):
+                lines = (words + self.lanes - 1) >> (self.lanes - 1).bit_length()
+                m.d.comb += half.release.eq(lines)
+        return first
+
+    def _port(self, m: Module, halves: list[LineCombiner], first: data.View) -> None:
+        """The SRAM and who has it."""
+        m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
+        lines = [half.line for half in halves]
+        write, reading, writes = Signal(), Signal(), Signal()
+        write_next = Signal()         # Whose turn it is if both want the port.
+        m.d.comb += [
+            writes.eq(Cat(line.valid for line in lines).any()),
+            reading.eq(self.segments.request | self.entries.request),
+            write.eq(writes & (write_next | ~reading)),
+            self.entries.grant.eq(self.entries.request & ~write),
+            self.segments.grant.eq(self.segments.request & ~write & ~self.entries.request),
+            self.segments.words.eq(sram.word), self.entries.words.eq(sram.word),
+            sram.enable.eq(writes | reading), sram.write.eq(write.replicate(self.lanes)),
+        ]
+        with m.If(writes | reading):
+            m.d.sync += write_next.eq(~write)
+
+        second = ~lines[0].valid      # The line of the second half is written, as the first has none.
+        line = Signal(lines[0].payload.shape())
+        m.d.comb += [line.eq(Mux(second, lines[1].payload, lines[0].payload)), sram.data.eq(line.words),
+                     lines[0].ready.eq(write), lines[1].ready.eq(write & second)]
+
+        def address(port: wiring.FlippedInterface) -> Value:
+            half = Mux(self.values, port.slot, port.array)
+            return Cat((first[port.slot][half] + port.line)[:len(port.line)], half)
+
+        with m.If(write):
+            m.d.comb += sram.address.eq(Cat(line.address, second))
+        with m.Elif(self.entries.request):
+            m.d.comb += sram.address.eq(address(self.entries))
+        with m.Else():
+            m.d.comb += sram.address.eq(address(self.segments))

@@ -1,0 +1,144 @@
+"""Level scanner: reads levels, as a scan of fibers, as a look-up of values or as a block."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.token import DATA_BITS, DONE, TOKEN
+from ..emit import macro
+from ..sparse.interface import fork, is_done, is_stop
+from ..stream.fifo import Fifo
+from .coordinate_stage import SCANNED, CoordinateStage
+from .level_buffer import ReadPort, level_layout
+from .level_writer import COORDINATES, SEGMENTS
+from .segment_stage import ENTRIES, SegmentStage
+
+AHEAD = 4       # Fibers that the segment stage may be ahead of the coordinate stage.
+FINISHED = 4    # Tokens that may wait for the outputs.
+
+
+class LevelScanner(wiring.Component):
+    """Read the levels that the buffer offers, one after the other.
+
+    Behaviour: with segments 0 2 2 3 and coordinates 4 7 9,
+
+        scan   of ``0 1 S0 2 N S1 D``    crd ``4 7 S0 S1 9 S0 S2 D``, ref_o ``0 1 S0 S1 2 S0 S2 D``
+        dense  of ``0 2 S0 D``, extent 2 crd ``0 1 S0 0 1 S1 D``, ref_o ``0 1 S0 4 5 S1 D``
+        lookup of ``2 N S0 0 D``         crd ``9 0 S0 4 D`` (a value array)
+        block                            block_o ``4 0 2 2 3 3 4 7 9``
+
+    A fiber is closed by the next token: a stop Sk closes it as S(k+1), anything else as S0.
+
+    Parameters
+    ----------
+    lines, lanes : int     Size of a half.
+
+    Members
+    -------
+    root, dense, lookup, block, values : In(1)     Configuration; none of lookup and block: scan.
+    ref : In(stream of TOKEN)                      Not read if `root` or `block`.
+    crd, ref_o : Out(stream of TOKEN)              The same tokens in a scan; a look-up leaves ref_o alone.
+    block_o : Out(stream of TOKEN)                 Data only.
+    level, free : from and to the buffer.
+    segments, entries : Out(ReadPort)
+
+    Timing: see `Level`.
+    Source: Onyx JSSC III-B, Fig. 4 (level scanner). There each fiber takes two segment reads; here segments
+    are read by line, ahead of the coordinates.
+    """
+
+    def __init__(self, lines: int, lanes: int) -> None:
+        self.lines, self.lanes = lines, lanes
+        tokens = stream.Signature(TOKEN)
+        super().__init__({"root": In(1), "dense": In(1), "lookup": In(1), "block": In(1), "values": In(1),
+                          "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens), "block_o": Out(tokens),
+                          "level": In(stream.Signature(level_layout(lines * lanes))), "free": Out(1),
+                          "segments": Out(ReadPort(lines, lanes)), "entries": Out(ReadPort(lines, lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD)
+        m.submodules.ahead = ahead = macro(Fifo(ENTRIES, AHEAD))
+        m.submodules.coordinates = coordinates = CoordinateStage(self.lines, self.lanes, FINISHED)
+        m.submodules.finished = finished = macro(Fifo(SCANNED, FINISHED))
+        wiring.connect(m, segments.segments, wiring.flipped(self.segments))
+        wiring.connect(m, coordinates.entries, wiring.flipped(self.entries))
+        # Both stages count the room in their FIFO, so that nothing in flight ever waits.
+        m.d.comb += [
+            ahead.i.payload.eq(segments.o.payload), ahead.i.valid.eq(segments.o.valid),
+            coordinates.i.payload.eq(ahead.o.payload), coordinates.i.valid.eq(ahead.o.valid),
+            ahead.o.ready.eq(coordinates.i.ready), segments.taken.eq(ahead.o.valid & ahead.o.ready),
+            finished.i.payload.eq(coordinates.o.payload), finished.i.valid.eq(coordinates.o.valid),
+            coordinates.taken.eq(finished.o.valid & finished.o.ready),
+            coordinates.counted.eq(self.dense & ~self.lookup & ~self.block), self.free.eq(coordinates.free),
+        ]
+        with m.If(self.block):
+            self._whole(m, segments.i)
+        with m.Else():
+            self._follow(m, segments.i)
+        self._outputs(m, finished.o)
+        return m
+
+    def _follow(self, m: Module, o: stream.Interface) -> None:
+        """One request for each reference token."""
+        info, request = self.level.payload, o.payload
+        token, valid = Signal(TOKEN), Signal()
+        injected = Signal()           # Of the root's `0 D`, the 0 has been sent.
+        with m.If(self.root):
+            m.d.comb += [token.as_value().eq(Mux(injected, DONE, 0)), valid.eq(1)]
+        with m.Else():
+            m.d.comb += [token.eq(self.ref.payload), valid.eq(self.ref.valid)]
+        stop, done, moves = Signal(), Signal(), Signal()
+        open_fiber = Signal()         # The token before was a fiber, which its stop must follow.
+        m.d.comb += [
+            stop.eq(is_stop(token)), done.eq(is_done(token)),
+            o.valid.eq(valid & self.level.valid), moves.eq(o.valid & o.ready),
+            self.ref.ready.eq(o.ready & self.level.valid & ~self.root),
+            self.level.ready.eq(moves & done),
+            request.slot.eq(info.slot), request.last.eq(done), request.array.eq(COORDINATES),
+            request.control.eq(stop | done), request.start.eq(token.data),
+        ]
+        with m.If(self.lookup):
+            m.d.comb += [request.literal.eq(token.control), request.size.eq(1)]
+            with m.If(token.control & ~stop & ~done):
+                m.d.comb += request.start.eq(0)
+        with m.Else():
+            m.d.comb += [request.literal.eq(stop | done), request.stop.eq(open_fiber & ~stop),
+                         request.fiber.eq(~token.control & ~self.dense)]
+            with m.If(stop):
+                m.d.comb += request.start[:8].eq(token.data[:8] + 1)
+            with m.Elif(~token.control & self.dense):
+                m.d.comb += [request.start.eq(token.data * info.extent), request.size.eq(info.extent)]
+        with m.If(moves):
+            m.d.sync += [open_fiber.eq(~stop & ~done), injected.eq(~done)]
+
+    def _whole(self, m: Module, o: stream.Interface) -> None:
+        """Every array of the level: its length, then its words."""
+        info, request = self.level.payload, o.payload
+        second, words = Signal(), Signal()
+        size, final = Signal(DATA_BITS), Signal()
+        m.d.comb += [
+            final.eq(self.values | second), request.array.eq(Mux(final, COORDINATES, SEGMENTS)),
+            size.eq(info.count[request.array]), o.valid.eq(self.level.valid),
+            request.slot.eq(info.slot), request.size.eq(size),
+            request.literal.eq(~words), request.start.eq(Mux(words, 0, size)),
+            request.last.eq(final & (words | (size == 0))),
+            self.level.ready.eq(o.ready & request.last),
+        ]
+        with m.If(o.valid & o.ready):
+            m.d.sync += words.eq(~words & (size != 0))
+            with m.If(words | (size == 0)):
+                m.d.sync += second.eq(~final)
+
+    def _outputs(self, m: Module, scanned: stream.Interface) -> None:
+        """The next token to where it belongs."""
+        token = scanned.payload
+        for output in (self.crd, self.ref_o, self.block_o):
+            m.d.comb += [output.payload.control.eq(token.control), output.payload.data.eq(token.data)]
+        with m.If(~token.control):
+            m.d.comb += self.ref_o.payload.data.eq(token.ref)
+        m.d.comb += scanned.ready.eq(fork(m, (self.crd, scanned.valid & ~self.block),
+                                          (self.ref_o, scanned.valid & ~self.block & ~self.lookup),
+                                          (self.block_o, scanned.valid & self.block)))

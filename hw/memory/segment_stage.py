@@ -1,0 +1,120 @@
+"""Segment stage: finds where the fibers of a level begin and end, ahead of the scan."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.token import DATA_BITS
+from .level_buffer import ReadPort
+from .level_writer import SEGMENTS
+
+# What is to be emitted, in this order: S0 if `stop`; the token `control start` if `literal`, else the entries
+# start..start+size-1 of an array. `last` ends the level.
+_COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "array": 1, "slot": 1, "start": DATA_BITS}
+# With `fiber`, start is the number of a fiber whose start and size are to be looked up.
+REQUEST = data.StructLayout(_COMMON | {"size": DATA_BITS, "fiber": 1})
+# Looked up; at least one token is emitted.
+ENTRIES = data.StructLayout(_COMMON | {"end": DATA_BITS, "empty": 1})
+
+
+class SegmentStage(wiring.Component):
+    """Looks up segments, one line for as many fibers as it holds.
+
+    Behaviour: fiber r becomes entries seg[r]..seg[r+1]. The line last read is kept, and the last word of the
+    line before it, so that fibers in sequence, or the same one again, need one read per line. What emits
+    nothing is dropped.
+
+    Parameters
+    ----------
+    lines, lanes : int     Size of a half.
+    depth : int            Entries that `o` takes without being asked: its FIFO.
+
+    Members
+    -------
+    i : In(stream of REQUEST)
+    o : Out(stream of ENTRIES)     Never waits: `taken` gives room back.
+    taken : In(1)                  One entry has left the FIFO after `o`.
+    segments : Out(ReadPort)
+
+    Timing: one request per cycle; one read if its line is not kept, two if its pair of segments straddles two
+    lines and the first is not kept. Latency 2 from `i` to `o`.
+    Source: Onyx JSSC III-B (Seg/Val state machine, reservation buffer).
+    """
+
+    def __init__(self, lines: int, lanes: int, depth: int) -> None:
+        self.lanes, self.depth = lanes, depth
+        super().__init__({"i": In(stream.Signature(REQUEST)),
+                          "o": Out(stream.Signature(ENTRIES, always_ready=True)), "taken": In(1),
+                          "segments": Out(ReadPort(lines, lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        asking, moves, dropped = Signal(REQUEST), Signal(), Signal()
+        self._ask(m, asking, moves, dropped)
+        self._look_up(m, asking, moves, dropped)
+        return m
+
+    def _ask(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
+        """A request waits here for room and lines; it `moves` when all it needs is there or on its way."""
+        port = self.segments
+        lane_bits = (self.lanes - 1).bit_length()
+        # The line that the look-up will hold by the time the request gets there, and whether it then also
+        # holds the last word of the line before.
+        kept, kept_valid, before_valid = Signal(len(port.line)), Signal(), Signal()
+        before = Signal(len(port.line))     # kept - 1: the request's next line need not be known to compare.
+        room = Signal(range(self.depth + 1), init=self.depth)
+        line, next_line, lane = Signal(len(port.line)), Signal(len(port.line)), Signal(lane_bits)
+        here, straddles, has_first, hit, arrives = Signal(), Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            lane.eq(asking.start), line.eq(asking.start >> lane_bits), next_line.eq(line + 1),
+            straddles.eq(lane == self.lanes - 1),
+            has_first.eq(kept_valid & (kept == line)),
+            hit.eq(Mux(straddles, before_valid & (before == line), has_first)),
+            port.request.eq(here & (room != 0) & asking.fiber & ~hit),
+            port.slot.eq(asking.slot), port.array.eq(SEGMENTS),
+            port.line.eq(Mux(straddles & has_first, next_line, line)),
+            arrives.eq(port.grant & (~straddles | has_first)),
+            moves.eq(here & (room != 0) & (~asking.fiber | hit | arrives)),
+            self.i.ready.eq(~here | moves),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [asking.eq(self.i.payload), here.eq(self.i.valid)]
+        with m.If(port.grant):
+            m.d.sync += [kept.eq(port.line), kept_valid.eq(1), before.eq(port.line - 1),
+                         before_valid.eq(kept_valid & (port.line == kept + 1))]
+        # Lines of the next level are others, under the same numbers.
+        with m.If(moves & asking.last):
+            m.d.sync += [kept_valid.eq(0), before_valid.eq(0)]
+        m.d.sync += room.eq(room - moves + self.taken + dropped)
+
+    def _look_up(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
+        """One cycle later the line has arrived."""
+        port, entries = self.segments, self.o.payload
+        found, looking, loads = Signal(REQUEST), Signal(), Signal()
+        words = data.ArrayLayout(DATA_BITS, self.lanes)
+        line, line_now = Signal(words), Signal(words)
+        before, before_now = Signal(DATA_BITS), Signal(DATA_BITS)
+        m.d.sync += [looking.eq(moves), loads.eq(port.grant)]
+        with m.If(moves):
+            m.d.sync += found.eq(asking)
+        m.d.comb += [line_now.eq(Mux(loads, port.words, line)),
+                     before_now.eq(Mux(loads, line[self.lanes - 1], before))]
+        m.d.sync += [line.eq(line_now), before.eq(before_now)]
+
+        m.d.comb += [entries[name].eq(found[name]) for name in _COMMON if name != "start"]
+        lane = found.start[:(self.lanes - 1).bit_length()]
+        with m.If(found.fiber):
+            # A pair that straddles lines starts in the last word of the line before.
+            starts = Array([*(line_now[each] for each in range(self.lanes - 1)), before_now])
+            ends = Array([*(line_now[each] for each in range(1, self.lanes)), line_now[0]])
+            m.d.comb += [entries.start.eq(starts[lane]), entries.end.eq(ends[lane])]
+        with m.Else():
+            m.d.comb += [entries.start.eq(found.start), entries.end.eq(found.start + found.size)]
+        m.d.comb += [
+            entries.empty.eq(~found.literal & (entries.start == entries.end)),
+            self.o.valid.eq(looking & (entries.stop | ~entries.empty)),
+        ]
+        # Registered, as the SRAM and the comparison take their time.
+        m.d.sync += dropped.eq(looking & ~self.o.valid)

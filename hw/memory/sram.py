@@ -1,0 +1,50 @@
+"""Single-port SRAM: the one place where a memory macro is substituted for the behavioural array."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+
+class Sram(wiring.Component):
+    """One port, synchronous read, writes masked by lane.
+
+    Parameters
+    ----------
+    lines, lanes, lane_bits : int   Words, lanes in a word, bits a lane.
+
+    Members
+    -------
+    enable : In(1)       An access takes place: a write if any lane of `write` is set, else a read.
+    address : In
+    write : In(lanes)    Lanes to write.
+    data : In            Word to write.
+    word : Out           The word read; valid in the cycle after the read, and undefined after a write.
+
+    Timing: one access per cycle, read data one cycle later. Contents are not reset.
+    """
+
+    def __init__(self, lines: int, lanes: int, lane_bits: int = 16) -> None:
+        self.lines, self.lanes, self.lane_bits = lines, lanes, lane_bits
+        self.emit_key = lines, lanes, lane_bits
+        super().__init__({"enable": In(1), "address": In((lines - 1).bit_length()), "write": In(lanes),
+                          "data": In(lanes * lane_bits), "word": Out(lanes * lane_bits)})
+
+    @property
+    def module_name(self) -> str:
+        return f"sram_{self.lines}x{self.lanes * self.lane_bits}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=self.lanes * self.lane_bits, depth=self.lines, init=[])
+        write = memory.write_port(granularity=self.lane_bits)
+        read = memory.read_port(transparent_for=())
+        m.d.comb += [
+            write.addr.eq(self.address), write.data.eq(self.data),
+            read.addr.eq(self.address), read.en.eq(self.enable & ~self.write.any()), self.word.eq(read.data),
+        ]
+        with m.If(self.enable):
+            m.d.comb += write.en.eq(self.write)
+        return m
