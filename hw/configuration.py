@@ -1,0 +1,110 @@
+"""Configuration registers of a tile, and the channel that reaches them.
+
+One channel a column goes from north to south, registered in every tile; answers come back north the same way,
+ORed.
+An address is {x[31:24], y[23:16], register[15:0]}: a tile acts on its own (x, y) and passes everything on.
+
+Source: Onyx JSSC IV-F (one configuration word per column and cycle); tile identity as in the public Garnet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .arch.config import STATUS_REGISTER, WORD_BITS, ConfigMap
+
+ADDRESS_BITS = 32
+ID_BITS = 8
+STATUS_OVERFLOW = 31
+
+# Seen from the side that asks: a request every cycle; writes are not answered, a read by one cycle of
+# `rvalid`. Only one read may be under way in a column, since answers of different rows take different times.
+CHANNEL = wiring.Signature({
+    "valid": Out(1), "write": Out(1), "addr": Out(ADDRESS_BITS), "wdata": Out(WORD_BITS),
+    "rvalid": In(1), "rdata": In(WORD_BITS),
+})
+
+
+def word_bits(space: ConfigMap) -> list[int]:
+    """Bits that the fields of each word take; they begin at bit 0 and leave no gap."""
+    bits = [0] * space.words
+    for (name, field), slot in space.slots.items():
+        bits[slot.word] = slot.lsb + space.sets[name].fields[field].bits
+    assert sum(bits) == space.layout.size, "fields are packed in the same order in words and in the layout"
+    return bits
+
+
+def packed(space: ConfigMap, words: Sequence[int]) -> int:
+    """The words of a tile's configuration space as the one number that its ``cfg`` port takes."""
+    number = at = 0
+    for word, bits in zip(words, word_bits(space), strict=True):
+        number |= (word & ((1 << bits) - 1)) << at
+        at += bits
+    return number
+
+
+class ConfigRegisters(wiring.Component):
+    """The configuration registers of a tile, with its place in the column's channel.
+
+    Behaviour: a write to register r of tile (tile_x, tile_y) stores the fields of word r; a read answers with
+    them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0. Reset writes 0
+    everywhere: all off.
+
+    Parameters
+    ----------
+    space : ConfigMap
+    kind : str                 Kind of the tile, for the module's name.
+
+    Members
+    -------
+    north : In(CHANNEL)        From the tile above, or the top of the column.
+    south : Out(CHANNEL)       To the tile below.
+    tile_x, tile_y : In(8)     Coordinates of the tile, constants of the array.
+    status : In(32)            What a read of the status register answers.
+    cfg : Out(layout)          All fields.
+
+    Timing: one write per cycle; `cfg` changes two cycles after the request came in. The answer of this tile
+    leaves two cycles after its request came in, those of the tiles below two more per row.
+    """
+
+    def __init__(self, space: ConfigMap, kind: str) -> None:
+        self.space, self.kind = space, kind
+        super().__init__({
+            "north": In(CHANNEL), "south": Out(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS),
+            "status": In(WORD_BITS), "cfg": Out(space.layout)})
+
+    @property
+    def module_name(self) -> str:
+        return f"config_registers_{self.kind}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        here, register = Signal(), self.south.addr[:16]
+        m.d.sync += [getattr(self.south, name).eq(getattr(self.north, name))
+                     for name in ("valid", "write", "addr", "wdata")]
+        m.d.comb += here.eq(self.south.valid & (self.south.addr[24:] == self.tile_x)
+                            & (self.south.addr[16:24] == self.tile_y))
+        words = [Signal(bits, name=f"word{n}") for n, bits in enumerate(word_bits(self.space))]
+        m.d.comb += self.cfg.as_value().eq(Cat(words))
+
+        answer = Signal(WORD_BITS)
+        with m.Switch(register):
+            for n, word in enumerate(words):
+                with m.Case(n):
+                    m.d.comb += answer.eq(word)
+                    with m.If(here & self.south.write):
+                        m.d.sync += word.eq(self.south.wdata)
+            with m.Case(STATUS_REGISTER):
+                m.d.comb += answer.eq(self.status)
+        reads = Signal()
+        m.d.comb += reads.eq(here & ~self.south.write)
+        m.d.sync += self.north.rvalid.eq(reads | self.south.rvalid)
+        with m.If(reads):
+            m.d.sync += self.north.rdata.eq(answer)
+        with m.Else():
+            m.d.sync += self.north.rdata.eq(self.south.rdata)
+        return m

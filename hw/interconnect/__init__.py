@@ -1,0 +1,1 @@
+"""The interconnect in hardware: registers on switch-box outputs, switch boxes and connection boxes."""

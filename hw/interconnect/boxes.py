@@ -1,0 +1,166 @@
+"""Switch boxes and connection boxes of one layer of a tile, built from the fan-in tables of the description.
+
+A source (an entering track or a core output) may be selected by several multiplexers: a lazy fork. It moves
+when all that select it can take it, in one cycle:
+
+    ready of the source   = every multiplexer does not select it, or its sink is ready
+    valid offered to one  = valid of the source, and all other multiplexers that select it are ready
+
+so the valid of a stream never depends on its own ready, and a source that nothing selects never waits.
+
+Source: Amber JSSC (Canal interconnect); Onyx JSSC III-D. Departure: off is select code 0, not an enable bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.interconnect import Interconnect
+from ..arch.tile import TileSpec
+from ..emit import macro
+from .stage import ODD, PARITIES, stage
+
+Members = dict[str, wiring.Member]
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A stream as three signals, or slices of signals."""
+
+    payload: Value
+    valid: Value
+    ready: Value
+
+
+def track_members(interconnect: Interconnect, spec: TileSpec, layer: str, prefix: str) -> Members:
+    """The ports of one layer of a tile: per side entering (i) and leaving (o) tracks, track t in word t.
+
+    ``{side}_{prefix}i_payload``, ``..i_valid``, ``..i_ready``, and the same with o; no valid and ready
+    without FIFOs.
+    """
+    tracks, members = interconnect.tracks, Members()
+    for side in spec.sides:
+        for way, flow, back in (("i", In, Out), ("o", Out, In)):
+            members[f"{side}_{prefix}{way}_payload"] = flow(tracks * interconnect.widths[layer])
+            if interconnect.fifo != "none":
+                members[f"{side}_{prefix}{way}_valid"] = flow(tracks)
+                members[f"{side}_{prefix}{way}_ready"] = back(tracks)
+    return members
+
+
+class Boxes(wiring.Component):
+    """All multiplexers of one layer of a tile, with the registers of its switch-box outputs.
+
+    Behaviour: ``Interconnect.fanin`` lists the sources of each multiplexer: code = position + 1, 0 is off.
+
+    Parameters
+    ----------
+    interconnect : Interconnect
+    spec : TileSpec
+    layer : str       ``data`` or ``bit``.
+    parity : int      (x + y) & 1 of the tile.
+
+    Members
+    -------
+    {side}_i_payload, .. : In       Entering tracks, see `track_members`.
+    {side}_o_payload, .. : Out      Leaving tracks.
+    {port} : Out(stream)            Of each core input; not registered here.
+    {port} : In(stream)             Of each core output.
+    sb, cb : In                     Configuration sets of switch boxes and connection boxes.
+
+    Timing: a switch box is one multiplexer and its stage (`stage`). Without FIFOs core streams are always
+    valid and taken to be always ready.
+    """
+
+    def __init__(self, interconnect: Interconnect, spec: TileSpec, layer: str, parity: int) -> None:
+        self.interconnect, self.spec, self.layer, self.parity = interconnect, spec, layer, parity
+        self.width = interconnect.widths[layer]
+        token = stream.Signature(self.width)
+        sets = {each.name: each for each in interconnect.config_sets(spec)}
+        members = track_members(interconnect, spec, layer, "")
+        members |= {port.name: Out(token) for port in spec.inputs(layer)}
+        members |= {port.name: In(token) for port in spec.outputs(layer)}
+        members |= {box: In(sets[f"{box}_{layer}"].layout) for box in ("sb", "cb")}
+        super().__init__(members)
+
+    @property
+    def emit_key(self) -> object:
+        return self.interconnect, self.spec, self.layer, self.parity
+
+    @property
+    def module_name(self) -> str:
+        return f"boxes_{self.spec.kind}_{self.layer}_{PARITIES[self.parity]}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fanin = self.interconnect.fanin(self.spec, self.layer)
+        select = {sink: (self.cb if sink in self._inputs else self.sb)[f"{sink}_sel"] for sink in fanin}
+        sources = self._sources()
+        sinks = {sink: self._sink(m, sink) for sink in fanin}
+        if self.interconnect.fifo == "none":
+            offers = {(source, sink): Const(1) for sink, names in fanin.items() for source in names}
+        else:
+            offers = self._forks(m, fanin, select, sources, sinks)
+        for sink, names in fanin.items():
+            with m.Switch(select[sink]):
+                for code, source in enumerate(names, start=1):
+                    with m.Case(code):
+                        m.d.comb += [sinks[sink].payload.eq(sources[source].payload),
+                                     sinks[sink].valid.eq(offers[source, sink])]
+        return m
+
+    @property
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(port.name for port in self.spec.inputs(self.layer))
+
+    def _track(self, side: str, way: str, track: int) -> Wire:
+        """One track of a side."""
+        name = f"{side}_{way}"
+        payload = getattr(self, f"{name}_payload").word_select(track, self.width)
+        if self.interconnect.fifo == "none":
+            return Wire(payload, Const(1), Signal(name="unused_ready"))
+        return Wire(payload, getattr(self, f"{name}_valid")[track], getattr(self, f"{name}_ready")[track])
+
+    def _sources(self) -> dict[str, Wire]:
+        """Everything a multiplexer may select, by the names of the fan-in table."""
+        wires = {f"{side}_in{track}": self._track(side, "i", track)
+                 for side in self.spec.sides for track in range(self.interconnect.tracks)}
+        for port in self.spec.outputs(self.layer):
+            core = getattr(self, port.name)
+            wires[port.name] = Wire(core.payload, core.valid, core.ready)
+        return wires
+
+    def _sink(self, m: Module, sink: str) -> Wire:
+        """What the multiplexer of a sink drives: the core input itself, or the stage of the leaving track."""
+        if sink in self._inputs:
+            core = getattr(self, sink)
+            return Wire(core.payload, core.valid, core.ready)
+        track = self._track(sink[0], "o", int(sink[1:]))
+        if self.interconnect.fifo == "none":
+            mux, register = (Signal(self.width, name=f"{sink}_{name}") for name in ("mux", "register"))
+            m.d.sync += register.eq(mux)
+            passes = Const(0) if self.parity == ODD else ~self.sb[f"{sink}_delay"]
+            m.d.comb += track.payload.eq(Mux(passes, mux, register))
+            return Wire(mux, Signal(name="unused_valid"), Signal(name="unused_ready"))
+        m.submodules[f"stage_{sink}"] = half = macro(stage(self.interconnect, self.parity, self.width))
+        m.d.comb += [half.mode.eq(self.sb[f"{sink}_mode"]), track.payload.eq(half.o.payload),
+                     track.valid.eq(half.o.valid), half.o.ready.eq(track.ready)]
+        return Wire(half.i.payload, half.i.valid, half.i.ready)
+
+    def _forks(self, m: Module, fanin: dict[str, tuple[str, ...]], select: dict[str, Value],
+               sources: dict[str, Wire], sinks: dict[str, Wire]) -> dict[tuple[str, str], Value]:
+        """Drive the ready of every source; return what valid each source offers to each sink."""
+        offers = {}
+        for source, wire in sources.items():
+            users = [sink for sink, names in fanin.items() if source in names]
+            blocks = Signal(len(users), name=f"{source}_blocked")
+            m.d.comb += blocks.eq(Cat((select[sink] == fanin[sink].index(source) + 1) & ~sinks[sink].ready
+                                      for sink in users))
+            m.d.comb += wire.ready.eq(~blocks.any())
+            for i, sink in enumerate(users):
+                offers[source, sink] = wire.valid & ~Cat(blocks[:i], blocks[i + 1:]).any()
+        return offers

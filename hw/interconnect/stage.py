@@ -1,0 +1,150 @@
+"""The register on a switch-box output, one component per kind of interconnect and parity of the tile.
+
+Parity of a tile is (x + y) & 1, so it changes with every hop. With split FIFOs an odd tile cuts payload and
+valid, an even tile cuts ready: two adjacent stages together are a FIFO of two entries, and no route closes a
+combinational loop.
+
+Source: Onyx JSSC III-D (SplitFIFO). Departure: which half a register is does not depend on the configuration
+but on the parity, so that no configuration, not even a corrupt one, can build a loop; a word passes at most
+two switch boxes between registers.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.interconnect import MODES, Interconnect
+from ..emit import macro
+from ..stream.fifo import Fifo2
+
+EVEN, ODD = 0, 1
+PARITIES = ("even", "odd")
+MODE_BITS = 2
+ELASTIC, STATIC, DELAY = (MODES.index(name) for name in ("elastic", "static", "delay"))
+
+
+class _Stage(wiring.Component):
+    """A register between two streams of `width` bits, used as `mode` says (`arch.interconnect.MODES`)."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        word = stream.Signature(width)
+        super().__init__({"i": In(word), "o": Out(word), "mode": In(MODE_BITS)})
+
+    @property
+    def emit_key(self) -> int:
+        return self.width
+
+
+class PassStage(_Stage):
+    """The even half of a SplitFIFO: words pass, and one is held back when the next register cannot take it.
+
+    Behaviour: elastic: as above. static: passes, never holds. delay: a register that moves every cycle.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    mode : In(2)
+
+    Timing: o follows i in the same cycle (elastic, static); ``i.ready`` is a register (elastic) or 1.
+    Source: Onyx JSSC III-D.
+    """
+
+    @property
+    def module_name(self) -> str:
+        return f"stage_pass_{self.width}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        held, word = Signal(), Signal(self.width, reset_less=True)
+        elastic, delay = Signal(), Signal()
+        m.d.comb += [
+            elastic.eq(self.mode == ELASTIC), delay.eq(self.mode == DELAY),
+            self.i.ready.eq(~held | ~elastic),
+            self.o.valid.eq(Mux(delay, held, held | self.i.valid)),
+            self.o.payload.eq(Mux(delay | held, word, self.i.payload)),
+        ]
+        with m.If(elastic):
+            m.d.sync += held.eq(self.o.valid & ~self.o.ready)
+        with m.Else():
+            m.d.sync += held.eq(delay & self.i.valid)
+        with m.If(delay | (~held & self.i.valid & ~self.o.ready)):
+            m.d.sync += word.eq(self.i.payload)
+        return m
+
+
+class RegisterStage(_Stage):
+    """The odd half of a SplitFIFO: a register that takes a word when it is empty or being emptied.
+
+    Behaviour: elastic: as above. static and delay: a register that moves every cycle.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    mode : In(2)
+
+    Timing: latency 1, one word per cycle; ``i.ready`` follows ``o.ready`` in the same cycle, or is 1.
+    Source: Onyx JSSC III-D.
+    """
+
+    @property
+    def module_name(self) -> str:
+        return f"stage_register_{self.width}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        elastic, word = Signal(), Signal(self.width, reset_less=True)
+        m.d.comb += [elastic.eq(self.mode == ELASTIC), self.o.payload.eq(word),
+                     self.i.ready.eq(~self.o.valid | self.o.ready | ~elastic)]
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+            with m.If(self.i.valid | ~elastic):
+                m.d.sync += word.eq(self.i.payload)
+        return m
+
+
+class FifoStage(_Stage):
+    """A FIFO of two entries at every hop, to measure what splitting it saves.
+
+    Behaviour: elastic: the FIFO. static: a register that moves every cycle on odd tiles, passed on even ones.
+    delay: that register on both.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    mode : In(2)
+
+    Timing: latency 1; passes only when static on an even tile.
+    """
+
+    def __init__(self, width: int, parity: int) -> None:
+        self.parity = parity
+        super().__init__(width)
+
+    @property
+    def module_name(self) -> str:
+        return f"stage_fifo_{PARITIES[self.parity]}_{self.width}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.fifo = fifo = macro(Fifo2(self.width))
+        m.d.comb += fifo.static.eq(self.mode != ELASTIC)
+        wiring.connect(m, wiring.flipped(self.i), fifo.i)
+        wiring.connect(m, fifo.o, wiring.flipped(self.o))
+        if self.parity == EVEN:
+            with m.If(self.mode == STATIC):
+                m.d.comb += [self.o.payload.eq(self.i.payload), self.o.valid.eq(self.i.valid)]
+        return m
+
+
+def stage(interconnect: Interconnect, parity: int, width: int) -> wiring.Component:
+    """The stage of a switch-box output of an interconnect with valid and ready, in a tile of a parity."""
+    assert interconnect.fifo != "none", "a static interconnect has plain registers, no stages"
+    if interconnect.fifo == "full":
+        return FifoStage(width, parity)
+    return RegisterStage(width) if parity == ODD else PassStage(width)

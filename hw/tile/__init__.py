@@ -1,0 +1,1 @@
+"""Tiles: the logic of a tile, and the same with its configuration registers."""

@@ -1,0 +1,146 @@
+"""Tile cores: what stands between the connection boxes and the switch boxes of a tile."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.cgra import Arch
+from ..arch.primitive import Flow, Primitive
+from ..arch.tile import DATA, Port, TileSpec
+from ..arch.token import TOKEN
+from ..emit import macro
+from ..interconnect.boxes import Members, Wire
+from ..stream.fifo import Fifo2
+
+
+def build(primitive: Primitive, spec: TileSpec) -> wiring.Component:
+    """The hardware that a description names, sized by the tile where it asks for it."""
+    module, _, name = primitive.component.partition(":")
+    component = getattr(import_module(module), name)
+    return component(spec) if primitive.sized else component()
+
+
+def link_members(spec: TileSpec) -> Members:
+    """The streams between an IO tile and the global buffer, ``link_{port}``; other tiles have none."""
+    if spec.kind != "io":
+        return {}
+    flows = {Flow.IN: Out, Flow.OUT: In}
+    return {f"link_{port.name}": flows[port.flow](stream.Signature(TOKEN if port.layer == DATA else 1))
+            for port in spec.ports}
+
+
+class TileCore(wiring.Component):
+    """The registers on all core inputs, and the primitives of a tile, one of which is active.
+
+    Behaviour: the primitive that ``cfg.core.mode`` names owns the core's ports; the others are held in reset.
+    A port that it does not use neither takes nor gives tokens. An IO tile has no primitives: its ports are
+    links with the global buffer. Without FIFOs in the interconnect, inputs are always valid and outputs
+    always taken.
+
+    Parameters
+    ----------
+    arch : Arch
+    spec : TileSpec
+
+    Members
+    -------
+    {port} : In(stream)             Each core input, from its connection box, of the interconnect's width.
+    {port} : Out(stream)            Each core output.
+    link_{port} : Out(stream)       IO only: each core input, registered, to the global buffer.
+    link_{port} : In(stream)        IO only: each core output, from the global buffer.
+    cfg : In                        The configuration space of the tile.
+    active : Out(1)                 A token moved into or out of the core in the cycle before.
+    waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken.
+    overflow : Out(1)               A level grew beyond its buffer.
+
+    Timing: an input has a FIFO of two entries (`Fifo2`); as configured, or without FIFOs in the interconnect,
+    a plain register. Outputs are those of the primitive.
+    """
+
+    def __init__(self, arch: Arch, spec: TileSpec) -> None:
+        self.arch, self.spec = arch, spec
+        self.widths, self.elastic = arch.interconnect.widths, arch.interconnect.fifo != "none"
+        flows = {Flow.IN: In, Flow.OUT: Out}
+        members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
+                            for port in spec.ports}
+        members |= link_members(spec)
+        super().__init__(members | {"cfg": In(arch.config_map(spec.kind).layout), "active": Out(1),
+                                    "waiting": Out(len(spec.ports)), "overflow": Out(1)})
+
+    @property
+    def module_name(self) -> str:
+        return f"core_{self.spec.kind}"
+
+    @property
+    def emit_key(self) -> object:
+        return self.spec, self.arch.interconnect
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inputs = {port.name: self._input(m, port) for port in self.spec.ports if port.flow is Flow.IN}
+        outputs = {port.name: self._output(port) for port in self.spec.ports if port.flow is Flow.OUT}
+        if self.spec.kind == "io":
+            self._links(m, inputs, outputs)
+        else:
+            self._primitives(m, inputs, outputs)
+
+        if self.elastic:
+            moving = Cat(wire.valid & wire.ready for wire in (*inputs.values(), *outputs.values()))
+            m.d.sync += self.active.eq(moving.any())
+            m.d.comb += self.waiting.eq(Cat([wire.valid for wire in inputs.values()],
+                                            [wire.valid & ~wire.ready for wire in outputs.values()]))
+        else:
+            m.d.comb += self.active.eq(self.cfg["core"]["mode"].any())
+        return m
+
+    def _input(self, m: Module, port: Port) -> Wire:
+        """The register of a core input; what it returns is a stream of tokens."""
+        core = getattr(self, port.name)
+        if self.elastic:
+            m.submodules[f"fifo_{port.name}"] = fifo = macro(Fifo2(self.widths[port.layer]))
+            wiring.connect(m, wiring.flipped(core), fifo.i)
+            m.d.comb += fifo.static.eq(self.cfg[f"cb_{port.layer}"][f"{port.name}_static"])
+            return Wire(fifo.o.payload, fifo.o.valid, fifo.o.ready)
+        register = Signal(self.widths[port.layer], name=f"{port.name}_register")
+        m.d.sync += register.eq(core.payload)
+        return Wire(register, Const(1), Signal(name=f"{port.name}_taken"))
+
+    def _output(self, port: Port) -> Wire:
+        core = getattr(self, port.name)
+        return Wire(core.payload, core.valid, core.ready)
+
+    def _links(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> None:
+        """Join the core's ports to the global buffer."""
+        for name, wire in inputs.items():
+            link = getattr(self, f"link_{name}")
+            m.d.comb += [link.payload.eq(wire.payload), link.valid.eq(wire.valid), wire.ready.eq(link.ready)]
+        for name, wire in outputs.items():
+            link = getattr(self, f"link_{name}")
+            m.d.comb += [wire.payload.eq(link.payload), wire.valid.eq(link.valid), link.ready.eq(wire.ready)]
+
+    def _primitives(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> None:
+        """Give the ports to the active primitive."""
+        mode, overflows = self.cfg["core"]["mode"], []
+        for primitive in self.spec.primitives:
+            chosen = Signal(name=f"{primitive.name}_chosen")
+            m.submodules[primitive.name] = hardware = macro(build(primitive, self.spec), flush=~chosen)
+            m.d.comb += chosen.eq(mode == self.spec.mode(primitive.name))
+            m.d.comb += [getattr(hardware, port.name).payload.eq(inputs[port.tile_port].payload)
+                         for port in primitive.inputs]
+            with m.If(chosen):
+                for port in primitive.inputs:
+                    taken, wire = getattr(hardware, port.name), inputs[port.tile_port]
+                    m.d.comb += [taken.valid.eq(wire.valid), wire.ready.eq(taken.ready)]
+                for port in primitive.outputs:
+                    given, wire = getattr(hardware, port.name), outputs[port.tile_port]
+                    m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),
+                                 given.ready.eq(wire.ready)]
+            if primitive.config.fields:
+                m.d.comb += hardware.cfg.eq(self.cfg[primitive.config.name])
+            if "overflow" in hardware.signature.members:
+                overflows.append(hardware.overflow)
+        m.d.comb += self.overflow.eq(Cat(overflows).any())

@@ -1,0 +1,140 @@
+"""A tile: boxes of both layers and the core; and the same with configuration registers around it.
+
+`TileLogic` takes its configuration as an input, so that a simulator can give it constants; `Tile` is that
+very module with registers on the input. What is simulated for one bitstream is what a reconfigurable array
+contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.cgra import Arch
+from ..arch.tile import LAYERS, TileSpec
+from ..configuration import CHANNEL, ID_BITS, STATUS_OVERFLOW, ConfigRegisters
+from ..emit import Macro, macro
+from ..interconnect.boxes import Boxes, Members, track_members
+from ..interconnect.stage import PARITIES
+from .core import TileCore, link_members
+
+
+def tile_members(arch: Arch, spec: TileSpec) -> Members:
+    """The ports every form of a tile has: tracks, links, flush, and what it reports.
+
+    ``{side}_{layer}_{i,o}_{payload,valid,ready}`` are tracks (`track_members`), e.g. ``e_data_o_payload``.
+    """
+    members: Members = {"flush": In(1), "active": Out(1), "overflow": Out(1)}
+    for layer in LAYERS:
+        members |= track_members(arch.interconnect, spec, layer, f"{layer}_")
+    return members | link_members(spec)
+
+
+class TileLogic(wiring.Component):
+    """A tile without configuration registers; the module is called ``{kind}_{parity}``.
+
+    Parameters
+    ----------
+    arch : Arch
+    spec : TileSpec
+    parity : int        (x + y) & 1 of the tile.
+
+    Members
+    -------
+    {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
+    flush : In(1)             Resets everything in the tile.
+    cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
+    waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
+    """
+
+    def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
+        self.arch, self.spec, self.parity = arch, spec, parity
+        super().__init__(tile_members(arch, spec) | {"cfg": In(arch.config_map(spec.kind).layout),
+                                                     "waiting": Out(len(spec.ports))})
+
+    @property
+    def module_name(self) -> str:
+        return f"{self.spec.kind}_{PARITIES[self.parity]}"
+
+    @property
+    def emit_key(self) -> object:
+        return self.arch.interconnect, self.spec, self.parity
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush)
+        m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
+                     self.waiting.eq(core.waiting)]
+        links = link_members(self.spec)
+        pass_on(m, self, core, {name: name for name in links}, links)
+        for layer in LAYERS:
+            boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity)
+            m.submodules[f"boxes_{layer}"] = layer_boxes = macro(boxes, flush=self.flush)
+            self._join(m, layer, layer_boxes, core)
+        return m
+
+    def _join(self, m: Module, layer: str, boxes: Macro, core: Macro) -> None:
+        """Connect the boxes of a layer to the tile's sides, to the core and to their configuration."""
+        ours, theirs = (track_members(self.arch.interconnect, self.spec, layer, prefix)
+                        for prefix in (f"{layer}_", ""))
+        pass_on(m, self, boxes, dict(zip(ours, theirs, strict=True)), ours)
+        for port in (*self.spec.inputs(layer), *self.spec.outputs(layer)):
+            wiring.connect(m, getattr(boxes, port.name), getattr(core, port.name))
+        m.d.comb += [boxes.sb.eq(self.cfg[f"sb_{layer}"]), boxes.cb.eq(self.cfg[f"cb_{layer}"])]
+
+
+class Tile(wiring.Component):
+    """A tile with configuration registers; the module is called ``tile_{kind}_{parity}``.
+
+    Members
+    -------
+    {side}_{layer}_{way}_{part}, link_{port}, active, overflow : as `TileLogic`.
+    flush : In(1)                  Resets everything but the configuration.
+    north, south : CHANNEL         Configuration channel, see `ConfigRegisters`.
+    tile_x, tile_y : In(8)         Coordinates of the tile.
+
+    The status register holds `waiting` from bit 0 on, and `overflow` in bit 31.
+    """
+
+    def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
+        self.arch, self.spec, self.parity = arch, spec, parity
+        super().__init__(tile_members(arch, spec) | {
+            "north": In(CHANNEL), "south": Out(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS)})
+
+    @property
+    def module_name(self) -> str:
+        return f"tile_{self.spec.kind}_{PARITIES[self.parity]}"
+
+    @property
+    def emit_key(self) -> object:
+        return self.arch.interconnect, self.spec, self.parity
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
+        space = self.arch.config_map(self.spec.kind)
+        m.submodules.registers = registers = macro(ConfigRegisters(space, self.spec.kind))
+        wiring.connect(m, wiring.flipped(self.north), registers.north)
+        wiring.connect(m, registers.south, wiring.flipped(self.south))
+        m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
+                     registers.status.eq(logic.waiting), registers.status[STATUS_OVERFLOW].eq(logic.overflow),
+                     logic.cfg.eq(registers.cfg)]
+        members = tile_members(self.arch, self.spec)
+        pass_on(m, self, logic, {name: name for name in members}, members)
+        return m
+
+
+def pass_on(m: Module, outer: wiring.Component, inner: Macro, names: Mapping[str, str],
+            members: Members) -> None:
+    """Connect ports of a component with those of a part of it, whose names may differ ({outer: inner})."""
+    for name, part in names.items():
+        ours, theirs = getattr(outer, name), getattr(inner, part)
+        if not members[name].is_port:
+            wiring.connect(m, wiring.flipped(ours), theirs)
+        elif members[name].flow is Out:
+            m.d.comb += ours.eq(theirs)
+        else:
+            m.d.comb += theirs.eq(ours)
