@@ -1,0 +1,128 @@
+"""GLB tile: banks, one load and one store DMA, their registers, and the host's port."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.glb import Glb
+from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers
+from ..arch.token import TOKEN
+from ..emit import macro
+from ..memory.sram import Sram
+from .load import LANES, LoadDma
+from .store import StoreDma
+
+
+class GlbTile(wiring.Component):
+    """One tile of the global buffer.
+
+    Members
+    -------
+    register_write, register_index, register_data : In     Write of a 32-bit register; index = offset / 4.
+    register_value : Out(32)       The register at register_index, in the same cycle.
+    start, stop : In(1)            To both DMAs, if enabled.
+    busy, moved, beyond : Out(1)   A DMA runs; a word moved; a store reached its limit.
+    host_valid, host_write, host_line, host_data, host_strobe : In     Access to a 64-bit word, byte strobes on writes.
+    host_ready : Out(1)            The access is done (write) or its word follows in the next cycle (read).
+    host_word : Out(64)
+    g2f{c} : Out(stream)           To column c of the tile; the load stream goes to the selected one.
+    f2g{c} : In(stream)            From column c of the tile; the store stream comes from the selected one.
+
+    Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
+    once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then.
+    """
+
+    def __init__(self, glb: Glb) -> None:
+        self.glb = glb
+        self.lines = glb.tile_bytes // 8
+        line_bits = (self.lines - 1).bit_length()
+        members = {
+            "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
+            "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1),
+            "host_valid": In(1), "host_write": In(1), "host_line": In(line_bits), "host_data": In(64), "host_strobe": In(8),
+            "host_ready": Out(1), "host_word": Out(64)}
+        for column in range(glb.columns_per_tile):
+            members[f"g2f{column}"] = Out(stream.Signature(TOKEN))
+            members[f"f2g{column}"] = In(stream.Signature(TOKEN))
+        super().__init__(members)
+
+    module_name = "glb_tile"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        columns = range(self.glb.columns_per_tile)
+        m.submodules.load = load = macro(LoadDma(self.glb))
+        m.submodules.store = store = macro(StoreDma(self.glb))
+        values = self._registers(m, store)
+
+        load_on, store_on = values["load_control"][0], values["store_control"][0]
+        m.d.comb += [
+            load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
+            store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
+            store.affine.eq(values["store_control"][1]), store.sections.eq(values["store_sections"]),
+            store.limit.eq(values["store_limit"]),
+            self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond),
+            self.moved.eq((load.o.valid & load.o.ready) | (store.i.valid & store.i.ready)),
+        ]
+        for dma, name in ((load, "load"), (store, "store")):
+            for level in range(len(dma.loops.extent)):
+                m.d.comb += [dma.loops.extent[level].eq(values[f"{name}_extent{level}"][:EXTENT_BITS]),
+                             dma.loops.stride[level].eq(values[f"{name}_stride{level}"][:STRIDE_BITS])]
+
+        for column in columns:
+            to_array, from_array = getattr(self, f"g2f{column}"), getattr(self, f"f2g{column}")
+            loads, stores = Signal(name=f"loads{column}"), Signal(name=f"stores{column}")
+            m.d.comb += [loads.eq(values["load_control"][8:16] == column),
+                         stores.eq(store_on & (values["store_control"][8:16] == column)),
+                         to_array.payload.eq(load.o.payload), to_array.valid.eq(load.o.valid & loads),
+                         from_array.ready.eq(store.i.ready & stores)]
+            with m.If(loads):
+                m.d.comb += load.o.ready.eq(to_array.ready)
+            with m.If(stores):
+                m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload)]
+        self._banks(m, load, store)
+        return m
+
+    def _registers(self, m: Module, store: StoreDma) -> dict[str, Signal]:
+        """The register file, as the register table declares it; values by name."""
+        values: dict[str, Signal] = {}
+        with m.Switch(self.register_index):
+            for index, register in enumerate(glb_registers(self.glb)):
+                value = values[register.name] = Signal(32, name=register.name)
+                with m.Case(index):
+                    m.d.comb += self.register_value.eq(value)
+                    if register.access == RW:
+                        with m.If(self.register_write):
+                            m.d.sync += value.eq(self.register_data)
+        m.d.comb += values["store_words"].eq(store.words)
+        return values
+
+    def _banks(self, m: Module, load: LoadDma, store: StoreDma) -> None:
+        """Memory banks, each giving its cycle to the first that asks: load, store, host."""
+        lines = self.glb.bank_bytes // 8
+        bits = (lines - 1).bit_length()
+        read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
+        words = []
+        for number in range(self.glb.banks):
+            m.submodules[f"bank{number}"] = bank = macro(Sram(lines, lanes=8, lane_bits=8))
+            load_here, store_here, host_here = (Signal(name=f"{who}_here{number}") for who in ("load", "store", "host"))
+            m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),
+                         store_here.eq(store.write & (store.address[3 + bits:] == number)),
+                         host_here.eq(self.host_valid & (self.host_line[bits:] == number))]
+            with m.If(load_here):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
+                m.d.sync += read_bank["load"].eq(number)
+            with m.Elif(store_here):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(store.address[3:]), store.grant.eq(1),
+                             bank.write.eq(Const(0b11, 8) << (store.address[1:3] << 1)),
+                             bank.data.eq(store.data.replicate(LANES))]
+            with m.Elif(host_here):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_line), self.host_ready.eq(1),
+                             bank.write.eq(Mux(self.host_write, self.host_strobe, 0)), bank.data.eq(self.host_data)]
+                m.d.sync += read_bank["host"].eq(number)
+            words.append(bank.word)
+        stacked = Cat(*words)
+        m.d.comb += [load.word.eq(stacked.word_select(read_bank["load"], 64)),
+                     self.host_word.eq(stacked.word_select(read_bank["host"], 64))]

@@ -1,0 +1,1 @@
+"""Around the array: buses, registers and the control of runs."""

@@ -1,0 +1,109 @@
+"""AXI4 slave for data: bursts of 64-bit words to and from the global buffer."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .axi_lite import OKAY, SLVERR
+
+ID_BITS = 4
+FIXED_BURST = 0
+
+
+def axi_ports(address_bits: int) -> dict[str, wiring.Member]:
+    """The 64-bit AXI4 slave port as flat members with the bus's own names."""
+    ports: dict[str, wiring.Member] = {}
+    for channel in ("aw", "ar"):
+        ports |= {f"s_axi_{channel}{name}": In(bits) for name, bits in (
+            ("id", ID_BITS), ("addr", address_bits), ("len", 8), ("size", 3), ("burst", 2), ("lock", 1), ("cache", 4),
+            ("prot", 3), ("valid", 1))}
+        ports[f"s_axi_{channel}ready"] = Out(1)
+    return ports | {
+        "s_axi_wdata": In(64), "s_axi_wstrb": In(8), "s_axi_wlast": In(1), "s_axi_wvalid": In(1), "s_axi_wready": Out(1),
+        "s_axi_bid": Out(ID_BITS), "s_axi_bresp": Out(2), "s_axi_bvalid": Out(1), "s_axi_bready": In(1),
+        "s_axi_rid": Out(ID_BITS), "s_axi_rdata": Out(64), "s_axi_rresp": Out(2), "s_axi_rlast": Out(1),
+        "s_axi_rvalid": Out(1), "s_axi_rready": In(1)}
+
+
+class AxiData(wiring.Component):
+    """One burst at a time; incrementing bursts of full 64-bit beats. Other bursts and addresses beyond the memory are
+    answered with SLVERR and change nothing.
+
+    Members
+    -------
+    s_axi_* : the bus.
+    valid, write, line, data, strobe : Out    Access to a 64-bit word of the global buffer.
+    ready : In(1)                             It is done (write), or its word follows in the next cycle (read).
+    word : In(64)
+
+    Timing: one beat per cycle for writes; one beat every two cycles for reads.
+    """
+
+    def __init__(self, memory_bytes: int, address_bits: int = 32) -> None:
+        self.memory_bytes, self.address_bits = memory_bytes, address_bits
+        self.line_bits = (memory_bytes // 8 - 1).bit_length()
+        super().__init__({**axi_ports(address_bits), "valid": Out(1), "write": Out(1), "line": Out(self.line_bits),
+                          "data": Out(64), "strobe": Out(8), "ready": In(1), "word": In(64)})
+
+    module_name = "axi_data"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        line = Signal(self.address_bits - 3)
+        beats = Signal(8)
+        bad, refused = Signal(), Signal()
+        identity = Signal(ID_BITS)
+        m.d.comb += [self.line.eq(line), self.data.eq(self.s_axi_wdata), self.strobe.eq(self.s_axi_wstrb),
+                     bad.eq(refused | (line >= self.memory_bytes // 8)),
+                     self.s_axi_bid.eq(identity), self.s_axi_rid.eq(identity)]
+
+        def accept(channel: str) -> list[object]:
+            """Take a burst's address; what cannot be served is marked and answered with an error."""
+            def port(name: str) -> Signal:
+                return getattr(self, f"s_axi_{channel}{name}")
+
+            return [line.eq(port("addr")[3:]), beats.eq(port("len")), identity.eq(port("id")),
+                    refused.eq((port("size") != 3) | ((port("burst") == FIXED_BURST) & port("len").any()) | port("burst")[1])]
+
+        fresh, held = Signal(), Signal(64)
+        with m.FSM(name="state"):
+            with m.State("IDLE"):
+                m.d.comb += [self.s_axi_awready.eq(1), self.s_axi_arready.eq(~self.s_axi_awvalid)]
+                with m.If(self.s_axi_awvalid):
+                    m.d.sync += [*accept("aw"), self.s_axi_bresp.eq(OKAY)]
+                    m.next = "WRITE"
+                with m.Elif(self.s_axi_arvalid):
+                    m.d.sync += accept("ar")
+                    m.next = "READ"
+            with m.State("WRITE"):
+                m.d.comb += [self.valid.eq(self.s_axi_wvalid & ~bad), self.write.eq(1),
+                             self.s_axi_wready.eq(self.ready | bad)]
+                with m.If(self.s_axi_wvalid & self.s_axi_wready):
+                    m.d.sync += line.eq(line + 1)
+                    with m.If(bad):
+                        m.d.sync += self.s_axi_bresp.eq(SLVERR)
+                    with m.If(self.s_axi_wlast):
+                        m.next = "RESPOND"
+            with m.State("RESPOND"):
+                m.d.comb += self.s_axi_bvalid.eq(1)
+                with m.If(self.s_axi_bready):
+                    m.next = "IDLE"
+            with m.State("READ"):
+                m.d.comb += self.valid.eq(~bad)
+                with m.If(self.ready | bad):
+                    m.d.sync += [fresh.eq(1), self.s_axi_rresp.eq(Mux(bad, SLVERR, OKAY))]
+                    m.next = "SEND"
+            with m.State("SEND"):
+                m.d.comb += [self.s_axi_rvalid.eq(1), self.s_axi_rlast.eq(beats == 0),
+                             self.s_axi_rdata.eq(Mux(fresh, self.word, held))]
+                m.d.sync += fresh.eq(0)
+                with m.If(fresh):
+                    m.d.sync += held.eq(self.word)
+                with m.If(self.s_axi_rready):
+                    m.d.sync += [line.eq(line + 1), beats.eq(beats - 1)]
+                    m.next = "READ"
+                    with m.If(beats == 0):
+                        m.next = "IDLE"
+        return m

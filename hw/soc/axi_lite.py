@@ -1,0 +1,65 @@
+"""AXI4-Lite slave: turns bus accesses into single register reads and writes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+OKAY, SLVERR = 0, 2
+
+
+def axi_lite_ports(address_bits: int) -> dict[str, wiring.Member]:
+    """The 32-bit AXI4-Lite slave port as flat members with the bus's own names."""
+    return {
+        "s_axil_awaddr": In(address_bits), "s_axil_awprot": In(3), "s_axil_awvalid": In(1), "s_axil_awready": Out(1),
+        "s_axil_wdata": In(32), "s_axil_wstrb": In(4), "s_axil_wvalid": In(1), "s_axil_wready": Out(1),
+        "s_axil_bresp": Out(2), "s_axil_bvalid": Out(1), "s_axil_bready": In(1),
+        "s_axil_araddr": In(address_bits), "s_axil_arprot": In(3), "s_axil_arvalid": In(1), "s_axil_arready": Out(1),
+        "s_axil_rdata": Out(32), "s_axil_rresp": Out(2), "s_axil_rvalid": Out(1), "s_axil_rready": In(1),
+    }
+
+
+class AxiLite(wiring.Component):
+    """One access at a time; writes go before reads. Writes must be of whole words (else SLVERR, nothing is written).
+
+    Members
+    -------
+    s_axil_* : the bus.
+    address : Out         Byte address of the access, word aligned.
+    write, data : Out     A write in this cycle.
+    value : In(32)        The register at address, in the same cycle.
+    error : In(1)         There is no register at address.
+
+    Timing: a write is answered in the cycle after address and data have arrived, a read likewise.
+    """
+
+    def __init__(self, address_bits: int = 16) -> None:
+        self.address_bits = address_bits
+        super().__init__({**axi_lite_ports(address_bits), "address": Out(address_bits), "write": Out(1), "data": Out(32),
+                          "value": In(32), "error": In(1)})
+
+    module_name = "axi_lite"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        writes, reads, whole = Signal(), Signal(), Signal()
+        m.d.comb += [
+            writes.eq(self.s_axil_awvalid & self.s_axil_wvalid & ~self.s_axil_bvalid),
+            reads.eq(self.s_axil_arvalid & ~self.s_axil_rvalid & ~writes),
+            whole.eq(self.s_axil_wstrb.all()),
+            self.s_axil_awready.eq(writes), self.s_axil_wready.eq(writes), self.s_axil_arready.eq(reads),
+            self.address[2:].eq(Mux(writes, self.s_axil_awaddr[2:], self.s_axil_araddr[2:])),
+            self.write.eq(writes & whole & ~self.error),
+            self.data.eq(self.s_axil_wdata),
+        ]
+        with m.If(writes):
+            m.d.sync += [self.s_axil_bvalid.eq(1), self.s_axil_bresp.eq(Mux(whole & ~self.error, OKAY, SLVERR))]
+        with m.Elif(self.s_axil_bready):
+            m.d.sync += self.s_axil_bvalid.eq(0)
+        with m.If(reads):
+            m.d.sync += [self.s_axil_rvalid.eq(1), self.s_axil_rdata.eq(self.value),
+                         self.s_axil_rresp.eq(Mux(self.error, SLVERR, OKAY))]
+        with m.Elif(self.s_axil_rready):
+            m.d.sync += self.s_axil_rvalid.eq(0)
+        return m

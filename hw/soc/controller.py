@@ -1,0 +1,146 @@
+"""Controller: identity, the sequence of a run, events and interrupt, watchdog, and access to the configuration network."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.cgra import Arch
+from ..arch.soc import (
+    BUSY,
+    CONFIG_BUSY,
+    CONTROLLER,
+    FINISHED,
+    FLUSH_CYCLES,
+    OVERFLOW,
+    RW,
+    STORE_LIMIT,
+    WATCHDOG,
+    offsets,
+)
+
+EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT)
+
+
+class Controller(wiring.Component):
+    """The controller's registers and what they do.
+
+    Behaviour: writing control.start clears the status, holds `flush` for some cycles, pulses `start` to the global
+    buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or nothing
+    moved for watchdog_limit cycles (events of these names; the global buffer is stopped, the array keeps its tokens so
+    that its status registers tell where they wait).
+
+    Members
+    -------
+    register_write, register_index, register_data : In     Write of a register; index = offset / 4.
+    register_value : Out(32)
+    flush, start, stop : Out(1)         To array and global buffer.
+    running, moving, beyond : In(1)     A DMA runs; something moved anywhere; a store reached its limit.
+    overflow : In(columns)              A level of the column overflowed.
+    cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
+    cfg_answer, cfg_value : In          Read-back: valid and word.
+    irq : Out(1)
+
+    Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included.
+    """
+
+    def __init__(self, arch: Arch) -> None:
+        self.arch = arch
+        super().__init__({
+            "register_write": In(1), "register_index": In(10), "register_data": In(32), "register_value": Out(32),
+            "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1), "beyond": In(1),
+            "overflow": In(arch.columns),
+            "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
+            "cfg_answer": In(1), "cfg_value": In(32), "irq": Out(1)})
+
+    module_name = "controller"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        values = {register.name: Signal(32, name=register.name) for register in CONTROLLER}
+        written = {register.name: Signal(name=f"{register.name}_written") for register in CONTROLLER}
+        with m.Switch(self.register_index):
+            for register in CONTROLLER:
+                with m.Case(register.offset // 4):
+                    m.d.comb += [self.register_value.eq(values[register.name]),
+                                 written[register.name].eq(self.register_write)]
+                    if register.access == RW:
+                        with m.If(self.register_write):
+                            m.d.sync += values[register.name].eq(self.register_data)
+        shape = self.arch.columns | self.arch.rows << 9 | self.arch.glb_tiles << 18
+        m.d.comb += [values["fingerprint_high"].eq(self.arch.fingerprint >> 32),
+                     values["fingerprint_low"].eq(self.arch.fingerprint & 0xFFFFFFFF), values["shape"].eq(shape)]
+        self._run(m, values, written)
+        self._configure(m, values, written)
+        return m
+
+    def _run(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
+        status, quiet = values["status"], Signal(32)
+        flushing = Signal(range(FLUSH_CYCLES + 1))
+        starting = Signal()
+        events = {event: Signal(name=f"event{event}") for event in EVENTS}
+        ends = Signal()
+        command_start = written["control"] & self.register_data[0]
+        command_stop = written["control"] & self.register_data[1]
+        busy = status[BUSY]
+        active = Signal()   # the DMAs have been started
+        m.d.comb += [
+            # A start during a run ends it first: what the new one does not enable must not run on.
+            self.flush.eq(flushing != 0), self.stop.eq(ends | command_stop | command_start),
+            self.start.eq(starting & ~command_stop & ~command_start),
+            events[OVERFLOW].eq(active & self.overflow.any()),
+            events[STORE_LIMIT].eq(active & self.beyond),
+            events[WATCHDOG].eq(active & (values["watchdog_limit"] != 0) & (quiet == values["watchdog_limit"])),
+            events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW]),
+            ends.eq(active & (events[OVERFLOW] | events[STORE_LIMIT] | events[WATCHDOG] | events[FINISHED])),
+        ]
+        m.d.sync += starting.eq((flushing == 1) & ~command_stop)
+        m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start)
+        with m.If(flushing != 0):
+            m.d.sync += flushing.eq(flushing - 1)
+        with m.If(starting | self.moving):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(active):
+            m.d.sync += quiet.eq(quiet + 1)
+        with m.If(active & self.running):
+            m.d.sync += values["cycles"].eq(values["cycles"] + 1)
+
+        column = values["overflow_column"]
+        with m.If(written["irq_status"]):
+            m.d.sync += values["irq_status"].eq(values["irq_status"] & ~self.register_data)
+        for event, signal in events.items():    # after the clearing: one in the same cycle is not lost
+            with m.If(signal & active):
+                m.d.sync += [status[event].eq(1), values["irq_status"][event].eq(1)]
+        with m.If(active & self.overflow.any() & ~status[OVERFLOW]):
+            for number in reversed(range(self.arch.columns)):
+                with m.If(self.overflow[number]):
+                    m.d.sync += column.eq(number)
+        with m.If(ends | command_stop):
+            m.d.sync += busy.eq(0)
+        with m.If(command_stop):
+            m.d.sync += flushing.eq(0)
+        with m.If(command_start):
+            m.d.sync += [flushing.eq(FLUSH_CYCLES), busy.eq(1), values["cycles"].eq(0), column.eq(0),
+                         *(status[event].eq(0) for event in EVENTS)]
+        m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
+
+    def _configure(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
+        reading = values["status"][CONFIG_BUSY]
+        m.d.comb += [
+            self.cfg_valid.eq(written["config_write"] | written["config_read"]),
+            self.cfg_write.eq(written["config_write"]),
+            self.cfg_address.eq(values["config_address"]), self.cfg_data.eq(self.register_data),
+        ]
+        # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
+        round_trip = 2 * (self.arch.rows + 4)
+        patience = Signal(range(round_trip + 1))
+        with m.If(written["config_read"]):
+            m.d.sync += [reading.eq(1), values["config_data"].eq(0), patience.eq(round_trip)]
+        with m.Elif(reading):
+            m.d.sync += patience.eq(patience - 1)
+            with m.If(self.cfg_answer | (patience == 0)):
+                m.d.sync += [reading.eq(0), values["config_data"].eq(self.cfg_value)]
+
+
+assert offsets(CONTROLLER)["fingerprint_high"] == 0, "software finds the fingerprint at address 0"

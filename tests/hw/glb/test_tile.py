@@ -1,0 +1,392 @@
+import functools
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from nests import Nest, nests
+
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.soc import RO, RW, glb_registers
+from sardonyx.hw.emit import macro
+from sardonyx.hw.glb.tile import GlbTile
+from sardonyx.sim.bench import Bench, Case, Result
+
+GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=512, load_loops=4, store_loops=3)
+LINES = GLB.tile_bytes // 8
+WORDS = GLB.tile_bytes // 2
+REGISTERS = [register.name for register in glb_registers(GLB)]
+REGISTER, WRITE, READ, SHOW, START, STOP, WAIT = range(7)
+COMMAND = data.StructLayout({"op": 3, "index": 6, "value": 32, "line": (LINES - 1).bit_length(), "strobe": 8})
+
+
+class Scripted(wiring.Component):
+    """A GLB tile that obeys a stream of commands: one register or host access, start, stop, or wait until not busy.
+
+    `data` gives the words to write; `word` shows the words and registers read.
+    """
+
+    module_name = "scripted"
+
+    def __init__(self) -> None:
+        self.tile = GlbTile(GLB)
+        links = {name: member for name, member in self.tile.signature.members.items() if member.is_signature}
+        self.links = tuple(links)
+        super().__init__({"command": In(stream.Signature(COMMAND)), "data": In(stream.Signature(64)),
+                          "word": Out(stream.Signature(64)), **links, "busy": Out(1), "beyond": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.tile = tile = macro(self.tile)
+        for name in self.links:
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(tile, name))
+        command, asked, reading, full = self.command.payload, self.command.valid, Signal(), Signal()
+        free = ~reading & ~full
+        m.d.comb += [tile.register_index.eq(command.index), tile.register_data.eq(command.value),
+                     tile.host_line.eq(command.line), tile.host_strobe.eq(command.strobe), tile.host_data.eq(self.data.payload),
+                     self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.word.valid.eq(full)]
+        with m.If(reading):
+            m.d.sync += [self.word.payload.eq(tile.host_word), full.eq(1), reading.eq(0)]
+        with m.If(full & self.word.ready):
+            m.d.sync += full.eq(0)
+        with m.Switch(command.op):
+            with m.Case(REGISTER):
+                m.d.comb += [self.command.ready.eq(1), tile.register_write.eq(asked)]
+            with m.Case(WRITE):
+                m.d.comb += [tile.host_valid.eq(asked & self.data.valid), tile.host_write.eq(1),
+                             self.command.ready.eq(tile.host_valid & tile.host_ready), self.data.ready.eq(self.command.ready)]
+            with m.Case(READ):
+                m.d.comb += [tile.host_valid.eq(asked & free), self.command.ready.eq(tile.host_valid & tile.host_ready)]
+                m.d.sync += reading.eq(self.command.ready)
+            with m.Case(SHOW):
+                m.d.comb += self.command.ready.eq(free)
+                with m.If(asked & free):
+                    m.d.sync += [full.eq(1), self.word.payload.eq(tile.register_value)]
+            with m.Case(START):
+                m.d.comb += [self.command.ready.eq(1), tile.start.eq(asked)]
+            with m.Case(STOP):
+                m.d.comb += [self.command.ready.eq(1), tile.stop.eq(asked)]
+            with m.Case(WAIT):
+                m.d.comb += self.command.ready.eq(Mux(asked, ~tile.busy, 0))
+        return m
+
+
+@functools.cache
+def bench() -> Bench:
+    return Bench(Scripted())
+
+
+class Script:
+    """Commands, with the words that go with them."""
+
+    def __init__(self, contents: "np.ndarray | None" = None) -> None:
+        self.commands: list[int] = []
+        self.data: list[int] = []
+        if contents is not None:
+            for line, word in enumerate(contents.view("<u8").tolist()):
+                self.write(line, word)
+
+    def add(self, op: int, **fields: int) -> None:
+        self.commands.append(COMMAND.const({"op": op, **fields}).as_bits())
+
+    def write(self, line: int, word: int, strobe: int = 0xFF) -> None:
+        self.add(WRITE, line=line, strobe=strobe)
+        self.data.append(word)
+
+    def registers(self, **values: int) -> None:
+        for name, value in values.items():
+            self.add(REGISTER, index=REGISTERS.index(name), value=value & 0xFFFFFFFF)
+
+    def show(self, name: str) -> None:
+        self.add(SHOW, index=REGISTERS.index(name))
+
+    def dump(self) -> None:
+        """Read the whole memory."""
+        for line in range(LINES):
+            self.add(READ, line=line)
+
+    def load(self, nest: Nest, column: int = 0) -> None:
+        self.registers(load_control=1 | column << 8, load_start=nest.start, **loops("load", nest, GLB.load_loops))
+
+    def store(self, nest: Nest, column: int = 0, limit: int = WORDS) -> None:
+        self.registers(store_control=3 | column << 8, store_start=nest.start, store_limit=limit,
+                       **loops("store", nest, GLB.store_loops))
+
+    def store_sections(self, sections: int, start: int, column: int = 0, limit: int = WORDS) -> None:
+        self.registers(store_control=1 | column << 8, store_start=start, store_limit=limit, store_sections=sections)
+
+    def case(self, stalls: "int | None" = None, **streams: "Sequence[int]") -> Case:
+        return Case({"command": self.commands, "data": self.data, **streams}, stalls=stalls)
+
+    def run(self, stalls: "int | None" = None, **streams: "Sequence[int]") -> Result:
+        """Run, and check that all commands were done."""
+        result = bench().run_many([self.case(stalls, **streams)])[0]
+        assert not result.left.keys() & {"command", "data"}, f"{result.left} are left"
+        return result
+
+
+def loops(name: str, nest: Nest, levels: int) -> dict[str, int]:
+    return {f"{name}_{part}{level}": value for level, pair in enumerate(nest.registers(levels))
+            for part, value in zip(("extent", "stride"), pair, strict=True)}
+
+
+def linear(start: int, words: int) -> Nest:
+    return Nest((words,), (2,), start)
+
+
+def random_words(seed: int, count: int = WORDS) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 1 << 16, count).astype("<u2")
+
+
+def loaded(contents: np.ndarray, nest: Nest) -> list[int]:
+    return contents[nest.addresses(GLB.tile_bytes) // 2].tolist()
+
+
+def stored(contents: np.ndarray, nest: Nest, words: Sequence[int]) -> np.ndarray:
+    after = contents.copy()
+    for address, word in zip(nest.addresses(GLB.tile_bytes) // 2, words, strict=True):
+        after[address] = word
+    return after
+
+
+def memory(words: Sequence[int]) -> np.ndarray:
+    """The 16-bit words of a dump."""
+    assert len(words) == LINES
+    return np.array(words, "<u8").view("<u2")
+
+
+SEEDS, STALLS, COLUMNS = st.integers(0, 99), st.none() | st.integers(1, 99), st.integers(0, 1)
+
+
+@settings(max_examples=100)
+@example(linear(0, WORDS), 0, None, 0)
+@example(linear(2, WORDS - 1), 1, 5, 1)
+@example(Nest((2, 3), (0, 0), 6), 2, 3, 0)
+@given(nest=nests(GLB.load_loops, GLB.tile_bytes), seed=SEEDS, stalls=STALLS, column=COLUMNS)
+def test_a_load_streams_the_words_of_its_loop_nest_to_the_chosen_column(nest: Nest, seed: int, stalls: "int | None",
+                                                                        column: int) -> None:
+    contents = random_words(seed)
+    script = Script(contents)
+    script.load(nest, column)
+    script.add(START)
+    script.add(WAIT)
+    result = script.run(stalls)
+    assert result.outputs[f"g2f{column}"] == loaded(contents, nest)
+    assert result.outputs[f"g2f{1 - column}"] == []
+
+
+@pytest.mark.parametrize("nest", [linear(0, WORDS), linear(6, 200), Nest((LINES,), (8,), 0), Nest((7, 9), (-10, 58), 300)],
+                         ids=["linear over both banks", "linear from a last lane", "a line each", "backwards in tiles"])
+def test_a_load_gives_a_word_a_cycle_from_two_cycles_after_start_on(nest: Nest) -> None:
+    script = Script(random_words(1))
+    script.load(nest)
+    script.add(START)
+    result = script.run()
+    begin = result.stamps["command"][-1]
+    assert result.stamps["g2f0"] == list(range(begin + 2, begin + 2 + nest.size))
+
+
+@settings(max_examples=60)
+@example([0], 2 * WORDS - 2, 0, None, 0)
+@example([0, 0, 0], 0, 1, 3, 1)
+@example([3, 0, 1], 510, 2, None, 0)
+@given(lengths=st.lists(st.integers(0, 40), min_size=1, max_size=6), start=st.integers(0, WORDS - 250).map(lambda n: 2 * n),
+       seed=SEEDS, stalls=STALLS, column=COLUMNS)
+def test_a_store_of_sections_ends_with_the_last_and_takes_no_word_more(lengths: "list[int]", start: int, seed: int,
+                                                                       stalls: "int | None", column: int) -> None:
+    contents, values = random_words(seed), random_words(seed + 1).tolist()
+    tokens = [word for length in lengths for word in (length, *values[:length])]
+    script = Script(contents)
+    script.store_sections(len(lengths), start, column)
+    script.add(START)
+    script.add(WAIT)
+    script.show("store_words")
+    script.dump()
+    result = script.run(stalls, **{f"f2g{column}": [*tokens, 1, 2, 3], f"f2g{1 - column}": [9]})
+    assert result.left == {f"f2g{column}": 3, f"f2g{1 - column}": 1}
+    assert result.outputs["word"][0] == len(tokens)
+    np.testing.assert_array_equal(memory(result.outputs["word"][1:]), stored(contents, linear(start, len(tokens)), tokens))
+    assert result.status == {"busy": 0, "beyond": 0}
+
+
+@settings(max_examples=60)
+@given(nest=nests(GLB.store_loops, GLB.tile_bytes), seed=SEEDS, stalls=STALLS)
+def test_an_affine_store_writes_the_addresses_of_its_loop_nest(nest: Nest, seed: int, stalls: "int | None") -> None:
+    contents, tokens = random_words(seed), random_words(seed + 1).tolist()[:nest.size]
+    script = Script(contents)
+    script.store(nest)
+    script.add(START)
+    script.add(WAIT)
+    script.dump()
+    result = script.run(stalls, f2g0=[*tokens, 7])
+    assert result.left == {"f2g0": 1}
+    np.testing.assert_array_equal(memory(result.outputs["word"]), stored(contents, nest, tokens))
+
+
+def test_a_store_takes_a_word_a_cycle() -> None:
+    script = Script()
+    script.store(linear(0, WORDS))
+    script.add(START)
+    result = script.run(f2g0=[5] * WORDS)
+    begin = result.stamps["command"][-1]
+    assert result.stamps["f2g0"] == list(range(begin + 1, begin + 1 + WORDS))
+
+
+@pytest.mark.parametrize("limit", [0, 1, 9])
+@pytest.mark.parametrize("affine", [False, True])
+def test_a_store_stops_at_its_limit_and_says_so(limit: int, affine: bool) -> None:
+    contents, tokens = random_words(3), [100, *range(100)]
+    script = Script(contents)
+    if affine:
+        script.store(linear(40, 101), limit=limit)
+    else:
+        script.store_sections(1, 40, limit=limit)
+    script.add(START)
+    script.show("store_words")
+    script.dump()
+    script.show("store_words")
+    result = script.run(f2g0=tokens)
+    assert result.status == {"busy": 1, "beyond": 1}
+    assert result.left == {"f2g0": len(tokens) - limit}
+    assert result.outputs["word"][-1] == limit
+    expected = stored(contents, linear(40, limit), tokens[:limit]) if limit else contents
+    np.testing.assert_array_equal(memory(result.outputs["word"][1:-1]), expected)
+    script.add(STOP)
+    script.add(WAIT)
+    assert script.run(f2g0=tokens).status == {"busy": 0, "beyond": 0}
+
+
+def test_a_store_that_ends_at_its_limit_is_complete() -> None:
+    script = Script()
+    script.store_sections(1, 0, limit=5)
+    script.add(START)
+    script.add(WAIT)
+    assert script.run(f2g0=[4, 1, 2, 3, 4, 9]).status == {"busy": 0, "beyond": 0}
+
+
+def test_a_stop_ends_both_and_the_next_start_begins_anew() -> None:
+    contents = random_words(4)
+    script = Script(contents)
+    script.load(linear(0, 200))
+    script.store_sections(1, 0)
+    script.add(START)
+    for _ in range(20):
+        script.show("store_words")
+    script.add(STOP)
+    script.add(WAIT)
+    script.load(linear(100, 30), column=1)
+    script.store_sections(1, 512, column=1)
+    script.add(START)
+    script.add(WAIT)
+    script.show("store_words")
+    script.dump()
+    result = script.run(f2g0=[99, 1, 2, 3], f2g1=[2, 11, 12])
+    assert result.left == {}
+    first = result.outputs["g2f0"]
+    assert 20 <= len(first) < 200
+    assert first == contents[:len(first)].tolist()
+    after = stored(stored(contents, linear(0, 4), [99, 1, 2, 3]), linear(512, 3), [2, 11, 12])
+    assert result.outputs["g2f1"] == loaded(after, linear(100, 30))
+    assert result.outputs["word"][19:21] == [4, 3]
+    np.testing.assert_array_equal(memory(result.outputs["word"][21:]), after)
+
+
+def test_runs_follow_each_other_from_fresh_registers() -> None:
+    contents, draw = random_words(5), random.Random(5)
+    script, tokens, given_, counts = Script(contents), [], [], []
+    after = contents
+    for number in range(6):
+        nest = linear(2 * draw.randrange(100), draw.randrange(1, 90))
+        script.load(nest)
+        given_ += loaded(after, nest)
+        lengths = [draw.randrange(5) for _ in range(draw.randrange(1, 5))]
+        words = [word for length in lengths for word in (length, *random_words(number, length).tolist())]
+        # The words of a run go to the other half of the memory: the next run's load may meet them.
+        script.store_sections(len(lengths), 512 + 64 * number)
+        tokens += words
+        counts.append(len(words))
+        after = stored(after, linear(512 + 64 * number, len(words)), words)
+        script.add(START)
+        script.add(WAIT)
+        script.show("store_words")
+    script.dump()
+    for stalls in (None, 1, 2, 3):
+        result = script.run(stalls, f2g0=tokens)
+        assert result.outputs["g2f0"] == given_
+        assert result.outputs["word"][:6] == counts
+        np.testing.assert_array_equal(memory(result.outputs["word"][6:]), after)
+
+
+def test_a_disabled_stream_does_not_start() -> None:
+    script = Script(random_words(6))
+    script.load(linear(0, 10))
+    script.store_sections(1, 0)
+    script.registers(load_control=0, store_control=0)
+    script.add(START)
+    script.add(WAIT)
+    result = script.run(f2g0=[1, 1])
+    assert result.outputs["g2f0"] == []
+    assert result.left == {"f2g0": 2}
+
+
+@settings(max_examples=40)
+@given(seed=SEEDS, stalls=STALLS, same=st.booleans(), sections=st.lists(st.integers(0, 20), min_size=1, max_size=5))
+def test_load_store_and_host_share_a_bank(seed: int, stalls: "int | None", same: bool, sections: "list[int]") -> None:
+    contents, draw = random_words(seed), random.Random(seed)
+    bank = GLB.bank_bytes
+    # The lower half of the first bank is loaded; the upper half of it or of the second is stored to; the host has the rest.
+    nest, begin = linear(2 * draw.randrange(16), 100), bank // 2 + 64 if same else bank + bank // 2
+    tokens = [word for length in sections for word in (length, *random_words(seed + 1, length).tolist())]
+    after = stored(contents, linear(begin, len(tokens)), tokens)
+    script = Script(contents)
+    script.load(nest)
+    script.store_sections(len(sections), begin)
+    script.add(START)
+    expected = []
+    lines = after.view("<u8").copy()
+    free = [*range(bank // 16, bank // 16 + 8), *range(bank // 8, bank // 8 + bank // 16)]
+    for _ in range(60):
+        line, strobe, word = draw.choice(free), draw.randrange(256), draw.getrandbits(64)
+        if draw.random() < 0.5:
+            script.write(line, word, strobe)
+            mask = sum(0xFF << 8 * byte for byte in range(8) if strobe >> byte & 1)
+            lines[line] = int(lines[line]) & ~mask | word & mask
+        else:
+            script.add(READ, line=line)
+            expected.append(int(lines[line]))
+    script.add(WAIT)
+    script.dump()
+    result = script.run(stalls, f2g0=tokens)
+    assert result.outputs["g2f0"] == loaded(contents, nest)
+    assert result.outputs["word"] == [*expected, *lines.tolist()]
+
+
+def test_a_store_beside_a_linear_load_in_one_bank_gets_three_cycles_of_four() -> None:
+    script = Script(random_words(8))
+    script.load(linear(0, 100))
+    script.store(linear(256, 90))
+    script.add(START)
+    result = script.run(f2g0=[1] * 90)
+    begin = result.stamps["command"][-1]
+    assert result.stamps["g2f0"] == list(range(begin + 2, begin + 102)), "the load goes first"
+    waited = sorted(set(range(begin + 1, result.stamps["f2g0"][-1])) - set(result.stamps["f2g0"]))
+    assert waited == list(range(begin + 1, waited[-1] + 1, 4))
+
+
+def test_registers_are_read_as_written_and_counters_cannot_be_written() -> None:
+    draw, script, values = random.Random(9), Script(), {}
+    for register in glb_registers(GLB):
+        values[register.name] = draw.getrandbits(32)
+        script.registers(**{register.name: values[register.name]})
+    for name in values:
+        script.show(name)
+    found = dict(zip(values, script.run().outputs["word"], strict=True))
+    access = {register.name: register.access for register in glb_registers(GLB)}
+    assert set(access.values()) == {RO, RW}
+    assert found == {name: value if access[name] == RW else 0 for name, value in values.items()}

@@ -1,0 +1,294 @@
+"""The controller alone, cycle by cycle, in Amaranth's simulator; tests/sim/test_machine.py runs it as Verilog."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from amaranth.sim import Simulator, SimulatorContext
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.soc import (
+    BUSY,
+    CONFIG_BUSY,
+    CONTROLLER,
+    FINISHED,
+    FLUSH_CYCLES,
+    OVERFLOW,
+    RW,
+    STORE_LIMIT,
+    WATCHDOG,
+    offsets,
+)
+from sardonyx.hw.soc.controller import Controller
+
+ARCH = Arch("controlled", 6, 3, glb=Glb(columns_per_tile=2))
+INDEX = {name: offset // 4 for name, offset in offsets(CONTROLLER).items()}
+START, STOP = 1, 2
+
+
+class Driver:
+    """Registers of a controller, one access a cycle, and the cycles in which outputs are 1."""
+
+    def __init__(self, sim: SimulatorContext, dut: Controller) -> None:
+        self.sim, self.dut, self.cycle = sim, dut, 0
+        self.seen: dict[str, list[int]] = {name: [] for name in ("flush", "start", "stop", "cfg_valid", "irq")}
+
+    async def tick(self, count: int = 1) -> None:
+        for _ in range(count):
+            for name, cycles in self.seen.items():
+                if self.sim.get(getattr(self.dut, name)):
+                    cycles.append(self.cycle)
+            await self.sim.tick()
+            self.cycle += 1
+
+    def put(self, **values: int) -> None:
+        for name, value in values.items():
+            self.sim.set(getattr(self.dut, name), value)
+
+    async def write(self, name: str, value: int) -> None:
+        self.put(register_write=1, register_index=INDEX[name], register_data=value)
+        await self.tick()
+        self.put(register_write=0)
+
+    def read(self, name: str) -> int:
+        self.put(register_index=INDEX[name])
+        return self.sim.get(self.dut.register_value)
+
+    async def run(self, running: int = 20) -> None:
+        """Start, and be busy for some cycles."""
+        await self.write("control", START)
+        await self.tick(FLUSH_CYCLES + 1)
+        self.put(running=1, moving=1)
+        await self.tick(running)
+
+
+Scenario = Callable[[Driver], Awaitable[None]]
+
+
+def simulate(scenario: Scenario) -> Driver:
+    dut, drivers = Controller(ARCH), []
+
+    async def bench(sim: SimulatorContext) -> None:
+        drivers.append(Driver(sim, dut))
+        await drivers[0].tick(2)
+        await scenario(drivers[0])
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return drivers[0]
+
+
+def test_identity_is_that_of_the_description() -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.read("fingerprint_high") << 32 | driver.read("fingerprint_low") == ARCH.fingerprint
+        assert driver.read("shape") == 6 | 3 << 9 | 3 << 18
+        for name in ("fingerprint_high", "fingerprint_low", "shape"):
+            before = driver.read(name)
+            await driver.write(name, ~before & 0xFFFFFFFF)
+            assert driver.read(name) == before
+
+    simulate(scenario)
+
+
+def test_registers_that_can_be_written_are_read_as_written_and_others_are_not_changed() -> None:
+    async def scenario(driver: Driver) -> None:
+        writable = [register.name for register in CONTROLLER if register.access == RW]
+        for number, name in enumerate(writable):
+            await driver.write(name, 0xFFFFFFFF - number)
+        assert [driver.read(name) for name in writable] == [0xFFFFFFFF - number for number in range(len(writable))]
+        for name in ("status", "cycles", "overflow_column", "config_data", "irq_status"):
+            await driver.write(name, 0xFFFFFFFF)
+            assert driver.read(name) == 0
+
+    simulate(scenario)
+
+
+def test_a_run_is_flush_then_start_then_cycles_until_nothing_runs() -> None:
+    async def scenario(driver: Driver) -> None:
+        begin = driver.cycle
+        await driver.write("control", START)
+        assert driver.read("status") == 1 << BUSY
+        await driver.tick(FLUSH_CYCLES + 1)
+        assert driver.seen["flush"] == list(range(begin + 1, begin + 1 + FLUSH_CYCLES))
+        assert driver.seen["start"] == [begin + 1 + FLUSH_CYCLES]
+        driver.put(running=1, moving=1)
+        await driver.tick(17)
+        assert driver.read("status") == 1 << BUSY
+        driver.put(running=0, moving=0)
+        await driver.tick()
+        assert driver.read("status") == 1 << FINISHED
+        assert driver.read("cycles") == 17
+        await driver.tick(50)
+        assert (driver.read("status"), driver.read("cycles")) == (1 << FINISHED, 17)
+        assert driver.seen["irq"] == []
+
+    simulate(scenario)
+
+
+def test_a_run_of_nothing_is_done_at_once() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", START)
+        await driver.tick(FLUSH_CYCLES + 2)
+        assert (driver.read("status"), driver.read("cycles")) == (1 << FINISHED, 0)
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("event,cause", [(OVERFLOW, {"overflow": 0b101000}), (STORE_LIMIT, {"beyond": 1}),
+                                         (FINISHED, {"running": 0})])
+def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event: int, cause: "dict[str, int]") -> None:
+    async def scenario(driver: Driver) -> None:
+        others = 0xFFFFFFFF & ~(1 << event)
+        await driver.write("irq_enable", others)
+        await driver.run()
+        driver.put(**cause)
+        await driver.tick()
+        driver.put(overflow=0, beyond=0)
+        assert driver.read("status") == 1 << event
+        assert driver.read("irq_status") == 1 << event
+        assert driver.read("overflow_column") == (3 if event == OVERFLOW else 0)
+        assert driver.seen["stop"][1:] == [driver.cycle - 1]
+        assert not driver.sim.get(driver.dut.irq)
+        await driver.write("irq_enable", 1 << event)
+        assert driver.sim.get(driver.dut.irq)
+        await driver.write("irq_status", others)
+        assert driver.sim.get(driver.dut.irq), "only ones clear"
+        await driver.write("irq_status", 1 << event)
+        assert not driver.sim.get(driver.dut.irq)
+        assert driver.read("status") == 1 << event, "the status stays until the next start"
+        driver.put(running=0)
+        await driver.write("control", START)
+        assert (driver.read("status"), driver.read("overflow_column")) == (1 << BUSY, 0)
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 40])
+def test_the_watchdog_ends_a_run_after_its_limit_of_cycles_without_movement(limit: int) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("watchdog_limit", limit)
+        await driver.run()
+        for _ in range(3):      # movement in time keeps the run alive
+            driver.put(moving=0)
+            await driver.tick(limit - 1)
+            driver.put(moving=1)
+            await driver.tick()
+        driver.put(moving=0)
+        await driver.tick(limit)
+        assert driver.read("status") == 1 << BUSY
+        await driver.tick()
+        assert driver.read("status") == 1 << WATCHDOG
+        assert driver.read("irq_status") == 1 << WATCHDOG
+
+    simulate(scenario)
+
+
+def test_without_a_limit_there_is_no_watchdog() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run()
+        driver.put(moving=0)
+        await driver.tick(1000)
+        assert driver.read("status") == 1 << BUSY
+
+    simulate(scenario)
+
+
+def test_an_event_is_not_lost_when_others_are_cleared_in_its_cycle() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run()
+        driver.put(running=0)
+        await driver.write("irq_status", 0xFFFFFFFF)
+        assert driver.read("irq_status") == 1 << FINISHED
+
+    simulate(scenario)
+
+
+def test_a_stop_ends_the_run_without_an_event() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run()
+        await driver.write("control", STOP)
+        driver.put(running=0)
+        assert driver.seen["stop"][1:] == [driver.cycle - 1]
+        await driver.tick(20)
+        assert (driver.read("status"), driver.read("irq_status")) == (0, 0)
+        assert driver.read("cycles") == 21
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("after", range(FLUSH_CYCLES + 1))
+def test_a_stop_during_flush_keeps_the_run_from_starting(after: int) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", START)
+        await driver.tick(after)
+        await driver.write("control", STOP)
+        await driver.tick(20)
+        assert driver.seen["start"] == []
+        assert (driver.read("status"), driver.read("irq_status"), driver.read("cycles")) == (0, 0, 0)
+
+    simulate(scenario)
+
+
+def test_a_start_during_a_run_stops_it_first() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run()
+        again = driver.cycle
+        await driver.write("control", START)
+        await driver.tick(FLUSH_CYCLES + 1)
+        assert driver.seen["stop"][1:] == [again]
+        assert driver.seen["start"][1:] == [again + 1 + FLUSH_CYCLES]
+        await driver.tick(5)
+        assert (driver.read("status"), driver.read("cycles")) == (1 << BUSY, 5)
+
+    simulate(scenario)
+
+
+def test_events_outside_a_run_are_ignored() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(overflow=1, beyond=1)
+        await driver.write("watchdog_limit", 1)
+        await driver.tick(10)
+        assert (driver.read("status"), driver.read("irq_status")) == (0, 0)
+
+    simulate(scenario)
+
+
+def test_configuration_is_written_at_the_address_register_and_read_when_the_answer_comes() -> None:
+    async def scenario(driver: Driver) -> None:
+        dut, get = driver.dut, driver.sim.get
+        await driver.write("config_address", 0x05020011)
+        assert driver.seen["cfg_valid"] == []
+        driver.put(register_write=1, register_index=INDEX["config_write"], register_data=0xCAFE)
+        assert (get(dut.cfg_valid), get(dut.cfg_write), get(dut.cfg_address), get(dut.cfg_data)) == (1, 1, 0x05020011, 0xCAFE)
+        await driver.tick()
+        driver.put(register_write=0)
+        assert not get(dut.cfg_valid)
+        driver.put(register_write=1, register_index=INDEX["config_read"])
+        assert (get(dut.cfg_valid), get(dut.cfg_write), get(dut.cfg_address)) == (1, 0, 0x05020011)
+        await driver.tick()
+        driver.put(register_write=0)
+        await driver.tick(2 * (ARCH.rows + 1) - 1)
+        assert driver.read("status") == 1 << CONFIG_BUSY
+        driver.put(cfg_answer=1, cfg_value=0xBEEF)
+        await driver.tick()
+        driver.put(cfg_answer=0, cfg_value=0)
+        assert (driver.read("status"), driver.read("config_data")) == (0, 0xBEEF)
+
+    simulate(scenario)
+
+
+def test_a_configuration_read_without_an_answer_ends_with_0() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("config_read", 1)
+        driver.put(cfg_answer=1, cfg_value=5)
+        await driver.tick()
+        driver.put(cfg_answer=0, cfg_value=0)
+        assert driver.read("config_data") == 5
+        await driver.write("config_read", 1)
+        assert driver.read("config_data") == 0
+        await driver.tick(2 * (ARCH.rows + 4) + 1)
+        assert (driver.read("status"), driver.read("config_data")) == (0, 0)
+
+    simulate(scenario)
