@@ -1,0 +1,1 @@
+"""Sparse kernels, one file each; `compiler/lang/kernel.py` reads them."""

@@ -1,0 +1,1 @@
+"""Back end: mapped graph -> placement, routes, configuration, bitstream."""

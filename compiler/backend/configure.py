@@ -1,0 +1,36 @@
+"""Configuration of every used tile from a mapped, placed and routed graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from ...hw.arch.cgra import Arch
+from ..ir.mapped import MappedGraph
+from ..ir.program import Config, Site
+
+
+def configure(graph: MappedGraph, arch: Arch, placement: Mapping[str, Site],
+              routes: Mapping[str, Mapping[int, int]]) -> dict[Site, Config]:
+    """Field values of every tile that a block or a route uses.
+
+    placement: block -> (x, y). routes: net name -> routing tree as {node: the node that drives it}.
+    """
+    values: dict[Site, dict[str, dict[str, int | str]]] = defaultdict(lambda: defaultdict(dict))
+    for name, block in graph.blocks.items():
+        tile = values[placement[name]]
+        if block.primitive:
+            tile["core"]["mode"] = block.primitive
+            tile[block.primitive].update(block.config)
+    for tree in routes.values():
+        for sink, source in tree.items():
+            node = arch.graph.nodes[sink]
+            box = "sb" if node.kind == "sb" else "cb"
+            values[node.x, node.y][f"{box}_{node.layer}"][f"{node.name}_sel"] = arch.graph.select(sink, source)
+    # Through the words and back: every field of a used tile has a value, as on the machine.
+    config: dict[Site, Config] = {}
+    for site in sorted(values):
+        space = arch.config_map(arch.tiles[site].kind)
+        known = {name: fields for name, fields in values[site].items() if fields}
+        config[site] = space.decode(space.encode(known))
+    return config

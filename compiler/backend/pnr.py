@@ -1,0 +1,35 @@
+"""Place and route a mapped graph on a machine: attempts with other seeds and exponents until one is legal.
+
+Input:   MappedGraph, Arch.
+Output:  Placement and Routing.
+Errors:  UserError when it does not fit; Unroutable of the attempt that came closest.
+Cost:    50 ms for 25 blocks on the 32 x 16 Onyx, 0.2 s for 205 blocks on 16 x 16, per attempt.
+Source:  Onyx JSSC IV-E; the sweep of placement exponents follows the public flow.
+"""
+
+from __future__ import annotations
+
+from ...hw.arch.cgra import Arch
+from ..ir.mapped import MappedGraph
+from .place import Placement, place, slot_kinds, slots_of
+from .route import Routing, Unroutable, route
+
+EXPONENTS = (1, 2, 3)
+
+
+def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6,
+                    latency: int = 0) -> tuple[Placement, Routing]:
+    """The first legal result of several attempts; the same arguments give the same result."""
+    assert attempts >= 1, "without an attempt there is no result"
+    kinds, slots = slot_kinds(graph), slots_of(arch)
+    closest: Unroutable | None = None
+    for attempt in range(attempts):
+        exponent = EXPONENTS[attempt % len(EXPONENTS)]
+        placement = place(kinds, graph.nets, slots, seed=seed + attempt, exponent=exponent)
+        try:
+            return placement, route(arch.graph, graph.nets, placement.tiles, latency=latency)
+        except Unroutable as error:
+            if closest is None or len(error.routing.shared) < len(closest.routing.shared):
+                closest = error
+    assert closest is not None, "every attempt either returned or failed"
+    raise closest

@@ -1,0 +1,1 @@
+"""Intermediate representations: frozen data, each with a verifier."""

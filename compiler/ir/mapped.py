@@ -1,0 +1,128 @@
+"""Mapped graph: blocks, each one primitive on one tile kind, and nets between tile ports. Sparse and dense meet here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...hw.arch.cgra import Arch
+from ...hw.arch.primitive import PRIMITIVES, Flow
+from ...hw.arch.tile import TileSpec
+
+LOAD, STORE = "load", "store"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What occupies one tile.
+
+    Parameters
+    ----------
+    name : str             Unique, e.g. ``B.k scan``.
+    kind : str             Tile kind: ``pe``, ``mem`` or ``io``.
+    primitive : str        The active primitive; empty for io.
+    config : mapping       Field values of the primitive.
+    slack : bool           The block only holds tokens (inserted by balancing).
+    """
+
+    name: str
+    kind: str
+    primitive: str
+    config: Mapping[str, int | str | bool]
+    slack: bool = False
+
+
+class Pin(NamedTuple):
+    """A tile port of a block."""
+
+    block: str
+    port: str
+
+
+@dataclass(frozen=True)
+class Net:
+    """One source and every sink of it, on one layer."""
+
+    source: Pin
+    sinks: tuple[Pin, ...]
+    layer: str = "data"
+
+    @property
+    def name(self) -> str:
+        return f"{self.source.block}.{self.source.port}"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A block stream between the global buffer and an io block.
+
+    Parameters
+    ----------
+    block : str        The io block.
+    direction : str    ``load`` or ``store``, seen from the array.
+    tensor : str
+    level : int        Level of the tensor in storage order; -1 for its values.
+    """
+
+    block: str
+    direction: str
+    tensor: str
+    level: int
+
+    @property
+    def sections(self) -> int:
+        """Length-prefixed sections in a block: a level is segments and coordinates, a value array one."""
+        return 1 if self.level < 0 else 2
+
+
+@dataclass(frozen=True)
+class MappedGraph:
+    """Blocks by name, nets, and the streams of the io blocks."""
+
+    blocks: Mapping[str, Block]
+    nets: tuple[Net, ...]
+    streams: tuple[Stream, ...]
+
+    def count(self, kind: str) -> int:
+        """How many blocks are of a tile kind."""
+        return sum(block.kind == kind for block in self.blocks.values())
+
+    def to_text(self) -> str:
+        """The graph for people, one line a block and a net."""
+        lines = [f"{b.kind:3} {b.name}: {b.primitive or 'stream'} "
+                 + " ".join(f"{k}={v}" for k, v in b.config.items()) for b in self.blocks.values()]
+        lines += [f"net {net.name} -> " + ", ".join(f"{pin.block}.{pin.port}" for pin in net.sinks) for net in self.nets]
+        return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def tile_of(arch: Arch, kind: str) -> TileSpec:
+    """The description of a tile kind."""
+    tile = {"pe": arch.pe, "mem": arch.mem, "io": arch.io}[kind]
+    return tile
+
+
+def verify(graph: MappedGraph, arch: Arch) -> None:
+    """Check that every net joins existing ports in the right direction, every input is driven once, every primitive
+    exists on its tile, and every stream has its io block. A failure is a fault of a pass, not of the user."""
+    driven: set[Pin] = set()
+    sources: set[Pin] = set()
+    for name, block in graph.blocks.items():
+        assert name == block.name, f"block {block.name} is filed under {name}"
+        tile = tile_of(arch, block.kind)
+        if block.kind != "io":
+            assert block.primitive in {p.name for p in tile.primitives}, f"a {block.kind} has no {block.primitive}"
+            PRIMITIVES[block.primitive].config.numbers(block.config)
+    for net in graph.nets:
+        assert net.source not in sources, f"{net.name} is the source of two nets"
+        sources.add(net.source)
+        assert net.sinks, f"{net.name} has no sink"
+        for pin, flow in ((net.source, Flow.OUT), *((sink, Flow.IN) for sink in net.sinks)):
+            ports = tile_of(arch, graph.blocks[pin.block].kind).ports
+            assert any(p.name == pin.port and p.flow is flow and p.layer == net.layer for p in ports), \
+                f"{pin.block} has no {flow.value} port {pin.port} on layer {net.layer}"
+        for sink in net.sinks:
+            assert sink not in driven, f"{sink.block}.{sink.port} is driven twice"
+            driven.add(sink)
+    io = {name for name, block in graph.blocks.items() if block.kind == "io"}
+    assert io == {stream.block for stream in graph.streams}, "every io block has one stream"

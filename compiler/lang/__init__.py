@@ -1,0 +1,1 @@
+"""Front ends: what a user writes, read into frozen trees."""

@@ -1,0 +1,270 @@
+"""Einsum statements: the text, the loop order and the formats of `X(i,j) = B(i,k) * C(k,j)`, checked.
+
+Meaning: an index that is not in the result is summed over the smallest part of a product that holds all its
+uses; the terms of a sum are summed each on their own: `x(i) = b(i) - C(i,j) * d(j)` takes each `b(i)` once.
+All values are 16-bit integers that wrap.
+
+Errors:  UserError for what does not mean a sparse result, or needs an order other than the one given.
+Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules of tensor index notation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from sardonyx.hw.arch.coordinates import VALUE_MAX, VALUE_MIN
+from sardonyx.hw.arch.errors import UserError
+
+from .expr import Access, Binary, Constant, Expr, Negate, Parser, accesses, indices, is_sum, start
+from .formats import check_named, choose_format
+
+
+@dataclass(frozen=True)
+class Einsum:
+    """A checked statement.
+
+    Parameters
+    ----------
+    text : str         As written.
+    result : Access    The tensor that is computed.
+    expr : Expr        What it is.
+    order : tuple      Index variables from the outermost loop in; those of the result come first.
+    origin : str       Where the text stands, for errors.
+    """
+
+    text: str
+    result: Access
+    expr: Expr
+    order: tuple[str, ...]
+    origin: str = field(default="", compare=False)
+
+    @property
+    def operands(self) -> tuple[Access, ...]:
+        """The accesses of the right side, from left to right, each with its own slot."""
+        return tuple(accesses(self.expr))
+
+    @property
+    def tensors(self) -> dict[str, int]:
+        """Operand tensors and their numbers of indices."""
+        return {access.tensor: len(access.indices) for access in self.operands}
+
+    @property
+    def contracted(self) -> tuple[str, ...]:
+        """The indices summed over, in loop order."""
+        return tuple(index for index in self.order if index not in self.result.indices)
+
+    def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """The extent of every index variable, in loop order, from the shapes of the operands by name.
+
+        Raises UserError for an operand that is missing or unknown, has another number of indices, or
+        disagrees.
+        """
+        where = self.origin or self.text
+        for name in shapes:
+            if name not in self.tensors:
+                near = get_close_matches(name, self.tensors, 1) or [", ".join(self.tensors)]
+                raise UserError(f"operand {name} is not in the expression", where, f"give {near[0]}")
+        found: dict[str, tuple[int, Access]] = {}
+        for access in self.operands:
+            if access.tensor not in shapes:
+                raise UserError(f"tensor {access.tensor} has no operand", where, f"give {access.tensor}=...")
+            shape = shapes[access.tensor]
+            if len(shape) != len(access.indices):
+                raise UserError(f"{access} has {len(access.indices)} indices but operand {access.tensor} has "
+                                f"{len(shape)} dimensions", where, "give a tensor of that many dimensions")
+            for index, extent in zip(access.indices, shape):
+                if found.setdefault(index, (extent, access))[0] != extent:
+                    first, other = found[index]
+                    raise UserError(f"index {index} runs to {first} in {other} but to {extent} in {access}",
+                                    where,
+                                    "give operands whose shapes agree")
+        return {index: found[index][0] for index in self.order}
+
+    def result_shape(self, shapes: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+        """The shape of the result for operands of these shapes."""
+        extents = self.extents(shapes)
+        return tuple(extents[index] for index in self.result.indices)
+
+
+def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str] | None = None,
+          origin: str = "") -> Einsum:
+    """Read and check a statement.
+
+    Parameters
+    ----------
+    text : str       Such as ``X(i,j) = B(i,k) * C(k,j)``.
+    order : str      Loop order, ``"ijk"``, or names with commas or spaces; by default the indices of the
+                     result as written, then the others.
+    formats : dict   Per tensor, such as ``{"C": "ss10", "d": "d"}``; compressed by default.
+    origin : str     Where the text stands (a file), for errors.
+    """
+    parser = Parser(text, origin)
+    result, expr = parser.statement()
+    _check_names(parser, result, expr)
+    _check_constants(parser, expr)
+    for index in result.indices:
+        if index not in indices(expr):
+            raise parser.error(result.column, f"index {index} of {result} is on no tensor of the right side",
+                               f"use {index} on the right, or leave it out of the result")
+    nesting: dict[tuple[str, str], None] = {}
+    _check_product(parser, expr, frozenset(result.indices), nesting)
+    loops = _loop_order(parser, result, expr, order, nesting)
+    formats = formats or {}
+    check_named(formats, [result.tensor, *dict.fromkeys(access.tensor for access in accesses(expr))])
+    seen: dict[str, int] = {}
+
+    def finish(part: Expr) -> Expr:
+        if isinstance(part, Access):
+            seen[part.tensor] = count = seen.get(part.tensor, 0) + 1
+            return replace(part, slot=part.tensor if count == 1 else f"{part.tensor}.{count}",
+                           format=choose_format(part, result, loops, formats.get(part.tensor)))
+        if isinstance(part, Negate):
+            return replace(part, operand=finish(part.operand))
+        if isinstance(part, Binary):
+            return replace(part, left=finish(part.left), right=finish(part.right))
+        return part
+
+    result = replace(result, format=choose_format(result, result, loops, formats.get(result.tensor)))
+    return Einsum(text, result, finish(expr), loops, origin)
+
+
+def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
+    """Each tensor has one number of indices, no index twice in an access, and names mean one thing."""
+    every = [result, *accesses(expr)]
+    index_names = {index for access in every for index in access.indices}
+    uses: dict[str, Access] = {}
+    for access in every:
+        if access is not result and access.tensor == result.tensor:
+            raise parser.error(access.column, f"{access.tensor} is the result and cannot be an operand",
+                               "give the result a name of its own")
+        for index in access.indices:
+            if access.indices.count(index) > 1:
+                raise parser.error(access.column, f"index {index} stands twice in {access}",
+                                   "take the diagonal first, and use it as a tensor with one index")
+        if access.tensor in index_names:
+            raise parser.error(access.column, f"{access.tensor} is both a tensor and an index",
+                               "rename one of them")
+        first = uses.setdefault(access.tensor, access)
+        if len(first.indices) != len(access.indices):
+            raise parser.error(access.column, f"{access.tensor} has {len(access.indices)} indices here but "
+                               f"{len(first.indices)} in {first}",
+                               "use the same number of indices everywhere")
+    if len(every) == 1:
+        raise parser.error(start(expr), "the right side has no tensor", "use at least one tensor")
+
+
+def fold(expr: Expr) -> int | None:
+    """The value of an expression of constants only; None for any other."""
+    if isinstance(expr, Constant):
+        return expr.value
+    if isinstance(expr, Negate):
+        value = fold(expr.operand)
+        return None if value is None else -value
+    if isinstance(expr, Binary):
+        left, right = fold(expr.left), fold(expr.right)
+        if left is None or right is None:
+            return None
+        return left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
+    return None
+
+
+def _check_constants(parser: Parser, expr: Expr) -> None:
+    """Constant parts fit 16 bits."""
+    value = fold(expr)
+    if value is not None and not VALUE_MIN <= value <= VALUE_MAX:
+        raise parser.error(start(expr), f"constant {value} does not fit 16 bits",
+                           f"use {VALUE_MIN} to {VALUE_MAX}")
+    if value is None and isinstance(expr, Binary):
+        _check_constants(parser, expr.left)
+        _check_constants(parser, expr.right)
+    if value is None and isinstance(expr, Negate):
+        _check_constants(parser, expr.operand)
+
+
+def factors(expr: Expr) -> list[Expr]:
+    """The factors of a product, signs aside; an expression that is no product is its one factor."""
+    if isinstance(expr, Binary) and expr.op == "*":
+        return factors(expr.left) + factors(expr.right)
+    return factors(expr.operand) if isinstance(expr, Negate) else [expr]
+
+
+def terms(expr: Expr) -> list[Expr]:
+    """The terms of a sum, signs aside."""
+    if is_sum(expr):
+        assert isinstance(expr, Binary), "sums are binary"
+        return terms(expr.left) + terms(expr.right)
+    return terms(expr.operand) if isinstance(expr, Negate) and is_sum(factors(expr)[0]) else [expr]
+
+
+def shared(parts: Iterable[Expr]) -> frozenset[str]:
+    """The indices that more than one of the factors use: summed over their product, if at all."""
+    uses = [index for part in parts for index in indices(part)]
+    return frozenset(index for index in uses if uses.count(index) > 1)
+
+
+def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
+                   nesting: dict[tuple[str, str], None]) -> None:
+    """Check the sums inside a product. `bound` are the indices that loops around it fix; `nesting` collects
+    the pairs (outer, inner) of summed indices whose loops must nest so."""
+    parts = [part for part in factors(expr) if fold(part) is None]
+    common = shared(parts)
+    for part in parts:
+        if not is_sum(part):
+            continue
+        fixed = (bound | common) & indices(part).keys()
+        nesting.update({(outer, inner): None for outer in indices(part) for inner in indices(part)
+                        if outer in fixed and inner not in fixed})
+        for term in terms(part):
+            if fold(term) is not None:
+                raise parser.error(start(term),
+                                   f"constant {term} is added to a tensor, so the result would be dense",
+                                   "make it a tensor with the indices of the other terms")
+            for index in sorted(fixed - indices(term).keys()):
+                raise parser.error(start(term),
+                                   f"term {term} has no index {index} but other terms of the sum do, "
+                                   "so the result would be dense",
+                                   f"multiply it by a tensor with index {index}")
+            _check_product(parser, term, fixed, nesting)
+
+
+def _loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence[str],
+                nesting: Mapping[tuple[str, str], None]) -> tuple[str, ...]:
+    """The loop order: as given if that works, else the default."""
+    default = _default_order(parser, result, expr, nesting)
+    if not given:
+        return default
+    names = tuple(given) if not isinstance(given, str) else \
+        tuple(given.replace(",", " ").split()) if set(given) & set(", ") or given in default else tuple(given)
+    where = f"loop order {' '.join(names)} of {parser.text}"
+    if sorted(names) != sorted(default):
+        raise UserError(f"it must name each of {', '.join(default)} once", where, f"use {' '.join(default)}")
+    for position, index in enumerate(names):
+        inner = [other for other in names[position:] if other in result.indices]
+        if index not in result.indices and inner:
+            kept = [name for name in names if name in result.indices]
+            summed = [name for name in names if name not in result.indices]
+            raise UserError(f"summed index {index} lies outside result index {inner[0]}, "
+                            "which needs an accumulator", where, f"use {' '.join(kept + summed)}")
+    for outer, inner_index in nesting:
+        if names.index(outer) > names.index(inner_index):
+            raise UserError(f"index {inner_index} is summed inside the loop of {outer}, so {outer} must come "
+                            "first", where, f"use {' '.join(default)}")
+    return names
+
+
+def _default_order(parser: Parser, result: Access, expr: Expr,
+                   nesting: Mapping[tuple[str, str], None]) -> tuple[str, ...]:
+    """Result indices as written, then the others by appearance as far as `nesting` allows."""
+    order = list(result.indices)
+    rest = [index for index in indices(expr) if index not in order]
+    while rest:
+        ready = [index for index in rest if not any((outer, index) in nesting for outer in rest)]
+        if not ready:
+            raise parser.error(start(expr),
+                               f"indices {' and '.join(rest)} are summed each inside the loop of the "
+                               "other", "give the summed indices of one term other names")
+        order.append(ready[0])
+        rest.remove(ready[0])
+    return tuple(order)

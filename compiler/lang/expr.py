@@ -1,0 +1,237 @@
+"""Index expressions: their tree and the parser of `X(i,j) = B(i,k) * C(k,j)`.
+
+Grammar (spaces are free; a bare name is a scalar):
+
+    statement = access "=" sum
+    sum       = product { ("+" | "-") product }
+    product   = factor { "*" factor }
+    factor    = "-" factor | integer | access | "(" sum ")"
+    access    = name [ "(" name { "," name } ")" ]
+
+Errors:  UserError with the column and a caret below the text.
+Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B; division and constants that are
+         added are left out, since a sparse result could not hold what they give for zeros.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.fibertree import Format, natural
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor read or written at index variables.
+
+    Parameters
+    ----------
+    tensor : str       Name as written.
+    indices : tuple    Index variables, one per mode; none for a scalar.
+    slot : str         Which copy of the tensor: `B`, and `B.2`, `B.3` where it is used again.
+    format : Format    How this copy is stored.
+    column : int       Where it stands in the text, from 0.
+    """
+
+    tensor: str
+    indices: tuple[str, ...]
+    slot: str
+    format: Format
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.tensor}({','.join(self.indices)})" if self.indices else self.tensor
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """Index variables in the order of the stored levels."""
+        return tuple(self.indices[mode] for mode in self.format.order)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An integer."""
+
+    value: int
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Negate:
+    """Unary minus."""
+
+    operand: Expr
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"-{_bracketed(self.operand)}"
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A sum, difference or product."""
+
+    op: str
+    left: Expr
+    right: Expr
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        if self.op == "*":
+            return f"{_bracketed(self.left)} * {_bracketed(self.right)}"
+        return f"{self.left} {self.op} {_bracketed(self.right)}"
+
+
+Expr = Access | Constant | Negate | Binary
+
+
+def _bracketed(expr: Expr) -> str:
+    return f"({expr})" if is_sum(expr) else str(expr)
+
+
+def is_sum(expr: Expr) -> bool:
+    """Whether an expression is a sum or a difference."""
+    return isinstance(expr, Binary) and expr.op != "*"
+
+
+def accesses(expr: Expr) -> Iterator[Access]:
+    """The tensors an expression reads, from left to right."""
+    if isinstance(expr, Access):
+        yield expr
+    elif isinstance(expr, Negate):
+        yield from accesses(expr.operand)
+    elif isinstance(expr, Binary):
+        yield from accesses(expr.left)
+        yield from accesses(expr.right)
+
+
+def indices(expr: Expr) -> dict[str, None]:
+    """The index variables of an expression, in order of appearance."""
+    return {index: None for access in accesses(expr) for index in access.indices}
+
+
+def start(expr: Expr) -> int:
+    """The column where an expression begins (brackets around it aside)."""
+    return start(expr.left) if isinstance(expr, Binary) else expr.column
+
+
+def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") -> UserError:
+    """A UserError that points into an expression."""
+    place = f"{origin}, column {column + 1}" if origin else f"column {column + 1}"
+    left = max(column - SHOWN // 2, 0) if len(text) > SHOWN else 0
+    shown = text[left:left + SHOWN]
+    return UserError(f"{what}\n  {shown}\n  {' ' * (column - left)}^", where=place, fix=fix)
+
+
+_WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|\+=|-=|\*=|==|\S", re.ASCII)
+_NO_OPERATORS = ("/", "**", "^", "%", "@", "+=", "-=", "*=", "==", "<", ">", "&", "|")
+_OPERATORS = "use + - * and brackets, and one ="
+# No array holds a statement this long; the limits keep recursion over its tree shallow.
+LONGEST, DEEPEST = 600, 50
+SPLIT = "split it into several statements"
+SHOWN = 90     # Characters around a mistake.
+
+
+class Parser:
+    """One reading of a statement; `origin` stands in errors."""
+
+    def __init__(self, text: str, origin: str = "") -> None:
+        self.text, self.origin = re.sub(r"\s", " ", text), origin
+        self.words = [(match["name"] is not None, match.group(), match.start())
+                      for match in _WORD.finditer(text)]
+        self.at = 0
+        self.brackets = 0
+
+    def statement(self) -> tuple[Access, Expr]:
+        """The result and the expression."""
+        if len(self.words) > LONGEST:
+            raise self.error(self.words[LONGEST][2], f"the statement is longer than {LONGEST} words", SPLIT)
+        result = self._access()
+        self._expect("=")
+        expr = self._sum()
+        if self.at < len(self.words):
+            raise self._unexpected("an operator or the end")
+        return result, expr
+
+    def error(self, column: int, what: str, fix: str = "") -> UserError:
+        return mistake(self.text, column, what, fix, self.origin)
+
+    def _peek(self) -> str:
+        return self.words[self.at][1] if self.at < len(self.words) else ""
+
+    def _column(self) -> int:
+        return self.words[self.at][2] if self.at < len(self.words) else len(self.text)
+
+    def _unexpected(self, wanted: str) -> UserError:
+        word = self._peek()
+        if word in _NO_OPERATORS:
+            return self.error(self._column(), f"operator '{word}' is not supported", _OPERATORS)
+        found = f"'{word}'" if word else "the end"
+        return self.error(self._column(), f"{wanted} was expected, not {found}",
+                          "write it as in X(i,j) = B(i,k) * C(k,j)")
+
+    def _expect(self, word: str) -> None:
+        if self._peek() != word:
+            raise self._unexpected(f"'{word}'")
+        self.at += 1
+
+    def _name(self, wanted: str) -> tuple[str, int]:
+        if self.at == len(self.words) or not self.words[self.at][0]:
+            raise self._unexpected(wanted)
+        self.at += 1
+        return self.words[self.at - 1][1:]
+
+    def _access(self) -> Access:
+        name, column = self._name("a tensor")
+        found: list[str] = []
+        if self._peek() == "(":
+            self.at += 1
+            found.append(self._name("an index")[0])
+            while self._peek() == ",":
+                self.at += 1
+                found.append(self._name("an index")[0])
+            self._expect(")")
+        return Access(name, tuple(found), name, natural(len(found)), column)
+
+    def _sum(self) -> Expr:
+        expr = self._product()
+        while self._peek() in ("+", "-"):
+            _, op, column = self.words[self.at]
+            self.at += 1
+            expr = Binary(op, expr, self._product(), column)
+        return expr
+
+    def _product(self) -> Expr:
+        expr = self._factor()
+        while self._peek() == "*":
+            column = self._column()
+            self.at += 1
+            expr = Binary("*", expr, self._factor(), column)
+        return expr
+
+    def _factor(self) -> Expr:
+        word, column = self._peek(), self._column()
+        if word == "-":
+            self.at += 1
+            return Negate(self._factor(), column)
+        if word == "(":
+            self.at += 1
+            self.brackets += 1
+            if self.brackets > DEEPEST:
+                raise self.error(column, f"brackets are nested deeper than {DEEPEST}", SPLIT)
+            expr = self._sum()
+            self._expect(")")
+            self.brackets -= 1
+            return expr
+        if word[:1].isdigit():
+            if not word.isdigit():
+                raise self.error(column, f"{word} is not an integer", "scale the operands to integers")
+            self.at += 1
+            return Constant(int(word), column)
+        return self._access()

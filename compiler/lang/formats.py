@@ -1,0 +1,60 @@
+"""Formats as text: `ss10`, `d0`, `ss`; and how they must agree with the loop order.
+
+A level can only be scanned inside the levels stored above it, so each tensor stores its modes in loop order.
+Where the text names no modes, that order is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.fibertree import COMPRESSED, DENSE, Format
+
+from .expr import Access
+
+
+def choose_format(access: Access, result: Access, order: tuple[str, ...], text: str | None) -> Format:
+    """The format of an access (perhaps the result) in a loop order; `text` is what the user gave, if
+    anything.
+
+    Raises UserError for a text that is not a format of this tensor, contradicts the order, or makes the
+    result dense.
+    """
+    rank = len(access.indices)
+    wanted = tuple(sorted(range(rank), key=lambda mode: order.index(access.indices[mode])))
+    if text is None or (rank == 0 and text in ("", "none")):
+        return Format(COMPRESSED * rank, wanted)
+    where = f"format {text} of {access}"
+    letters, modes = text[:rank], text[rank:] or "".join(map(str, wanted))
+    known = re.fullmatch(f"[{DENSE}{COMPRESSED}]{{{rank}}}", letters)
+    if not known or sorted(modes) != sorted(map(str, wanted)):
+        raise UserError("it is not a letter d or s for each index, then perhaps the modes in stored order",
+                        where, f"write {Format(COMPRESSED * rank, wanted)}")
+    given = tuple(map(int, modes))
+    if given != wanted:
+        stored = " ".join(access.indices[mode] for mode in given)
+        raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where,
+                        f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}")
+    if access == result and DENSE in letters:
+        level = letters.index(DENSE)
+        raise UserError(f"level {access.indices[given[level]]} of the result is dense but the array writes "
+                        "compressed levels only", where, f"use {Format(COMPRESSED * rank, given)}")
+    return Format(letters, given)
+
+
+def _other_order(given: tuple[int, ...], access: Access, result: Access, order: tuple[str, ...]) -> str:
+    """The remedy of reordering the loops, where that is allowed (those of the result stay outermost)."""
+    names = iter(access.indices[mode] for mode in given)
+    other = [next(names) if index in access.indices else index for index in order]
+    works = set(other[:len(result.indices)]) == set(result.indices)
+    return f" or loop order {' '.join(other)}" if works else ""
+
+
+def check_named(formats: Mapping[str, str], tensors: list[str]) -> None:
+    """Refuse formats of tensors that are not in the expression."""
+    for name in formats:
+        if name not in tensors:
+            raise UserError(f"there is a format for {name} but no such tensor", "formats",
+                            f"name one of {', '.join(tensors)}")

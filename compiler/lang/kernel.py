@@ -1,0 +1,86 @@
+"""Kernels by name: statements with their order and formats, one file each under `apps/sparse`.
+
+    doc = "Sparse matrix times dense vector."
+    expression = "x(i) = B(i,j) * c(j)"
+    order = "ij"                        # optional
+    formats = { c = "d0" }              # optional
+    shapes = [{ i = 11, j = 7 }]        # optional: extents that tests run
+
+A name that ends in `.toml` is taken as the path of a file of the user's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+
+from sardonyx.hw.arch.errors import UserError
+
+from .einsum import Einsum, parse
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_FOLDER = files("sardonyx.apps") / "sparse"
+_KEYS = {"doc": str, "expression": str, "order": str, "formats": dict, "shapes": list}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A statement with its schedule, and extents per index that tests run."""
+
+    name: str
+    doc: str
+    expression: str
+    order: str
+    formats: Mapping[str, str]
+    shapes: tuple[Mapping[str, int], ...]
+
+    def einsum(self) -> Einsum:
+        """The checked statement."""
+        return parse(self.expression, self.order, self.formats, origin=f"{self.name}.toml")
+
+
+def kernel_names() -> list[str]:
+    """The names of all kernels that come with Sardonyx, sorted."""
+    return sorted(entry.name[:-5] for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_kernel(name: str) -> Kernel:
+    """A kernel by name, or from a file of the user's own."""
+    names = kernel_names()
+    if name.endswith(".toml"):
+        path = Path(name)
+        try:
+            return read_kernel(path.stem, path.read_text(encoding="utf-8"), name)
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", name, "give the path of a file") from None
+    if name not in names:
+        near = get_close_matches(name, names, 3)
+        raise UserError(f"there is no kernel '{name}'", fix=f"use {' or '.join(near)}" if near
+                        else f"use one of {', '.join(names)}")
+    return read_kernel(name, (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+
+
+def read_kernel(name: str, text: str, where: str) -> Kernel:
+    """A kernel from the text of its file; `where` stands in errors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"this is not TOML: {error}", where,
+                        "write lines such as expression = \"x(i) = b(i)\"") from None
+    for key, value in data.items():
+        if key not in _KEYS or not isinstance(value, _KEYS[key]):
+            raise UserError(f"key '{key}' is unknown or of the wrong type", where,
+                            f"use {', '.join(f'{known} ({kind.__name__})' for known, kind in _KEYS.items())}")
+    if "expression" not in data:
+        raise UserError("there is no expression", where, "add expression = \"x(i) = b(i)\"")
+    return Kernel(name, data.get("doc", ""), data["expression"], data.get("order", ""),
+                  data.get("formats", {}),
+                  tuple(data.get("shapes", ())))

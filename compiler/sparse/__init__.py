@@ -1,0 +1,1 @@
+"""Passes of the sparse compiler: einsum to SAM graph, tiles of operands."""

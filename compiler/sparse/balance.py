@@ -1,0 +1,95 @@
+"""Balance paths that part and meet again, by FIFOs on the shorter one.
+
+    scan -+------------------------> dropper          scan -+-> pass_through ---> dropper
+          +-> repeat -> scan -> ... -^           =>         +-> repeat -> scan -> ... -^
+
+Without slack the shorter path fills while the longer one is still under way, the fork stops its producer, and bubbles
+follow (Onyx JSSC IV-E). Tokens of the short path wait for about as many cycles as the paths differ in latency; a FIFO as
+deep as that never stops the fork. Where the JSSC chains SplitFIFOs placed like tiles, we set spare PEs to pass_through,
+whose FIFO has the depth that `Arch` gives: one tile does what eight register pairs do, and the router stays free.
+
+Needs:   acyclic MappedGraph.
+Gives:   MappedGraph in which every edge with more slack than its FIFOs hold goes through pass_through blocks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+
+from ...hw.arch.cgra import Arch
+from ...hw.arch.primitive import PASS_THROUGH, PRIMITIVES
+from ..ir.mapped import Block, MappedGraph, Net, Pin
+
+# Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
+# FIFO of the input.
+NET_LATENCY = 3
+# Tokens that a net holds anyway: the two entries of the input FIFO and the registers of a short route.
+NET_TOKENS = 4
+# A net gets at most so many pass-throughs: beyond it, more slack was never measured to help.
+MOST = 2
+
+
+def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedGraph:
+    """Insert pass-throughs where the paths into a block differ in latency by more than a net holds.
+
+    spare: PEs that may be used for it; by default all that the array has left. The largest differences come first.
+    """
+    if PASS_THROUGH not in arch.pe.primitives:
+        return graph
+    if spare is None:
+        available = sum(tile.kind == "pe" for tile in arch.tiles.values())
+        spare = available - graph.count("pe")
+    wanted = sorted(_wanted(graph, arch).items(), key=lambda item: (-item[1], item[0]))
+    blocks = dict(graph.blocks)
+    inserted: dict[Pin, list[str]] = {}
+    for (_, sink), count in wanted:
+        count = min(count, spare)
+        spare -= count
+        if not count:
+            continue
+        inserted[sink] = [f"slack {sink.block}.{sink.port} {i}" for i in range(count)]
+        for name in inserted[sink]:
+            blocks[name] = Block(name, "pe", PASS_THROUGH.name, {}, slack=True)
+    enter, leave = PASS_THROUGH.ports[0].tile_port, PASS_THROUGH.ports[1].tile_port
+    nets = []
+    for net in graph.nets:
+        first = tuple(Pin(inserted[sink][0], enter) if sink in inserted else sink for sink in net.sinks)
+        nets.append(Net(net.source, first, net.layer))
+        for sink in net.sinks:
+            chain = inserted.get(sink, [])
+            ends = [Pin(name, enter) for name in chain[1:]] + [sink]
+            nets += [Net(Pin(name, leave), (end,), net.layer) for name, end in zip(chain, ends, strict=False)]
+    return MappedGraph(blocks, tuple(nets), graph.streams)
+
+
+def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
+    """(source, sink) -> pass-throughs that its slack asks for."""
+    arrival = _arrivals(graph)
+    depth = arch.pe.pass_depth
+    wanted = {}
+    for net in graph.nets:
+        for sink in net.sinks:
+            ready = arrival[net.source.block] + _latency(graph, net.source.block) + NET_LATENCY
+            slack = arrival[sink.block] - ready
+            if net.layer == "data" and graph.blocks[sink.block].kind == "pe" and slack > NET_TOKENS:
+                wanted[net.source, sink] = min(MOST, -(-(slack - NET_TOKENS) // depth))
+    return wanted
+
+
+def _latency(graph: MappedGraph, block: str) -> int:
+    primitive = graph.blocks[block].primitive
+    return 1 + PRIMITIVES[primitive].latency if primitive else 1
+
+
+def _arrivals(graph: MappedGraph) -> Mapping[str, int]:
+    """Cycle in which the first token can be at every input of a block, by longest path."""
+    feeds: dict[str, set[str]] = defaultdict(set)
+    for net in graph.nets:
+        for sink in net.sinks:
+            feeds[sink.block].add(net.source.block)
+    arrival: dict[str, int] = {}
+    for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
+        arrival[name] = max((arrival[f] + _latency(graph, f) + NET_LATENCY for f in feeds[name]), default=0)
+    return arrival

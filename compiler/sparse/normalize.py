@@ -1,0 +1,120 @@
+"""Bring an expression into sums of products, with the place of every summation.
+
+    b(i) - C(i,j) * d(j)                       =>  + b  - sum_j(C * d)
+    B(i,k,l) * C(j,k) * D(j,l), order i j k l   =>  sum_k(sum_l(B * D) * C)
+
+Constants gather in one coefficient per product and signs in the sums. A summed index is taken from the
+innermost loop out: the factors that use it form a product of their own, so that others are neither repeated
+nor multiplied inside its loop. Sums and products may be regrouped freely, since integers that wrap are a
+commutative ring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sardonyx.compiler.lang.einsum import Einsum, factors, fold, shared
+from sardonyx.compiler.lang.expr import Access, Binary, Expr, Negate, is_sum
+
+
+@dataclass(frozen=True)
+class Product:
+    """A coefficient times factors, summed over the innermost loop `contract` if there is one."""
+
+    coefficient: int
+    factors: tuple[Node, ...]
+    contract: str | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms, each added (sign 1) or subtracted (sign -1)."""
+
+    terms: tuple[tuple[int, Node], ...]
+
+
+Node = Access | Product | Sum
+
+
+def normalize(einsum: Einsum) -> Node:
+    """The expression of a statement as sums of products."""
+    return _normal(einsum.expr, frozenset(einsum.result.indices), einsum.order)
+
+
+def live(node: Node) -> frozenset[str]:
+    """The indices a part still depends on after its own summations."""
+    if isinstance(node, Access):
+        return frozenset(node.indices)
+    if isinstance(node, Product):
+        return frozenset().union(*map(live, node.factors)) - {node.contract}
+    return live(node.terms[0][1])
+
+
+def leaves(node: Node) -> tuple[Access, ...]:
+    """The accesses of a part, from left to right."""
+    if isinstance(node, Access):
+        return (node,)
+    parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
+    return tuple(leaf for part in parts for leaf in leaves(part))
+
+
+def _normal(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
+    """Normalize a part inside loops over `bound`."""
+    if not is_sum(expr):
+        return _product(expr, bound, order)
+    signed = []
+    for sign, term in _signed(expr, 1):
+        node = _product(term, bound, order)
+        if isinstance(node, Product) and node.coefficient == -1:
+            sign, node = -sign, _scaled(replace(node, coefficient=1), 1)
+        signed.append((sign, node))
+    return Sum(tuple(signed))
+
+
+def _signed(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
+    """The terms of nested sums with their signs."""
+    if isinstance(expr, Negate) and is_sum(expr.operand):
+        return _signed(expr.operand, -sign)
+    if isinstance(expr, Binary) and is_sum(expr):
+        return _signed(expr.left, sign) + _signed(expr.right, sign if expr.op == "+" else -sign)
+    return [(sign, expr)]
+
+
+def _coefficient(expr: Expr) -> int:
+    """The constant factor of a product."""
+    value = fold(expr)
+    if value is not None:
+        return value
+    if isinstance(expr, Negate):
+        return -_coefficient(expr.operand)
+    if isinstance(expr, Binary) and expr.op == "*":
+        return _coefficient(expr.left) * _coefficient(expr.right)
+    return 1
+
+
+def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
+    parts = [part for part in factors(expr) if fold(part) is None]
+    fixed = bound | shared(parts)
+    nodes: list[Node] = [_normal(part, fixed, order) if is_sum(part) else _leaf(part) for part in parts]
+    for index in reversed(order):
+        group = [node for node in nodes if index in live(node)]
+        if group and index not in bound:
+            at = nodes.index(group[0])
+            nodes = [node for node in nodes if node not in group]
+            nodes.insert(at, Product(1, tuple(group), index))
+    node = nodes[0] if len(nodes) == 1 else Product(1, tuple(nodes))
+    return _scaled(node, _coefficient(expr))
+
+
+def _leaf(part: Expr) -> Access:
+    assert isinstance(part, Access), "a factor that is neither constant nor sum is an access"
+    return part
+
+
+def _scaled(node: Node, by: int) -> Node:
+    """A part times a constant, without a product of one factor where none is needed."""
+    if isinstance(node, Product):
+        node = replace(node, coefficient=node.coefficient * by)
+        bare = len(node.factors) == 1 and node.coefficient == 1 and not node.contract
+        return node.factors[0] if bare else node
+    return node if by == 1 else Product(by, (node,))

@@ -1,0 +1,83 @@
+"""Work items: which sub-tiles of the operands must meet, found by joining tables of tile coordinates.
+
+The structure of the statement is evaluated on tiles instead of entries. A product needs a tile of every
+factor, so items with an empty one are left out. A sum takes what terms there are; where terms are summed over
+indices of their own, their tiles are taken side by side (the n-th of one with the n-th of the other), so that
+each term counts once: `b(i) - C(i,j) * d(j)` subtracts b in the first item of a row of tiles only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.hw.arch.coordinates import Ints, matches, sort_rows, starts
+
+from .normalize import Node, Product, Sum
+
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Items:
+    """Work items: a row of coordinates for `names`, and the position of each operand's tile (or ABSENT)."""
+
+    names: tuple[str, ...]
+    keys: Ints
+    picks: Ints
+
+    def only(self, names: Sequence[str]) -> Ints:
+        """The coordinates of some of the names."""
+        return self.keys[:, [self.names.index(name) for name in names]]
+
+    def ordered(self) -> Items:
+        """Sorted by coordinates, then by tiles."""
+        order = sort_rows(np.concatenate((self.keys, self.picks + 1), axis=1))
+        return Items(self.names, self.keys[order], self.picks[order])
+
+
+def pair(node: Node, slots: Sequence[str], tiles: Sequence[Ints]) -> Items:
+    """The items of a part of the expression. `tiles` are the coordinates of the nonempty tiles of each
+    slot."""
+    if isinstance(node, Product):
+        found = pair(node.factors[0], slots, tiles)
+        for factor in node.factors[1:]:
+            found = _meet(found, pair(factor, slots, tiles))
+        names = tuple(name for name in found.names if name != node.contract)
+        return Items(names, found.only(names), found.picks)
+    if isinstance(node, Sum):
+        return _side_by_side([pair(term, slots, tiles) for _, term in node.terms])
+    at = slots.index(node.slot)
+    picks = np.full((len(tiles[at]), len(slots)), ABSENT, dtype=np.int64)
+    picks[:, at] = np.arange(len(picks))
+    return Items(node.indices, tiles[at], picks)
+
+
+def _meet(left: Items, right: Items) -> Items:
+    """All pairs of items that agree on common indices."""
+    common = [name for name in left.names if name in right.names]
+    added = [name for name in right.names if name not in common]
+    at_left, at_right = matches(left.only(common), right.only(common))
+    keys = np.concatenate((left.keys[at_left], right.only(added)[at_right]), axis=1)
+    return Items((*left.names, *added), keys, np.maximum(left.picks[at_left], right.picks[at_right]))
+
+
+def _side_by_side(parts: list[Items]) -> Items:
+    """Items of terms merged: the n-th of each at equal coordinates become one."""
+    names = parts[0].names
+    ranked = []
+    for part in parts:
+        part = Items(names, part.only(names), part.picks).ordered()
+        first = np.flatnonzero(starts(part.keys))
+        lengths = np.diff(np.append(first, len(part.keys)))
+        ranked.append(np.column_stack((part.keys, np.arange(len(part.keys)) - np.repeat(first, lengths))))
+    rows = np.concatenate(ranked)
+    order = sort_rows(rows)
+    rows = rows[order]
+    picks = np.concatenate([Items(names, part.only(names), part.picks).ordered().picks
+                            for part in parts])[order]
+    first = np.flatnonzero(starts(rows))
+    merged = np.maximum.reduceat(picks, first, axis=0) if len(first) else picks
+    return Items(names, rows[first, :-1], merged)

@@ -1,0 +1,71 @@
+"""Bitstreams: decode inverts encode, and what is damaged or foreign is refused."""
+
+import pytest
+
+from sardonyx.compiler.backend.encode import decode, encode, words
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.pipeline import compile_einsum
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.errors import UserError
+
+ONYX, SMALL, TINY = (presets.get(name) for name in ("onyx", "small", "tiny"))
+
+
+@pytest.fixture(scope="module")
+def program():
+    return compile_einsum(load_kernel("spmspm").einsum(), SMALL).program
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_decode_inverts_encode(name):
+    program = compile_einsum(load_kernel(name).einsum(), ONYX).program
+    assert decode(encode(program, ONYX), ONYX) == program
+
+
+def test_the_same_program_gives_the_same_bytes(program):
+    again = compile_einsum(load_kernel("spmspm").einsum(), presets.get("small")).program
+    assert encode(again, SMALL) == encode(program, SMALL)
+
+
+def test_every_register_of_a_used_tile_is_written(program):
+    written = {address for address, _ in words(program, SMALL)}
+    for x, y in program.config:
+        count = SMALL.config_map(SMALL.tiles[x, y].kind).words
+        assert {x << 24 | y << 16 | register for register in range(count)} <= written
+
+
+def test_a_bitstream_for_another_machine_is_refused(program):
+    with pytest.raises(UserError) as error:
+        decode(encode(program, SMALL), TINY, "app.bits")
+    assert str(error.value) == (
+        f"app.bits: the bitstream is for machine {SMALL.fingerprint:016x}, but 'tiny' is {TINY.fingerprint:016x}\n"
+        "  try: compile the program for 'tiny', or run it on the machine it was made for")
+
+
+def test_a_truncated_bitstream_is_refused(program):
+    text = encode(program, SMALL)
+    for cut in (len(text) // 2, len(text) - 3):
+        with pytest.raises(UserError) as error:
+            decode(text[:cut], SMALL, "app.bits")
+        assert str(error.value) == ("app.bits: the bitstream is truncated: it does not end in a checksum\n"
+                                    "  try: compile the program again")
+
+
+def test_a_changed_bit_is_found(program):
+    text = encode(program, SMALL)
+    line = text.splitlines()[20]
+    broken = text.replace(line, line[:-1] + ("0" if line[-1] != "0" else "1"), 1)
+    with pytest.raises(UserError) as error:
+        decode(broken, SMALL, "app.bits")
+    assert str(error.value).startswith("app.bits: the bitstream is damaged: checksum ")
+
+
+@pytest.mark.parametrize("text,message", [
+    ("\x7fELF", "app.bits: not a bitstream\n  try: give a file that 'sardonyx run --dump' wrote"),
+    ("sardonyx-bitstream 9\ncrc 00000000\n", "app.bits: bitstream of another version: 'sardonyx-bitstream 9', this is "
+                                             "'sardonyx-bitstream 1'\n  try: compile the program again"),
+])
+def test_what_is_no_bitstream_is_refused(text, message):
+    with pytest.raises(UserError) as error:
+        decode(text, SMALL, "app.bits")
+    assert str(error.value) == message

@@ -1,0 +1,231 @@
+"""A token model of the sparse graph, written straight from the stream rules, to judge lowering on its own.
+
+`run` executes a graph on the block words of the operands and gives the block words of the result. Every
+primitive maps whole token lists; it fails an assertion where streams that should be aligned are not.
+"""
+
+from __future__ import annotations
+
+from sardonyx.compiler.ir.sam import (
+    Alu,
+    Dropper,
+    Joiner,
+    LevelWriter,
+    Pin,
+    Reducer,
+    Repeater,
+    SamGraph,
+    Scanner,
+    Values,
+)
+from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
+
+Tokens = list[int]
+ROOT = [0, DONE]
+
+
+def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list[int], ...]:
+    """The result's block words (levels, then values) from the operands' block words by slot."""
+    streams: dict[Pin, Tokens] = {}
+    feeds = graph.feeds
+    written: dict[int, list[int]] = {}
+    for name in graph.topological():
+        op = graph.nodes[name]
+        given = {port: streams[feeds[Pin(name, port)]] for port in op.inputs}
+        if isinstance(op, Scanner):
+            found = scan(blocks[op.slot][op.level], op.dense, given.get("ref", ROOT))
+        elif isinstance(op, Repeater):
+            found = {"ref_o": repeat(given.get("ref", ROOT), given["crd"])}
+        elif isinstance(op, Joiner):
+            found = join(op.op, given["crd0"], given["crd1"], given.get("ref0"), given.get("ref1"))
+        elif isinstance(op, Values):
+            vals = blocks[op.slot][-1][1:]
+            found = {"val": [0 if ref == MAYBE else ref if is_control(ref) else vals[ref]
+                             for ref in given.get("ref", ROOT)]}
+        elif isinstance(op, Alu):
+            found = {"res": alu(op, given.get("a"), given.get("b"))}
+        elif isinstance(op, Reducer):
+            found = {"val_o": reduce_guided(given["val"], given["crd"]) if op.guided
+                     else reduce_plain(given["val"])}
+        elif isinstance(op, Dropper):
+            found = (drop_zeros if op.form == "value" else drop_empty)(given["outer"], given["inner"])
+        else:
+            found = {}
+            is_level = isinstance(op, LevelWriter)
+            written[op.level if is_level
+                    else 99] = write_level(given["wr"]) if is_level else write_values(given["wr"])
+        streams.update({Pin(name, port): stream for port, stream in found.items()})
+    return tuple(written[key] for key in sorted(written))
+
+
+def scan(words: list[int], dense: bool, refs: Tokens) -> dict[str, Tokens]:
+    crd: Tokens = []
+    ref: Tokens = []
+    seg, entries = words[1:1 + words[0]], words[2 + words[0]:]
+    at = 0
+    while refs[at] != DONE:
+        if not is_stop(refs[at]):
+            if refs[at] != MAYBE:
+                first, last = (refs[at] * words[2],
+                               (refs[at] + 1) * words[2]) if dense else seg[refs[at]:refs[at] + 2]
+                crd += range(last - first) if dense else entries[first:last]
+                ref += range(first, last)
+            at += 1
+        ends = is_stop(refs[at])
+        token = stop(stop_level(refs[at]) + 1) if ends else stop(0)
+        at += ends
+        crd.append(token)
+        ref.append(token)
+    return {"crd": [*crd, DONE], "ref_o": [*ref, DONE]}
+
+
+def repeat(refs: Tokens, signal: Tokens) -> Tokens:
+    out: Tokens = []
+    at = 0
+    for token in signal:
+        if not is_control(token):
+            assert not is_stop(refs[at]) and refs[at] != DONE, "a coordinate without a reference to repeat"
+            out.append(refs[at])
+        elif is_stop(token):
+            level = stop_level(token)
+            if not is_stop(refs[at]):
+                assert refs[at] != DONE, "a fiber without a reference"
+                at += 1
+            else:
+                assert level >= 1, "an outer fiber ended early"
+            if level >= 1:
+                assert refs[at] == stop(level - 1), "stops of reference and signal differ"
+                at += 1
+            out.append(token)
+    assert refs[at] == DONE, "references are left over"
+    return [*out, DONE]
+
+
+def join(op: str, crd0: Tokens, crd1: Tokens, ref0: Tokens | None, ref1: Tokens | None) -> dict[str, Tokens]:
+    out: dict[str, Tokens] = {"crd": [], "ref0_o": [], "ref1_o": []}
+    sides = [(crd0, ref0 or crd0), (crd1, ref1 or crd1)]
+    at = [0, 0]
+    for crd, ref in sides:
+        assert len(crd) == len(ref) and all(is_stop(a) == is_stop(b) for a,
+                                            b in zip(crd, ref)), "ref not beside crd"
+    while True:
+        heads = [side[0][where] for side, where in zip(sides, at)]
+        if all(map(is_control, heads)):
+            assert heads[0] == heads[1], "the stops of the two sides differ"
+            takes = (True, True)
+        else:
+            takes = tuple(not is_control(head) and (is_control(other) or head <= other)
+                          for head, other in (heads, heads[::-1]))
+        if all(takes) or op == "union":
+            out["crd"].append(heads[takes.index(True)])
+            for port, take, side, where in zip(("ref0_o", "ref1_o"), takes, sides, at):
+                out[port].append(side[1][where] if take else MAYBE)
+        at = [where + take for where, take in zip(at, takes)]
+        if heads == [DONE, DONE]:
+            return out
+
+
+def alu(op: Alu, a: Tokens | None, b: Tokens | None) -> Tokens:
+    out = []
+    for x, y in zip(a or b or [], b or a or [], strict=True):
+        if is_control(x) or is_control(y):
+            assert x == y, "the operands are not aligned"
+            out.append(x)
+        else:
+            x, y = x if op.a is None else op.a, y if op.b is None else op.b
+            out.append({"add": x + y, "sub": x - y, "mul": x * y}[op.op] & 0xFFFF)
+    return out
+
+
+def reduce_plain(val: Tokens) -> Tokens:
+    out, total = [], 0
+    for token in val:
+        if is_stop(token):
+            out.append(total & 0xFFFF)
+            out += [stop(stop_level(token) - 1)] if stop_level(token) else []
+            total = 0
+        elif token != DONE:
+            total += token
+    return [*out, DONE]
+
+
+def reduce_guided(val: Tokens, crd: Tokens) -> Tokens:
+    out: Tokens = []
+    at, pending = 0, None      # `pending` is the stop above S0 that closed the last fiber
+    for token in crd:
+        if is_stop(token):
+            if pending is None:
+                pending = val[at]
+                at += 1
+            assert pending == stop(stop_level(token) + 1), "the guide's stop does not match"
+            pending = None
+            out.append(token)
+        elif token != DONE:
+            assert pending is None, "the guide has more coordinates than there are fibers"
+            total = 0
+            while not is_control(val[at]):
+                total += val[at]
+                at += 1
+            assert is_stop(val[at]), "a fiber without a stop"
+            pending = val[at] if stop_level(val[at]) else None
+            at += 1
+            out.append(total & 0xFFFF)
+    assert val[at] == DONE and pending is None, "values are left over"
+    return [*out, DONE]
+
+
+def drop_zeros(outer: Tokens, inner: Tokens) -> dict[str, Tokens]:
+    assert len(outer) == len(inner) and all(a == b for a, b in zip(outer, inner) if is_control(a)
+                                            or is_control(b))
+    kept = [(crd, val) for crd, val in zip(outer, inner) if is_control(crd) or val]
+    return {"outer_o": [crd for crd, _ in kept], "inner_o": [val for _, val in kept]}
+
+
+def drop_empty(outer: Tokens, inner: Tokens) -> dict[str, Tokens]:
+    kept: Tokens = []
+    at, pending = 0, None
+    for token in outer:
+        if is_stop(token):
+            if pending is None:
+                pending = inner[at]
+                at += 1
+            assert pending == stop(stop_level(token) + 1), "the stops of outer and inner do not match"
+            pending = None
+            kept.append(token)
+        elif token != DONE:
+            assert pending is None, "more coordinates than fibers"
+            if not is_control(inner[at]):
+                kept.append(token)
+            while not is_control(inner[at]):
+                at += 1
+            assert is_stop(inner[at]), "a fiber without a stop"
+            pending = inner[at] if stop_level(inner[at]) else None
+            at += 1
+    assert inner[at] == DONE and pending is None, "inner tokens are left over"
+    return {"outer_o": [*kept, DONE], "inner_o": merge_stops(inner)}
+
+
+def merge_stops(tokens: Tokens) -> Tokens:
+    out: Tokens = []
+    for token in tokens:
+        if is_stop(token) and (not out or is_stop(out[-1])):
+            if out:
+                out[-1] = max(out[-1], token)
+        else:
+            out.append(token)
+    return out
+
+
+def write_level(tokens: Tokens) -> list[int]:
+    seg, crd = [0], []
+    for token in tokens:
+        if is_stop(token):
+            seg.append(len(crd))
+        elif token != DONE:
+            crd.append(token)
+    return [len(seg), *seg, len(crd), *crd]
+
+
+def write_values(tokens: Tokens) -> list[int]:
+    vals = [token for token in tokens if not is_control(token)]
+    return [len(vals), *vals]

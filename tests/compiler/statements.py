@@ -1,0 +1,82 @@
+"""Statements that cover what the sparse compiler can lower, each with its meaning on dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.hw.arch.coordinates import Coo
+from sardonyx.sim.tensors import random_tensor
+
+e = np.einsum
+
+# By statement: what NumPy makes of it, given the operands as int64 arrays by name.
+DENSE: dict[str, Callable[[Any], Any]] = {
+    "x(i) = b(i)": lambda t: t.b,
+    "X(i,j) = B(i,j)": lambda t: t.B,
+    "X(i,j) = B(j,i)": lambda t: t.B.T,
+    "X(i,j,k) = B(i,j,k)": lambda t: t.B,
+    "x = b": lambda t: t.b,
+    "x = b * c - -3 * d": lambda t: t.b * t.c + 3 * t.d,
+    "x(i) = -b(i)": lambda t: -t.b,
+    "x(i) = -(b(i) - c(i))": lambda t: t.c - t.b,
+    "x(i) = 300 * b(i) * 300": lambda t: 90000 * t.b,
+    "x(i) = (a + b) * c(i)": lambda t: (t.a + t.b) * t.c,
+    "x(i) = B(i,j)": lambda t: t.B.sum(1),
+    "x = B(i,j)": lambda t: t.B.sum(),
+    "x = b * B(i) + c": lambda t: t.b * t.B.sum() + t.c,
+    "x(i) = b(i) * b(i)": lambda t: t.b * t.b,
+    "X(i,j) = b(i) * c(j)": lambda t: e("i,j->ij", t.b, t.c),
+    "X(i,j) = B(i,j) - c(i) * d(j)": lambda t: t.B - e("i,j->ij", t.c, t.d),
+    "X(i,j) = B(i,j) + C(i,j)": lambda t: t.B + t.C,
+    "X(i,j) = B(i,j) + C(i,j) + D(i,j)": lambda t: t.B + t.C + t.D,
+    "X(i,j) = B(i,j) + C(i,j) - D(i,j) + E(i,j)": lambda t: t.B + t.C - t.D + t.E,
+    "X(i,j) = (B(i,j) + C(i,j)) * D(i,j)": lambda t: (t.B + t.C) * t.D,
+    "X(i,j) = (B(i,j) + C(i,j)) * (D(i,j) - E(i,j))": lambda t: (t.B + t.C) * (t.D - t.E),
+    "X(i,j) = B(i,j) - C(i,j) * D(i,j)": lambda t: t.B - t.C * t.D,
+    "x(i) = a(i) * b(i) * (c(i) - d(i) * g(i))": lambda t: t.a * t.b * (t.c - t.d * t.g),
+    "X(i,j,k) = B(i,j,k) * C(i,j,k)": lambda t: t.B * t.C,
+    "X(i,j,k) = B(i,j,k) - C(i,j,k)": lambda t: t.B - t.C,
+    "X(i,j) = B(i,k) * C(k,j)": lambda t: t.B @ t.C,
+    "X(i,j) = B(i,k) * B(k,j)": lambda t: t.B @ t.B,
+    "X(i,j) = B(i,k) * C(k,l) * D(l,j)": lambda t: t.B @ t.C @ t.D,
+    "X(i,j) = B(i,j) * C(i,k) * D(k,j)": lambda t: t.B * (t.C @ t.D),
+    "X(i,j) = B(i,j) * (C(i,k) * D(k,j))": lambda t: t.B * (t.C @ t.D),
+    "x(i) = B(i,j) * c(j)": lambda t: t.B @ t.c,
+    "x(i) = b(i) - C(i,j) * d(j)": lambda t: t.b - t.C @ t.d,
+    "x(i) = b * C(j,i) * d(j) + g * f(i)": lambda t: t.b * (t.d @ t.C) + t.g * t.f,
+    "x(i) = B(i,j) * c(j) + D(i,k) * g(k)": lambda t: t.B @ t.c + t.D @ t.g,
+    "X(i,j) = B(i,j,k) * c(k)": lambda t: t.B @ t.c,
+    "x = B(i,j,k) * C(i,j,k)": lambda t: (t.B * t.C).sum(),
+    "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)": lambda t: e("ikl,jk,jl->ij", t.B, t.C, t.D),
+    "x = G(i,l) * B(i,j) * C(j,k) * D(k,l)": lambda t: e("il,ij,jk,kl->", t.G, t.B, t.C, t.D),
+    "x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k))": lambda t: (t.A * (e("ijk,j->ik", t.B, t.c) + t.D)).sum(1),
+    "x(i) = a(i) * (b(i) + C(i,j) * d(j))": lambda t: t.a * (t.b + t.C @ t.d),
+    "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))":
+        lambda t: (t.b + t.C @ t.d) * (t.g - t.F @ t.h),
+}
+
+
+def random_operands(einsum: Einsum, extents: dict[str, int], densities: Sequence[float], seed: int
+                    ) -> dict[str, Coo]:
+    """Random operands; densities are taken in turn."""
+    found: dict[str, Coo] = {}
+    for access in einsum.operands:
+        shape = [extents[index] for index in access.indices]
+        density = densities[len(found) % len(densities)]
+        found.setdefault(access.tensor, random_tensor(shape, density, seed + len(found)))
+    return found
+
+
+def agreeing(einsum: Einsum, extents: Sequence[int]) -> dict[str, int]:
+    """Extents per index, equal where a tensor that is used twice asks for it."""
+    found = dict(zip(einsum.order, extents))
+    for _ in found:
+        shapes: dict[str, tuple[str, ...]] = {}
+        for access in einsum.operands:
+            for index, other in zip(access.indices, shapes.setdefault(access.tensor, access.indices)):
+                found[index] = found[other] = min(found[index], found[other])
+    return found

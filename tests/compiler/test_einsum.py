@@ -1,0 +1,186 @@
+import pytest
+
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.expr import Access, Binary, Constant, Negate
+from sardonyx.hw.arch.errors import UserError
+
+
+def test_tree_follows_precedence_and_brackets():
+    expr = parse("x(i) = -a(i) * (b(i) - 2 * c(i))").expr
+    assert isinstance(expr, Binary) and expr.op == "*" and isinstance(expr.left, Negate)
+    assert isinstance(expr.right, Binary) and expr.right.op == "-"
+    assert expr.right.right == Binary("*", Constant(2), parse("x(i) = c(i)").expr)
+    assert str(expr) == "-a(i) * (b(i) - 2 * c(i))"
+
+
+def test_default_order_is_that_of_the_result_then_of_appearance():
+    assert parse("X(j,i) = B(i,l) * C(l,k) * D(k,j)").order == ("j", "i", "l", "k")
+
+
+def test_default_formats_store_modes_in_loop_order():
+    einsum = parse("X(i,j) = B(i,k) * C(k,j)")
+    assert [str(access.format) for access in (einsum.result, *einsum.operands)] == ["ss01", "ss01", "ss10"]
+
+
+def test_a_tensor_used_twice_has_two_slots_stored_as_each_needs():
+    first, second = parse("X(i,j) = B(i,k) * B(k,j)").operands
+    assert (first.slot, str(first.format), second.slot, str(second.format)) == ("B", "ss01", "B.2", "ss10")
+
+
+def test_an_index_summed_in_a_bracket_comes_after_those_around_it():
+    assert parse("x(i) = (B(i,j,k) * c(j) + D(i,k)) * A(i,k)").order == ("i", "k", "j")
+
+
+def test_formats_with_and_without_modes():
+    einsum = parse("x(i) = B(i,j) * c(j) * d", formats={"c": "d", "B": "ds01", "d": "none"})
+    assert [str(access.format) for access in einsum.operands] == ["ds01", "d0", ""]
+
+
+@pytest.mark.parametrize("order", ["jik", "j,i,k", "j i k", ("j", "i", "k")])
+def test_orders_as_letters_lists_or_names(order):
+    assert parse("X(i,j) = B(i,k) * C(k,j)", order).order == ("j", "i", "k")
+
+
+def test_orders_of_long_names():
+    assert parse("x(row) = B(row,col) * c(col)", "row col").order == ("row", "col")
+    assert parse("x(row) = b(row)", "row").order == ("row",)
+
+
+def test_extents_and_shape_of_the_result():
+    einsum = parse("X(j,i) = B(i,k) * C(k,j)")
+    shapes = {"B": (2, 3), "C": (3, 4)}
+    assert einsum.extents(shapes) == {"j": 4, "i": 2, "k": 3}
+    assert einsum.result_shape(shapes) == (4, 2)
+
+
+def test_positions_do_not_make_expressions_differ():
+    assert parse("x(i) = b(i)").operands == parse("x(i)   =   b( i )").operands
+    assert isinstance(parse("x(i) = b(i)").expr, Access)
+
+
+def caret(text, column):
+    return f"\n  {text}\n  {' ' * (column - 1)}^"
+
+
+POINTED = [
+    ("X(i,j) = B(i,k)", 1, "index j of X(i,j) is on no tensor of the right side",
+     "use j on the right, or leave it out of the result"),
+    ("x(i) = b(i) / c(i)", 13, "operator '/' is not supported", "use + - * and brackets, and one ="),
+    ("x(i) = b(i) ^ 2", 13, "operator '^' is not supported", "use + - * and brackets, and one ="),
+    ("x(i) += b(i)", 6, "operator '+=' is not supported", "use + - * and brackets, and one ="),
+    ("x(i) = b(i) c(i)", 13, "an operator or the end was expected, not 'c'",
+     "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = (b(i)", 13, "')' was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = b(2)", 10, "an index was expected, not '2'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) =", 7, "a tensor was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x_{i} = b", 3, "'=' was expected, not '{'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = 2.5 * b(i)", 8, "2.5 is not an integer", "scale the operands to integers"),
+    ("x(i) = 300 * 300 * b(i)", 8, "constant 90000 does not fit 16 bits", "use -32768 to 32767"),
+    ("x = 3", 5, "the right side has no tensor", "use at least one tensor"),
+    ("x(i) = B(i,i)", 8, "index i stands twice in B(i,i)",
+     "take the diagonal first, and use it as a tensor with one index"),
+    ("x(i) = b(i) * b(i,j)", 15, "b has 2 indices here but 1 in b(i)",
+     "use the same number of indices everywhere"),
+    ("x(i) = b(i) * x(i)", 15, "x is the result and cannot be an operand",
+     "give the result a name of its own"),
+    ("x(i) = b(i) * i", 15, "i is both a tensor and an index", "rename one of them"),
+    ("x(i) = b(i) + c", 15,
+     "term c has no index i but other terms of the sum do, so the result would be dense",
+     "multiply it by a tensor with index i"),
+    ("X(i,j) = B(i,j) * (c(i) + D(i,j))", 20,
+     "term c(i) has no index j but other terms of the sum do, so the result would be dense",
+     "multiply it by a tensor with index j"),
+    ("x(i) = b(i) + 1", 15, "constant 1 is added to a tensor, so the result would be dense",
+     "make it a tensor with the indices of the other terms"),
+    ("x = b - 1", 9, "constant 1 is added to a tensor, so the result would be dense",
+     "make it a tensor with the indices of the other terms"),
+]
+
+
+@pytest.mark.parametrize("text, column, what, fix", POINTED)
+def test_mistakes_are_pointed_at(text, column, what, fix):
+    with pytest.raises(UserError) as error:
+        parse(text)
+    assert str(error.value) == f"column {column}: {what}{caret(text, column)}\n  try: {fix}"
+
+
+def test_endless_statements_are_refused():
+    with pytest.raises(UserError) as error:
+        parse("x = " + "b + " * 999 + "b")
+    assert str(error.value) == ("column 1201: the statement is longer than 600 words\n"
+                                f"   {'b + ' * 22}b\n  {' ' * 45}^\n  try: split it into several statements")
+    with pytest.raises(UserError, match=r"^column 55: brackets are nested deeper than 50\n"):
+        parse("x = " + "(" * 99 + "b" + ")" * 99)
+    assert len(parse("x = " + " + ".join(f"b{at}" for at in range(299))).operands) == 299
+
+
+def test_the_origin_stands_in_front():
+    with pytest.raises(UserError) as error:
+        parse("x(i) = b(i) / 2", origin="mine.toml")
+    assert str(error.value).startswith("mine.toml, column 13: operator '/' is not supported\n")
+
+
+def test_sums_inside_each_others_loops_have_no_order():
+    text = "x = A(k) * (B(k,j) + c(k)) + D(j) * (E(j,k) + f(j))"
+    with pytest.raises(UserError) as error:
+        parse(text)
+    assert str(error.value) == (f"column 5: indices k and j are summed each inside the loop of the other"
+                                f"{caret(text, 5)}\n  try: give the summed indices of one term other names")
+
+
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+NAMED = [
+    (MATMUL, "ikj", {},
+     f"loop order i k j of {MATMUL}: summed index k lies outside result index j, which needs an "
+     "accumulator\n  try: use i j k"),
+    (MATMUL, "kji", {},
+     f"loop order k j i of {MATMUL}: summed index k lies outside result index j, which needs an "
+     "accumulator\n  try: use j i k"),
+    (MATMUL, "ij", {}, f"loop order i j of {MATMUL}: it must name each of i, j, k once\n  try: use i j k"),
+    (MATMUL, "ijj", {}, f"loop order i j j of {MATMUL}: it must name each of i, j, k once\n  try: use i j k"),
+    ("x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k))", "ijk", {},
+     "loop order i j k of x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k)): index j is summed inside the loop of "
+     "k, so k must come first\n  try: use i k j"),
+    (MATMUL, "", {"C": "ss01"},
+     "format ss01 of C(k,j): it stores k j but the loop order is i j k\n  try: use ss10"),
+    (MATMUL, "", {"X": "ss10"}, "format ss10 of X(i,j): it stores j i but the loop order is i j k\n"
+     "  try: use ss01 or loop order j i k"),
+    (MATMUL, "", {"X": "ds"},
+     "format ds of X(i,j): level i of the result is dense but the array writes compressed "
+     "levels only\n  try: use ss01"),
+    (MATMUL, "", {"B": "sq"},
+     "format sq of B(i,k): it is not a letter d or s for each index, then perhaps the modes "
+     "in stored order\n  try: write ss01"),
+    (MATMUL, "", {"B": "sss"},
+     "format sss of B(i,k): it is not a letter d or s for each index, then perhaps the "
+     "modes in stored order\n  try: write ss01"),
+    (MATMUL, "", {"B": "ss00"},
+     "format ss00 of B(i,k): it is not a letter d or s for each index, then perhaps the "
+     "modes in stored order\n  try: write ss01"),
+    (MATMUL, "", {"D": "ss"},
+     "formats: there is a format for D but no such tensor\n  try: name one of X, B, C"),
+]
+
+
+@pytest.mark.parametrize("text, order, formats, message", NAMED)
+def test_orders_and_formats_that_do_not_work(text, order, formats, message):
+    with pytest.raises(UserError) as error:
+        parse(text, order, formats)
+    assert str(error.value) == message
+
+
+SHAPED = [
+    ({"B": (2, 3)}, "tensor C has no operand\n  try: give C=..."),
+    ({"B": (2, 3), "C": (3, 4), "b": (2,)}, "operand b is not in the expression\n  try: give B, C"),
+    ({"B": (2, 3), "C": (3, 4, 5)}, "C(k,j) has 2 indices but operand C has 3 dimensions\n"
+     "  try: give a tensor of that many dimensions"),
+    ({"B": (2, 3), "C": (4, 5)}, "index k runs to 3 in B(i,k) but to 4 in C(k,j)\n"
+     "  try: give operands whose shapes agree"),
+]
+
+
+@pytest.mark.parametrize("shapes, message", SHAPED)
+def test_operands_that_do_not_fit(shapes, message):
+    with pytest.raises(UserError) as error:
+        parse(MATMUL).extents(shapes)
+    assert str(error.value) == f"{MATMUL}: {message}"

@@ -1,0 +1,88 @@
+"""The pipeline: what does not fit is named, stages are written, the same input gives the same program."""
+
+from dataclasses import replace
+
+import pytest
+
+from sardonyx.compiler.backend.route import Unroutable
+from sardonyx.compiler.ir import mapped
+from sardonyx.compiler.ir.mapped import Block, MappedGraph, Net, Pin
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.pipeline import compile_einsum
+from sardonyx.compiler.sparse.balance import balance
+from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.onyx import map_graph
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.interconnect import Interconnect
+
+PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)")
+
+
+def test_a_program_too_large_names_every_resource_needed_and_available():
+    with pytest.raises(UserError) as error:
+        compile_einsum(load_kernel("mttkrp").einsum(), presets.get("tiny"))
+    assert str(error.value) == (
+        "the program is too large for 'tiny': it needs 13 PE tiles, has 12; 13 MEM tiles, has 4; 10 load streams, has 4\n"
+        "  try: use a larger machine (arch='onyx'), or compute the expression in parts")
+
+
+def test_a_machine_without_sparse_primitives_is_named():
+    with pytest.raises(UserError) as error:
+        compile_einsum(PRODUCT, presets.get("amber"))
+    assert str(error.value) == (
+        "the program needs primitives that 'amber' does not have: dropper, joiner, level, reducer, repeater\n"
+        "  try: choose a machine with sparse primitives")
+
+
+def test_an_unroutable_program_names_the_channel_and_brings_the_picture():
+    arch = replace(presets.get("small"), interconnect=Interconnect(tracks=1))
+    with pytest.raises(Unroutable) as error:
+        compile_einsum(PRODUCT, arch)
+    assert "most congested is the channel" in str(error.value)
+    assert error.value.picture.startswith("<svg")
+
+
+def test_every_stage_is_written_and_the_same_for_the_same_input(tmp_path):
+    for folder in ("a", "b"):
+        compile_einsum(PRODUCT, replace(presets.get("small"))).dump(tmp_path / folder)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == ["1_sam.json", "1_sam.txt", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt",
+                     "app.bits", "array.svg", "program.json"]
+    assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in names)
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_balancing_keeps_the_graph_and_its_tiles_available(name):
+    arch = Arch("wide", 12, 8, glb=Glb(columns_per_tile=1))
+    graph = map_graph(lower(load_kernel(name).einsum()))
+    balanced = balance(graph, arch)
+    mapped.verify(balanced, arch)
+    assert {b.name for b in balanced.blocks.values() if not b.slack} == set(graph.blocks)
+    assert balanced.count("pe") <= sum(tile.kind == "pe" for tile in arch.tiles.values())
+
+
+def test_without_spare_tiles_balancing_changes_nothing():
+    graph = map_graph(lower(PRODUCT))
+    assert balance(graph, presets.get("small"), spare=0) == graph
+
+
+def test_the_verifier_finds_a_port_driven_twice():
+    graph = map_graph(lower(PRODUCT))
+    sink = graph.nets[0].sinks[0]
+    extra = Block("more", "io", "", {})
+    broken = MappedGraph({**graph.blocks, "more": extra}, (*graph.nets, Net(Pin("more", "g2f"), (sink,))),
+                         (*graph.streams, mapped.Stream("more", "load", "Z", 0)))
+    with pytest.raises(AssertionError, match="is driven twice"):
+        mapped.verify(broken, presets.get("small"))
+
+
+def test_no_stretch_between_registers_holds_more_than_one_core():
+    arch = presets.get("onyx")
+    for name in kernel_names():
+        delays = arch.timing
+        found = compile_einsum(load_kernel(name).einsum(), arch).timing.delay_ps
+        assert found <= max(delays.pe, delays.mem, delays.glb) + 2 * delays.switch_box + delays.connection_box

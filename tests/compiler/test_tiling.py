@@ -1,0 +1,175 @@
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statements import DENSE, agreeing, random_operands
+
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.sparse.normalize import normalize
+from sardonyx.compiler.sparse.tiling import cycles, tile
+from sardonyx.hw.arch.coordinates import Coo
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.fibertree import build
+from sardonyx.sim import golden
+from sardonyx.sim.tensors import random_tensor, to_coo
+
+MATMUL = parse("X(i,j) = B(i,k) * C(k,j)")
+
+
+def run(einsum, tiling):
+    """The result of every item by golden; a statement that uses a tensor twice gets a name for each use."""
+    names = {access.slot: access.slot.replace(".", "_") for access in einsum.operands}
+    text = einsum.text
+    for access in reversed(einsum.operands):
+        text = text[:access.column] + names[access.slot] + text[access.column + len(access.tensor):]
+    alone = parse(text, einsum.order)
+    for item in range(len(tiling)):
+        yield golden.evaluate(alone, {names[slot]: tile for slot, tile in tiling.operands(item).items()})
+
+
+@pytest.mark.parametrize("text", DENSE)
+@settings(max_examples=12)
+@given(extents=st.lists(st.sampled_from([1, 3, 7, 10]), min_size=4, max_size=4), edge=st.integers(1, 4),
+       densities=st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=3, max_size=3),
+       seed=st.integers(0, 99))
+def test_the_sum_over_all_items_is_the_whole_result(text, extents, edge, densities, seed):
+    einsum = parse(text)
+    operands = random_operands(einsum, agreeing(einsum, extents), densities, seed)
+    tiling = tile(einsum, operands, 1024, edge)
+    assert tiling.combine(run(einsum, tiling)) == golden.evaluate(einsum, operands)
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_chosen_edges_fit_the_buffers_and_give_the_whole_result(name):
+    kernel = load_kernel(name)
+    einsum = kernel.einsum()
+    for seed, shape in enumerate(kernel.shapes):
+        operands = random_operands(einsum, dict(shape), [0.3], seed)
+        tiling = tile(einsum, operands, 32)
+        results = list(run(einsum, tiling))
+        assert tiling.combine(results) == golden.evaluate(einsum, operands)
+        trees = [build(result, einsum.result.format) for result in results]
+        trees += [build(tiles.tile(number), tiles.access.format)
+                  for tiles in tiling.tiles for number in range(len(tiles.ids))]
+        for tree in trees:
+            assert len(tree.values) <= 32
+            assert all(len(level.seg) <= 32 and len(level.crd) <= 32 for level in tree.levels)
+
+
+def test_small_tiles_are_chosen_where_most_pairs_of_fibers_have_nothing_in_common():
+    diagonal = to_coo(np.eye(600, dtype=int))
+    tiling = tile(MATMUL, {"B": diagonal, "C": diagonal}, 1024)
+    assert tiling.edges == dict.fromkeys("ijk", 8) and len(tiling) == 75
+    elementwise = parse("X(i,j) = B(i,j) * C(i,j)")
+    assert tile(elementwise, {"B": diagonal, "C": diagonal}, 1024).edges == {"i": 600, "j": 600}
+
+
+def test_the_estimate_is_the_length_of_the_busiest_stream():
+    ones = to_coo(np.ones((6, 6), int))
+    tiling = tile(MATMUL, {"B": ones, "C": ones}, 1024, 6)
+    # 36 pairs of a row and a column, each with 6 coordinates and a stop.
+    assert cycles(normalize(MATMUL), tiling, 0) == 36 * 7
+
+
+def test_items_without_a_factor_are_left_out():
+    block = np.zeros((8, 8), int)
+    block[:4, :4] = 1
+    tiling = tile(MATMUL, {"B": to_coo(block), "C": to_coo(block)}, 1024, 4)
+    assert tiling.picks.tolist() == [[0, 0]] and tiling.outputs.tolist() == [[0, 0]]
+
+
+def test_a_term_without_the_summed_index_counts_once():
+    einsum = parse("x(i) = b(i) - C(i,j) * d(j)")
+    operands = {"b": to_coo(np.ones(4, int)), "C": to_coo(np.ones((4, 6), int)), "d": to_coo(np.ones(6, int))}
+    tiling = tile(einsum, operands, 1024, 2)
+    assert tiling.outputs.reshape(-1).tolist() == [0, 0, 0, 1, 1, 1]
+    assert Counter(tiling.picks[:, 0].tolist()) == {-1: 4, 0: 1, 1: 1}
+    absent = tiling.operands(next(item for item in range(6) if tiling.picks[item, 0] == -1))["b"]
+    assert absent == Coo.empty((2,))
+
+
+def test_tiles_at_the_far_end_have_the_shape_of_all_but_their_results_are_cut():
+    tiling = tile(parse("x(i) = b(i)"), {"b": to_coo(np.ones(5, int))}, 1024, 3)
+    assert [tiling.operands(item)["b"].shape for item in range(2)] == [(3,), (3,)]
+    assert [tiling.result_shape(item) for item in range(2)] == [(3,), (2,)]
+
+
+def test_items_of_one_output_tile_stand_together():
+    matrix = random_tensor((40, 40), 0.2, 1)
+    tiling = tile(MATMUL, {"B": matrix, "C": matrix}, 1024, 8)
+    seen = [tuple(row) for row in tiling.outputs.tolist()]
+    assert seen == sorted(seen)
+
+
+def test_edges_per_index_leave_the_others_whole():
+    operands = {"B": random_tensor((20, 30), 0.2, 1), "C": random_tensor((30, 10), 0.2, 2)}
+    tiling = tile(MATMUL, operands, 1024, {"k": 7})
+    assert tiling.edges == {"i": 20, "j": 10, "k": 7}
+    assert tiling.combine(run(MATMUL, tiling)) == golden.evaluate(MATMUL, operands)
+
+
+def test_all_empty_operands_give_no_work_and_an_empty_result():
+    tiling = tile(MATMUL, {"B": Coo.empty((5, 5)), "C": Coo.empty((5, 5))}, 1024)
+    assert len(tiling) == 0 and tiling.combine([]) == Coo.empty((5, 5))
+
+
+def test_a_matrix_of_real_size_is_tiled_quickly():
+    coords = np.random.default_rng(0).integers(0, 2021, (7310, 2))
+    matrix = Coo.make((2021, 2021), coords, np.ones(7310, int))
+    start = time.perf_counter()
+    assert len(tile(MATMUL, {"B": matrix, "C": matrix}, 1024)) > 1
+    assert time.perf_counter() - start < 2
+
+
+def message(call, *arguments):
+    with pytest.raises(UserError) as error:
+        call(*arguments)
+    return str(error.value)
+
+
+def test_a_level_too_long_is_refused():
+    ones = to_coo(np.ones((64, 64), int))
+    assert message(tile, MATMUL, {"B": ones, "C": ones}, 1024, 64) == (
+        f"{MATMUL.text}: level k of B needs 4096 words but a MEM tile holds 1024\n"
+        "  try: use a tile edge of 32 or less, or none to have it chosen")
+
+
+def test_segments_count_one_more_than_fibers():
+    diagonal = to_coo(np.eye(1024, dtype=int))
+    copy = parse("X(i,j) = B(i,j)")
+    assert message(tile, copy, {"B": diagonal}, 1024, 1024) == (
+        f"{copy.text}: level j of B needs 1025 words but a MEM tile holds 1024\n"
+        "  try: use a tile edge of 768 or less, or none to have it chosen")
+    assert tile(copy, {"B": diagonal}, 1025, 1024).edges == {"i": 1024, "j": 1024}
+
+
+def test_a_result_too_long_is_refused():
+    column, row = np.zeros((40, 40), int), np.zeros((40, 40), int)
+    column[:, 0], row[0] = 1, 1
+    assert message(tile, MATMUL, {"B": to_coo(column), "C": to_coo(row)}, 1024, 40) == (
+        f"{MATMUL.text}: level j of X needs 1600 words but a MEM tile holds 1024\n"
+        "  try: use a tile edge of 32 or less, or none to have it chosen")
+
+
+def test_values_of_dense_levels_count():
+    einsum = parse("X(i,j) = B(i,j) * C(i,j)", formats={"C": "dd"})
+    operands = {"B": random_tensor((50, 50), 0.1, 1), "C": random_tensor((50, 50), 0.1, 2)}
+    assert message(tile, einsum, operands, 1024, 50) == (
+        f"{einsum.text}: the values of C need 2500 words but a MEM tile holds 1024\n"
+        "  try: use a tile edge of 32 or less, or none to have it chosen")
+
+
+def test_edges_that_make_no_sense():
+    operands = {"B": Coo.empty((5, 5)), "C": Coo.empty((5, 5))}
+    assert message(tile, MATMUL, operands, 1024,
+                   0) == f"{MATMUL.text}: the tile edge of i is 0\n  try: use 1 or more"
+    assert message(tile, MATMUL, operands, 1024, {"l": 4}) == \
+        f"{MATMUL.text}: there is a tile edge for l but no such index\n  try: name one of i, j, k"
+    ones = to_coo(np.ones((3, 3), int))
+    assert message(tile, MATMUL, {"B": ones, "C": ones}, 1) == (
+        f"{MATMUL.text}: not even tiles of one element fit 1 words\n  try: use an array with larger level "
+        "buffers")
