@@ -1,0 +1,31 @@
+"""Sardonyx: reconfigurable accelerators for sparse and dense tensor algebra, from one description in Python.
+
+    >>> import scipy.sparse, sardonyx
+    >>> b = scipy.sparse.eye_array(3, dtype="int16").tocsr()
+    >>> sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=b, C=b, engine="golden").value.nnz
+    3
+
+`einsum` and `kernel` run programs; `get_arch` gives the description of a machine; `UserError` is what they raise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import Result, einsum, kernel
+    from .hw.arch.errors import UserError
+    from .hw.arch.presets import get as get_arch
+
+_PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
+           "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get")}
+__all__ = ["Result", "UserError", "einsum", "get_arch", "kernel"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use, so that `sardonyx --help` and `sardonyx doctor` need none of the packages.
+    if name not in _PLACES:
+        raise AttributeError(f"module 'sardonyx' has no attribute '{name}'")
+    from importlib import import_module
+    module, attribute = _PLACES[name]
+    return getattr(import_module(f".{module}", __name__), attribute)

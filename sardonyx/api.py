@@ -1,0 +1,355 @@
+"""Programs in, checked results out: what Python users and the command line call."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from .compiler.backend.encode import decode
+from .compiler.backend.route import Unroutable
+from .compiler.lang.einsum import Einsum, parse
+from .compiler.lang.kernel import kernel_names, load_kernel
+from .compiler.pipeline import Compiled, compile_einsum, used
+from .compiler.sparse.tiling import tile as cut
+from .hw import emit as emission
+from .hw import tables
+from .hw.arch import presets
+from .hw.arch.cgra import Arch
+from .hw.arch.coordinates import Coo
+from .hw.arch.errors import UserError
+from .hw.arch.soc import address_map
+from .hw.soc.top import Sardonyx
+from .options import ENGINES
+from .sim import engines, golden, tensors
+from .sim.tensor_files import read_tensor
+from .sim.work import Work
+
+MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command found: `report` for machines, `text` for people (a table of the report when empty)."""
+
+    report: Mapping[str, object]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Result(Outcome):
+    """The outcome of a program: its value, and the cycles of the engines that count them.
+
+    value: scipy.sparse for a matrix, a number for a scalar, else a NumPy array. cycles: from start to done, summed over
+    launches; None for engines without a clock.
+    """
+
+    value: Any = None
+    cycles: int | None = None
+
+
+def silent(stage: str) -> None:
+    """Report progress to nobody."""
+
+
+def einsum(expression: str, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+           arch: str | Arch = "small", engine: str = "rtl", tile: int | Mapping[str, int] | None = None,
+           values: str = "exact", dump: Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
+           **operands: object) -> Result:
+    """Run an expression on its operands and check every word against NumPy.
+
+    Parameters
+    ----------
+    expression : str        Such as ``X(i,j) = B(i,k) * C(k,j)``.
+    order : str             Loop order, such as ``ijk``; default: indices of the result as written, then the others.
+    formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
+    arch : str | Arch       A preset, a .json file, or a description.
+    engine : str            golden, tokens, fabric, rtl or rtl-full.
+    tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: the largest that fits.
+    values : str            For files: exact, round or small.
+    dump : Path             Folder for every stage of the compiler.
+    operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
+
+    Raises UserError for whatever does not fit; nothing is run then.
+    """
+    if engine not in ENGINES:
+        raise UserError(f"there is no engine '{engine}'", fix=f"choose one of {', '.join(ENGINES)}")
+    program = parse(expression, order or "", formats)
+    data = {name: _operand(value, name, values, seed) for name, value in operands.items()}
+    return _run(program, data, _arch(arch), engine, tile, dump, seed, progress)
+
+
+def kernel(name: str, *, size: int = 17, density: float = 0.2, order: str | None = None,
+           formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str = "rtl",
+           tile: int | None = None, values: str = "exact", dump: Path | None = None, seed: int = 0,
+           progress: Callable[[str], None] = silent, **operands: object) -> Result:
+    """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
+    no operand says."""
+    found = load_kernel(name)
+    program = parse(found.expression, order or found.order, formats or found.formats, origin=f"kernel {name}")
+    data = {tensor: _operand(value, tensor, values, seed) for tensor, value in operands.items()}
+    extents = dict.fromkeys(program.order, size)
+    for access in program.operands:
+        if access.tensor in data:
+            extents |= dict(zip(access.indices, data[access.tensor].shape, strict=False))
+    for number, access in enumerate(program.operands):
+        if access.tensor not in data:
+            shape = tuple(extents[index] for index in access.indices)
+            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, seed + number)
+    return _run(program, data, _arch(arch), engine, tile, dump, seed, progress)
+
+
+def kernels() -> Outcome:
+    """The kernels of `apps/` and what each computes."""
+    found = [load_kernel(name) for name in kernel_names()]
+    width = max(len(each.name) for each in found)
+    text = "\n".join(f"{each.name:{width}}  {each.expression:45}  {each.doc}" for each in found)
+    return Outcome({each.name: {"expression": each.expression, "doc": each.doc} for each in found}, text)
+
+
+def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),
+         progress: Callable[[str], None] = silent) -> Outcome:
+    """Multiply a real sparse matrix with itself in generated Verilog and check every word.
+
+    matrix: a Matrix Market file; default: the co-appearances in Les Miserables, 77 x 77, from networkx. A matrix that is
+    not square is multiplied with its transpose. Values that are no 16-bit integers are replaced by small ones on the same
+    pattern, and the table says so.
+    """
+    operand, what = demo_matrix(matrix)
+    first = operand
+    second = operand if operand.shape[0] == operand.shape[1] else _transposed(operand)
+    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, presets.get("small"), engines.RTL, None, out, 0, progress)
+    product = (_scipy(first) @ _scipy(second)).astype(np.int64)
+    difference = scipy.sparse.coo_array(product - result.value.astype(np.int64)).data % (1 << 16)
+    assert not difference.any(), "the result of the hardware is not SciPy's"
+    report = {"matrix": what, "expression": MATRIX_PRODUCT, **result.report, "scipy": "equal",
+              "picture": str(out / "array.svg")}
+    return Outcome(report)
+
+
+def demo_matrix(path: Path | None) -> tuple[Coo, str]:
+    """The matrix of the demo, and what it is in words; values that are no 16-bit integers become small ones."""
+    if path is None:
+        import networkx
+        graph = networkx.les_miserables_graph()
+        data = networkx.to_scipy_sparse_array(graph, nodelist=sorted(graph), dtype=np.int64)
+        return tensors.to_coo(data, "les_miserables"), f"les_miserables, {data.shape[0]} x {data.shape[1]}, {data.nnz} nonzeros"
+    try:
+        operand, note = read_tensor(path, "exact"), ""
+    except UserError as refusal:
+        if "integer" not in refusal.what and "is not in" not in refusal.what:
+            raise
+        operand, note = read_tensor(path, "small"), ", its values replaced by small integers"
+    if operand.rank != 2:
+        raise UserError(f"the demo multiplies matrices, this has {operand.rank} dimensions", str(path))
+    return operand, f"{Path(path).name}, {operand.shape[0]} x {operand.shape[1]}, {operand.nnz} nonzeros{note}"
+
+
+def _transposed(matrix: Coo) -> Coo:
+    return Coo.make(matrix.shape[::-1], matrix.coords[:, ::-1], matrix.values)
+
+
+def _scipy(matrix: Coo) -> Any:
+    return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
+
+
+def _arch(arch: str | Arch) -> Arch:
+    return arch if isinstance(arch, Arch) else presets.get(arch)
+
+
+def _operand(value: object, name: str, values: str, seed: int) -> Coo:
+    if isinstance(value, str | Path):
+        return read_tensor(value, values, seed)
+    return tensors.to_coo(value, name)
+
+
+def _run(program: Einsum, data: Mapping[str, Coo], arch: Arch, engine: str, tile: int | Mapping[str, int] | None,
+         dump: Path | None, seed: int, progress: Callable[[str], None]) -> Result:
+    began = time.perf_counter()
+    if engine == engines.GOLDEN:
+        value = tensors.to_value(golden.evaluate(program, data))
+        return Result({"engine": engine, "result": _shape(program, data, value)}, value=value)
+    progress("cutting the operands into sub-tiles")
+    work = Work(cut(program, data, arch.mem.level_words, tile))
+    progress(f"compiling for '{arch.name}'")
+    compile_began = time.perf_counter()
+    try:
+        compiled = compile_einsum(program, arch, seed)
+    except Unroutable as failure:
+        picture = (dump or Path("out")) / "unroutable.svg"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_text(failure.picture)
+        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
+    compile_s = time.perf_counter() - compile_began
+    if dump:
+        compiled.dump(Path(dump))
+    found = engines.run(engine, compiled, work, progress)
+    progress("checking every word against NumPy")
+    words, wrong = engines.differences(found.blocks, list(work.expected()))
+    assert not wrong, f"{len(wrong)} blocks differ from NumPy: {wrong[0]}"
+    total = work.result(found.blocks)
+    reference = golden.evaluate(program, data)
+    assert total == reference, "the sum of the sub-tiles is not the result"
+    value = tensors.to_value(total)
+    report: dict[str, object] = {
+        "engine": engine, "arch": arch.name, "result": _shape(program, data, value),
+        "sub_tiles": len(work), "tile_edge": dict(work.tiling.edges),
+        "tiles_used": {kind: compiled.unbalanced.count(kind) for kind in ("pe", "mem", "io")},
+        "slack_tiles": compiled.graph.count("pe") - compiled.unbalanced.count("pe"),
+        "words_checked": words, "compile_s": round(compile_s, 3)}
+    if found.cycles is not None:
+        loaded = sum(len(block) for blocks in work.transactions() for block in blocks.values())
+        report |= {"cycles": found.cycles, "launches": found.launches,
+                   "tokens_per_cycle": round((loaded + words) / max(1, found.cycles), 3),
+                   "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
+                   "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
+                   "verilog": str(_keep(found.verilog, dump))}
+    report["elapsed_s"] = round(time.perf_counter() - began, 2)
+    return Result(report, value=value, cycles=found.cycles)
+
+
+def _keep(verilog: Path | None, dump: Path | None) -> Path | None:
+    """A copy of the Verilog that ran, beside the other stages; without a folder, where the model was built."""
+    if verilog is None or dump is None:
+        return verilog
+    shutil.rmtree(Path(dump) / "verilog", ignore_errors=True)
+    return Path(shutil.copytree(verilog, Path(dump) / "verilog"))
+
+
+def _shape(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:
+    shape = program.result_shape({name: tensor.shape for name, tensor in data.items()})
+    count = value.nnz if scipy.sparse.issparse(value) else int(np.count_nonzero(value))
+    return f"{' x '.join(map(str, shape)) or 'scalar'}, {count} nonzeros"
+
+
+def save(result: Result, path: Path) -> None:
+    """Write the value of a result: a matrix as Matrix Market, anything else as a NumPy file (.npy)."""
+    if scipy.sparse.issparse(result.value):
+        scipy.io.mmwrite(str(path), result.value.astype(np.int64), comment="written by sardonyx")
+    elif Path(path).suffix == ".npy":
+        np.save(path, np.asarray(result.value))
+    else:
+        raise UserError("only a matrix can be written as Matrix Market", str(path), "give a file name that ends in .npy")
+
+
+def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
+    """Write the Verilog, tables and header of a preset or a description file.
+
+    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h.
+    """
+    began = time.perf_counter()
+    machine = _arch(arch)
+    top = Sardonyx(machine)
+    progress(f"generating the Verilog of '{machine.name}'")
+    files = emission.emit(top, Path(out))
+    documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
+                 "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
+    for name, text in documents.items():
+        (Path(out) / name).write_text(text)
+    size = sum(file.stat().st_size for file in files)
+    return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
+                    "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),
+                    "elapsed_s": round(time.perf_counter() - began, 2)})
+
+
+def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
+    """Name, direction and bits of every port of the top module, clock and reset first."""
+    ports = [(name, str(member.flow.name).lower(), member.shape) for name, member in top.signature.members.items()]
+    return [("clk", "in", 1), ("rst", "in", 1), *((name, flow, int(bits)) for name, flow, bits in ports)]
+
+
+def explain_program(expression: str, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+                    arch: str | Arch = "small", tile: int | None = None, seed: int = 0,
+                    **operands: object) -> Outcome:
+    """What an expression becomes: loops, graph, and what it needs of the array."""
+    machine = _arch(arch)
+    program = parse(expression, order or "", formats)
+    compiled = compile_einsum(program, machine, seed)
+    report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
+              "critical_path_ps": compiled.timing.delay_ps, "critical_net": compiled.timing.net}
+    lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
+    text = "\n".join([compiled.sam.to_text(), *lines])
+    return Outcome(report, text)
+
+
+def _plain(value: object) -> str:
+    """A value for people."""
+    return ", ".join(f"{name} {part}" for name, part in value.items()) if isinstance(value, dict) else str(value)
+
+
+def _needs(compiled: Compiled) -> dict[str, object]:
+    graph = compiled.graph
+    return {"tiles": {kind: graph.count(kind) for kind in ("pe", "mem", "io")},
+            "slack_tiles": graph.count("pe") - compiled.unbalanced.count("pe"), "nets": len(graph.nets),
+            "longest_route_hops": max((hop for hops in compiled.routing.hops.values() for hop in hops), default=0)}
+
+
+def explain_arch(arch: str | None = None) -> Outcome:
+    """The sizes, tiles and primitives of a machine; all presets when none is named."""
+    machines = [_arch(arch)] if arch else list(presets.PRESETS.values())
+    reports = {machine.name: _machine(machine) for machine in machines}
+    if arch:
+        return Outcome(next(iter(reports.values())))
+    lines = [f"{name:6} {report['array']}, {_plain(report['tiles'])}" for name, report in reports.items()]
+    return Outcome(reports, "\n".join(lines))
+
+
+def _machine(machine: Arch) -> dict[str, object]:
+    kinds = [tile.kind for tile in machine.tiles.values()]
+    return {
+        "name": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "array": f"{machine.columns} x {machine.rows}",
+        "tiles": {kind: kinds.count(kind) for kind in ("pe", "mem", "io")},
+        "pe": ", ".join(p.name for p in machine.pe.primitives), "mem": ", ".join(p.name for p in machine.mem.primitives) or "-",
+        "interconnect": dataclasses.asdict(machine.interconnect), "level_buffer_words": machine.mem.level_words,
+        "global_buffer": f"{machine.glb_tiles} tiles x {machine.glb.banks} banks x {machine.glb.bank_bytes // 1024} KB",
+        "configuration_words": {kind: machine.config_map(kind).words for kind in ("pe", "mem", "io")}}
+
+
+def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
+    """The configuration in a bitstream, tile by tile."""
+    machine = _arch(arch)
+    program = decode(Path(path).read_text(), machine, str(path))
+    lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
+    lines += [f"{b.direction:5} {b.name:8} column {b.column}" for b in program.bindings]
+    tiles: dict[str, object] = {}
+    for (x, y), sets in program.config.items():
+        fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()
+                  for field, value in values.items()}
+        tiles[f"{x},{y}"] = fields
+        name = program.source["names"].get(f"{x},{y}", "routing")
+        lines.append(f"({x}, {y}) {machine.tiles[x, y].kind} {name}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
+    return Outcome({"source": dict(program.source), "tiles": tiles}, "\n".join(lines))
+
+
+def explain_register(name: str, *, arch: str | Arch = "small") -> Outcome:
+    """A register by name or AXI4-Lite address: its fields and what they mean."""
+    found = []
+    for file, base, registers in address_map(_arch(arch)):
+        for register in registers:
+            at = base + register.offset
+            if name in (register.name, f"{file}.{register.name}") or _address(name) == at:
+                found.append({"name": f"{file}.{register.name}", "address": f"{at:#06x}", "access": register.access,
+                              "meaning": register.doc, "fields": {f[0]: f"bits {f[1] + f[2] - 1}:{f[1]}, {f[3]}"
+                                                                  for f in register.fields}})
+    if not found:
+        known = sorted({register.name for _, _, registers in address_map(_arch(arch)) for register in registers})
+        raise UserError(f"there is no register '{name}'", fix=f"name one of {', '.join(known)}, or give its address")
+    first = found[0]
+    more = {"same_in": f"{len(found) - 1} more GLB tiles"} if len(found) > 1 else {}
+    return Outcome({**first, **more})
+
+
+def _address(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None

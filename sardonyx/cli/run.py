@@ -1,0 +1,171 @@
+"""`sardonyx run einsum | kernel | demo`: compile a program, run it on an engine, check it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..hw.arch.errors import UserError
+from ..options import ENGINES, VALUES
+from .console import Console
+from .parser import Parser, add_common, fraction, tensor_format, whole
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser: Parser = commands.add_parser(
+        "run", prog="sardonyx run", help="run a program on an engine",
+        about="Run an expression, a kernel that we ship, or the demo.",
+        examples=["sardonyx run demo",
+                  "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.mtx",
+                  "sardonyx run kernel spmspm --engine tokens"])
+    programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
+    _add_einsum(programs)
+    _add_kernel(programs)
+    _add_demo(programs)
+
+
+def _add_einsum(programs: Any) -> None:
+    parser: Parser = programs.add_parser(
+        "einsum", operands=True, prog="sardonyx run einsum", help="an expression on files",
+        about="Compile an Einsum expression and run it. Every other option --NAME FILE is an operand: a\n"
+              "Matrix Market file, or a number for a scalar.",
+        examples=[
+            "sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B a.mtx --C b.mtx --order ijk --format C=ss10",
+            "sardonyx run einsum 'X(i,j) = B(i,j) + C(i,j)' --B a.mtx --C b.mtx --engine golden --out x.mtx",
+            "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.mtx --arch onyx --dump out/stages",
+        ])
+    parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
+    add_program_options(parser)
+    _add_engine_options(parser)
+    add_common(parser)
+    parser.set_defaults(body=run_einsum)
+
+
+def _add_kernel(programs: Any) -> None:
+    parser: Parser = programs.add_parser(
+        "kernel", operands=True, prog="sardonyx run kernel", help="a kernel that we ship",
+        about="Run a kernel by name. Operands are random, or files given as --NAME FILE.",
+        examples=[
+            "sardonyx run kernel --list",
+            "sardonyx run kernel spmspm --engine rtl --size 40 --density 0.1 --seed 3",
+            "sardonyx run kernel sddmm --engine golden --B a.mtx",
+        ])
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the kernel, see --list")
+    parser.add_argument("--list", action="store_true", help="list the kernels and what each computes")
+    parser.add_argument("--size", metavar="N", type=whole(1), default=17,
+                        help="extent of every index of random operands (default: 17)")
+    parser.add_argument("--density", metavar="F", type=fraction, default=0.2,
+                        help="share of nonzeros of random operands, 0 to 1 (default: 0.2)")
+    add_program_options(parser)
+    _add_engine_options(parser)
+    add_common(parser)
+    parser.set_defaults(body=run_kernel)
+
+
+def _add_demo(programs: Any) -> None:
+    parser: Parser = programs.add_parser(
+        "demo", prog="sardonyx run demo", help="sparse matrix multiplication in generated Verilog",
+        about="Multiply a real sparse matrix with itself in the Verilog of preset `small`, tile by tile,\n"
+              "and check every word.",
+        examples=["sardonyx run demo", "sardonyx run demo --matrix a.mtx --out out/mine"])
+    parser.add_argument("--matrix", metavar="FILE", type=Path,
+                        help="a Matrix Market file; one not square is multiplied with its transpose")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out/demo"),
+                        help="folder for the Verilog and the picture (default: out/demo)")
+    add_common(parser)
+    parser.set_defaults(body=run_demo)
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """The options that decide what a program compiles to."""
+    parser.add_argument("--order", metavar="INDICES", help="loop order, outermost first, such as ijk")
+    parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
+                        help="levels of a tensor (s compressed, d dense) and mode order, such as C=ss10")
+    parser.add_argument("--arch", metavar="NAME|FILE", default="small",
+                        help="a preset or a description file (default: small)")
+    parser.add_argument("--tile", metavar="N", type=whole(1),
+                        help="extent of a sub-tile (default: the largest that fits)")
+    parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
+                        help="seed of placement and random operands (default: 0)")
+
+
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
+                        help=f"{_listed(ENGINES)} (default: rtl)")
+    parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
+                        help=f"{_listed(VALUES)} (default: exact)")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write the result as Matrix Market")
+    parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+
+
+def _listed(names: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in names.items())
+
+
+def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_program_options` as arguments of the Python interface."""
+    formats = dict(options.format)
+    if len(formats) < len(options.format):
+        raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
+    named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
+             "seed": options.seed}
+    if taken := sorted(options.operands.keys() & (named.keys() | {"engine", "values", "dump", "progress"})):
+        raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
+                        fix="rename it in the expression")
+    return named | options.operands
+
+
+def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    return {"engine": options.engine, "values": options.values, "dump": options.dump,
+            "progress": console.progress}
+
+
+def run_einsum(options: argparse.Namespace, console: Console) -> int:
+    """Run an expression."""
+    from .. import api  # here, so that help and doctor work where a package is broken
+
+    result = api.einsum(options.expression, **program_arguments(options),
+                        **_engine_arguments(options, console))
+    return _finish(result, options, console)
+
+
+def run_kernel(options: argparse.Namespace, console: Console) -> int:
+    """Run a kernel, or list them."""
+    from .. import api
+
+    if options.list:
+        console.show(api.kernels())
+        return 0
+    if options.name is None:
+        raise UserError("no kernel is named", where="sardonyx run kernel", fix="sardonyx run kernel --list")
+    result = api.kernel(options.name, size=options.size, density=options.density,
+                        **program_arguments(options), **_engine_arguments(options, console))
+    return _finish(result, options, console)
+
+
+def run_demo(options: argparse.Namespace, console: Console) -> int:
+    """Run the demo."""
+    from .. import api
+
+    console.show(api.demo(options.matrix, out=options.out, progress=console.progress))
+    console.end(f"open the picture in {options.out}, or sardonyx run demo --matrix FILE")
+    return 0
+
+
+def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
+    from .. import api
+
+    if options.out is not None:
+        api.save(result, options.out)
+    console.show(result)
+    if options.engine in ("golden", "tokens", "fabric"):
+        hint = "--engine rtl runs the same program in generated Verilog"
+    elif options.dump is None:
+        hint = "--dump DIR writes every stage of the compiler"
+    else:
+        hint = f"read the stages in {options.dump}"
+    console.end(hint)
+    return 0

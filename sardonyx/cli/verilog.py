@@ -1,0 +1,40 @@
+"""`sardonyx verilog`: write the hardware of a preset or of a user's own description."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .console import Console
+from .parser import Parser, add_common
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser: Parser = commands.add_parser(
+        "verilog", prog="sardonyx verilog", help="write the Verilog of a machine",
+        about="Write a machine as Verilog: one file per unique module, a file list, its description, the\n"
+              "register and port tables, and a C header.",
+        examples=[
+            "sardonyx verilog --preset onyx --out build/onyx",
+            "sardonyx verilog --arch my_machine.json --out build/mine",
+        ])
+    machine = parser.add_mutually_exclusive_group()
+    machine.add_argument("--preset", metavar="NAME", default="small",
+                         help="a machine that we ship, see `sardonyx explain arch` (default: small)")
+    machine.add_argument("--arch", metavar="FILE", help="a description (arch.json) of your own")
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True,
+                        help="folder to write, made if missing")
+    add_common(parser)
+    parser.set_defaults(body=body)
+
+
+def body(options: argparse.Namespace, console: Console) -> int:
+    """Emit, show what was written."""
+    from .. import api  # here, so that help and doctor work where a package is broken
+
+    arch = options.arch or options.preset
+    console.show(api.emit_arch(arch, options.out, progress=console.progress))
+    console.end(f"sardonyx run demo, or read {options.out}")
+    return 0

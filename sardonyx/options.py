@@ -1,0 +1,17 @@
+"""Names that an option may take, with what they mean; the command line and the Python interface read them."""
+
+from __future__ import annotations
+
+ENGINES = {
+    "golden": "NumPy, no hardware",
+    "tokens": "untimed token model of the graph",
+    "fabric": "the decoded bitstream on the routing graph",
+    "rtl": "generated Verilog specialised to the bitstream",
+    "rtl-full": "reconfigurable Verilog, configured over its buses",
+}
+
+VALUES = {
+    "exact": "refuse a value that is not a 16-bit integer",
+    "round": "round to the nearest 16-bit integer",
+    "small": "replace values by small integers of the same pattern",
+}

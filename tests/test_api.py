@@ -1,0 +1,101 @@
+"""The Python interface: values of every kind, engines without hardware, files, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+import sardonyx
+from sardonyx import api
+from sardonyx.hw.arch.errors import UserError
+
+RANDOM = np.random.default_rng(5)
+B = scipy.sparse.csr_array(RANDOM.integers(-3, 4, (23, 17)) * (RANDOM.random((23, 17)) < 0.3))
+C = scipy.sparse.csr_array(RANDOM.integers(-3, 4, (17, 19)) * (RANDOM.random((17, 19)) < 0.3))
+
+
+@pytest.mark.parametrize("engine", ["golden", "tokens", "fabric"])
+def test_a_matrix_product_is_scipys(engine):
+    result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, order="ijk", formats={"C": "ss10"}, engine=engine)
+    assert (result.value != B @ C).nnz == 0
+    assert scipy.sparse.issparse(result.value) and result.cycles is None
+
+
+def test_results_are_scalars_vectors_and_tensors_too():
+    cube = RANDOM.integers(-2, 3, (4, 5, 6))
+    assert sardonyx.einsum("x = B(i,j,k) * C(i,j,k)", B=cube, C=cube, engine="tokens").value == (cube * cube).sum()
+    vector = sardonyx.einsum("x(i) = B(i,j) * c(j)", B=B, c=np.arange(17), engine="tokens").value
+    assert (vector == B @ np.arange(17)).all()
+    assert (sardonyx.einsum("X(i,j,k) = B(i,j,k) + B(i,j,k)", B=cube, engine="tokens").value == 2 * cube).all()
+
+
+def test_values_wrap_at_16_bits():
+    large = np.array([30000, -30000])
+    assert sardonyx.einsum("x(i) = b(i) + b(i)", b=large, engine="tokens").value.tolist() == [-5536, 5536]
+
+
+def test_a_tensor_may_be_used_twice():
+    square = scipy.sparse.csr_array(RANDOM.integers(-2, 3, (30, 30)) * (RANDOM.random((30, 30)) < 0.2))
+    result = sardonyx.einsum("X(i,j) = B(i,k) * B(k,j)", B=square, engine="tokens", tile=11)
+    assert (result.value != square @ square).nnz == 0
+
+
+def test_an_empty_operand_gives_an_empty_result():
+    result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B * 0, C=C, engine="tokens")
+    assert result.value.nnz == 0 and result.value.shape == (23, 19)
+
+
+def test_files_are_operands_and_results(tmp_path):
+    scipy.io.mmwrite(tmp_path / "b.mtx", B.astype(np.int64))
+    scipy.io.mmwrite(tmp_path / "c.mtx", C.astype(np.int64))
+    result = api.einsum("X(i,j) = B(i,k) * C(k,j)", B=tmp_path / "b.mtx", C=tmp_path / "c.mtx", engine="golden")
+    api.save(result, tmp_path / "x.mtx")
+    assert (scipy.io.mmread(tmp_path / "x.mtx") != B @ C).nnz == 0
+
+
+def test_a_kernel_runs_on_random_operands_by_name():
+    assert api.kernel("sddmm", engine="fabric", arch="onyx", size=9, density=0.5).report["words_checked"] > 0
+
+
+@pytest.mark.parametrize("arguments,message", [
+    ({"expression": "X(i,j) = B(i,j)", "B": B, "engine": "fpga"},
+     "there is no engine 'fpga'\n  try: choose one of golden, tokens, fabric, rtl, rtl-full"),
+    ({"expression": "X(i,j) = B(i,j)", "B": B * 0.5},
+     "B: value -1.5 at (0, 2) is not an integer (and 78 more)\n"
+     "  try: scale and round the values (for a file: values='round')"),
+    ({"expression": "X(i,j) = B(i,j)", "B": B, "arch": "huge"},
+     "there is no preset 'huge'\n  try: choose one of tiny, small, amber, onyx, or give a .json file"),
+])
+def test_what_does_not_fit_is_refused(arguments, message):
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum(**arguments)
+    assert str(error.value) == message
+
+
+def test_an_unroutable_program_leaves_its_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    raw = sardonyx.get_arch("small").to_json()
+    raw["interconnect"]["tracks"] = 1
+    (tmp_path / "narrow.json").write_text(json.dumps(raw))
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, arch="narrow.json", engine="tokens", dump=tmp_path / "d")
+    assert f"the picture is {tmp_path / 'd' / 'unroutable.svg'}" in str(error.value)
+    assert (tmp_path / "d" / "unroutable.svg").read_text().startswith("<svg")
+
+
+def test_explanations_name_what_was_asked_for(tmp_path):
+    assert "reducer" in str(api.explain_arch("onyx").report["pe"])
+    assert set(api.explain_arch().report) == {"tiny", "small", "amber", "onyx"}
+    assert api.explain_register("status").report["address"] == "0x0010"
+    assert api.explain_register("0x10").report["name"] == "controller.status"
+    assert api.explain_program("x(i) = b(i) * c(i)").report["tiles"]["mem"] == 6
+    sardonyx.einsum("x(i) = b(i) * c(i)", b=np.arange(4), c=np.arange(4), engine="tokens", dump=tmp_path)
+    assert "intersect_i" in api.explain_bitstream(tmp_path / "app.bits").text
+
+
+def test_an_unknown_register_is_refused_with_the_names():
+    with pytest.raises(UserError) as error:
+        api.explain_register("sttus")
+    assert str(error.value).startswith("there is no register 'sttus'\n  try: name one of ")

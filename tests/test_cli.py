@@ -1,0 +1,273 @@
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sardonyx import api
+from sardonyx.cli import console as console_module
+from sardonyx.cli import doctor, main, parser
+from sardonyx.cli.console import Console, table
+from sardonyx.cli.parser import Parser
+from sardonyx.hw.arch.errors import UserError
+
+EINSUM = "X(i,j) = B(i,k) * C(k,j)"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the files that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.mtx", "b.mtx", "v.mtx", "app.bits", "mine.json"):
+        Path(name).write_text("")
+    return tmp_path
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> "dict[str, Any]":
+    """Replaces the Python interface; remembers the name and arguments of the last call."""
+    last: dict[str, Any] = {}
+
+    def stand_in(name: str) -> Callable[..., api.Result]:
+        def call(*args: Any, **named: Any) -> api.Result:
+            last.clear()
+            last.update(named, name=name, args=args)
+            return api.Result({"cycles": 1234, "out": Path("x")}, value=1, cycles=1234)
+        return call
+
+    for name in ("einsum", "kernel", "kernels", "demo", "save", "emit_arch", "explain_program",
+                 "explain_arch", "explain_bitstream", "explain_register"):
+        monkeypatch.setattr(api, name, stand_in(name))
+    return last
+
+
+def parsers(one: Parser) -> "list[Parser]":
+    """A parser and all below it."""
+    below = [child for action in one._actions if isinstance(action.choices, dict)
+             for child in action.choices.values()]
+    return [one, *(found for child in below for found in parsers(child))]
+
+
+def test_every_help_has_examples_and_each_of_them_parses(
+        files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for one in parsers(parser()):
+        assert one.examples, one.prog
+        for line in one.examples:
+            assert line.startswith("sardonyx ")
+            parser().parse_args(shlex.split(line)[1:])
+        with pytest.raises(SystemExit) as leaving:
+            main([*one.prog.split()[1:], "--help"])
+        assert leaving.value.code == 0
+        assert one.examples[0] in capsys.readouterr().out
+
+
+def test_every_command_has_json() -> None:
+    leaves = [one for one in parsers(parser()) if one.get_default("body")]
+    assert len(leaves) == 9
+    assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
+
+
+@pytest.mark.parametrize("words", [
+    ["--B", "a.mtx", EINSUM, "--alpha", "-3", "--C=b.mtx", "--order", "ijk", "--format", "C=ss10"],
+    [EINSUM, "--format=C=ss10", "--order=ijk", "--C", "b.mtx", "--B", "a.mtx", "--alpha=-3"],
+])
+def test_unknown_options_are_operands_wherever_they_stand(
+        words: "list[str]", files: Path, called: "dict[str, Any]") -> None:
+    assert main(["run", "einsum", *words]) == 0
+    assert called["name"] == "einsum" and called["args"] == (EINSUM,)
+    assert (called["B"], called["C"], called["alpha"]) == (Path("a.mtx"), Path("b.mtx"), -3)
+    assert (called["order"], called["formats"], called["engine"]) == ("ijk", {"C": "ss10"}, "rtl")
+
+
+def test_options_reach_the_python_interface(files: Path, called: "dict[str, Any]") -> None:
+    words = "run kernel spmspm --engine tokens --size 5 --density .5 --tile 8 --seed 3 --dump d"
+    assert main(words.split()) == 0
+    assert called["args"] == ("spmspm",)
+    assert (called["engine"], called["size"], called["density"]) == ("tokens", 5, 0.5)
+    assert (called["tile"], called["seed"], called["dump"], called["values"]) == (8, 3, Path("d"), "exact")
+    assert main("run kernel --list".split()) == 0
+    assert called["name"] == "kernels"
+    assert main("run demo --matrix a.mtx".split()) == 0
+    assert called["args"] == (Path("a.mtx"),) and called["out"] == Path("out/demo")
+    assert main("verilog --arch mine.json --out v".split()) == 0
+    assert called["args"] == ("mine.json", Path("v"))
+    assert main("verilog --out v".split()) == 0
+    assert called["args"] == ("small", Path("v"))
+    assert main("explain register 0x10 --arch onyx".split()) == 0
+    assert called["args"] == ("0x10",) and called["arch"] == "onyx"
+
+
+def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> None:
+    assert main(["run", "einsum", EINSUM, "--B", "a.mtx", "--out", "x.mtx"]) == 0
+    assert called["name"] == "save" and called["args"][1] == Path("x.mtx")
+
+
+@pytest.mark.parametrize("words,message", [
+    ("run einsum E --B c.mtx",
+     "sardonyx: --B c.mtx: no such file\n  try: give a Matrix Market file, or a number for a scalar\n"),
+    ("run einsum E --enigne rtl",
+     "sardonyx: --enigne rtl: no such file\n"
+     "  try: give a Matrix Market file, or a number for a scalar; if no tensor is meant, --engine\n"),
+    ("run einsum E --B",
+     "sardonyx run einsum: option --B is not known, and as a tensor it needs a file or a number\n"
+     "  try: sardonyx run einsum --help\n"),
+    ("run einsum E --B a.mtx --B b.mtx",
+     "sardonyx run einsum: tensor B is given twice\n  try: sardonyx run einsum --help\n"),
+    ("run einsum E --progress 1",
+     "sardonyx: --progress: a tensor cannot be called 'progress'\n  try: rename it in the expression\n"),
+    ("run einsum E --format C=xy",
+     "sardonyx run einsum: argument --format: 'C=xy' is not a format: "
+     "write tensor=levels and mode order, as C=ss10\n  try: sardonyx run einsum --help\n"),
+    ("run einsum E --format C=ss --format C=dd",
+     "sardonyx: --format: a tensor has two formats\n  try: give --format once a tensor\n"),
+    ("run einsum E --tile 0",
+     "sardonyx run einsum: argument --tile: '0' is not a whole number of at least 1\n"
+     "  try: sardonyx run einsum --help\n"),
+    ("run kernel", "sardonyx run kernel: no kernel is named\n  try: sardonyx run kernel --list\n"),
+    ("run kernel k --density 2",
+     "sardonyx run kernel: argument --density: '2' is not a number from 0 to 1\n"
+     "  try: sardonyx run kernel --help\n"),
+    ("run demo --B 3", "sardonyx: unrecognized arguments: --B 3\n  try: sardonyx --help\n"),
+    ("", "sardonyx: the following arguments are required: COMMAND\n  try: sardonyx --help\n"),
+    ("verilog --preset small --arch mine.json --out v",
+     "sardonyx verilog: argument --arch: not allowed with argument --preset\n"
+     "  try: sardonyx verilog --help\n"),
+])
+def test_a_mistake_in_the_command_line_leaves_with_2(
+        words: str, message: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    assert capsys.readouterr() == ("", message)
+
+
+def failing(fault: BaseException) -> "Callable[..., Any]":
+    def call(*_: Any, **__: Any) -> Any:
+        raise fault
+    return call
+
+
+def test_a_user_error_is_a_message_and_json(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(UserError("row 9 is not in 1..8", "a.mtx:3", "check the sizes")))
+    assert main(["run", "demo", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == "sardonyx: a.mtx:3: row 9 is not in 1..8\n  try: check the sizes\n"
+    assert json.loads(out) == {"ok": False, "error": {"what": "row 9 is not in 1..8", "where": "a.mtx:3",
+                                                      "fix": "check the sizes"}}
+
+
+def test_a_file_that_cannot_be_used_is_the_users_mistake(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(PermissionError(13, "Permission denied", "/etc/out")))
+    assert main(["run", "demo"]) == 2
+    assert capsys.readouterr().err == "sardonyx: /etc/out: permission denied\n"
+
+
+def test_a_fault_of_ours_says_so_and_shows_its_trace_only_when_asked(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(AssertionError("two nets share a mux")))
+    assert main(["run", "demo"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("sardonyx: internal fault: AssertionError: two nets share a mux\n")
+    assert "Please open an issue" in err and "Traceback" not in err
+    assert main(["run", "demo", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_not_a_traceback(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(KeyboardInterrupt()))
+    assert main(["run", "demo"]) == 130
+    assert capsys.readouterr().err == "sardonyx: interrupted\n"
+
+
+def test_result_goes_to_stdout_and_time_and_next_step_to_stderr(
+        called: "dict[str, Any]", capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "kernel", "spmv", "--engine", "golden"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "cycles  1,234\nout     x\n"
+    assert re.fullmatch(r"done in \d+\.\d s; next: --engine rtl runs .*\n", err)
+    assert main(["run", "kernel", "spmv", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["ok"] is True and answer["report"] == {"cycles": 1234, "out": "x"}
+
+
+def test_only_stages_longer_than_the_patience_are_printed(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console_module, "PATIENCE_S", 0.3)
+    with Console() as console:
+        console.progress("parsing")
+        console.progress("placing")
+        time.sleep(0.7)
+        console.end("look at it")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert re.fullmatch(r"  placing \.\.\. \d s", lines[0])
+    assert re.fullmatch(r"  placing: \d\.\d s", lines[1])
+    assert re.fullmatch(r"done in \d\.\d s; next: look at it", lines[2])
+
+
+def test_table_formats_each_kind_of_value() -> None:
+    report = {"cycles_per_s": 31415.9, "rate": 0.5, "checked": True, "tiles": {"pe": 3, "mem": 2},
+              "none": None, "levels": ["s", "d"]}
+    assert table(report).splitlines() == [
+        "cycles per s  31,416", "rate          0.5", "checked       yes", "tiles         pe 3, mem 2",
+        "none          -", "levels        s, d"]
+
+
+def test_doctor_names_each_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["doctor", "--json"])
+    answer = json.loads(capsys.readouterr().out)["report"]
+    found = {tool["name"]: tool["version"] for tool in answer["tools"]}
+    assert list(found) == "python g++ make amaranth yosys verilator icarus cocotb z3".split()
+    assert found["amaranth"] == "0.5.10"
+    assert code == (0 if answer["fit"] else 2)
+
+
+@pytest.mark.parametrize("missing,code,verdict,install", [
+    ((), 0, "everything works", None),
+    (("iverilog",), 0, "everything works but some tests", "sudo apt-get install iverilog"),
+    (("g++", "clang++", "c++", "make"), 2, "not everything works", "sudo apt-get install g++ make"),
+])
+def test_doctor_says_what_a_missing_tool_disables(
+        missing: "tuple[str, ...]", code: int, verdict: str, install: "str | None",
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None if name in missing else f"/bin/{name}")
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="tool 12.3"))
+    monkeypatch.setattr(doctor, "_package_version", lambda name: "1.0")
+    assert main(["doctor"]) == code
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == verdict
+    assert ("missing: without it no " in out) == bool(missing)
+    assert err == "" if install is None else f"next: {install}\n" in err
+
+
+def test_help_and_doctor_import_no_heavy_package() -> None:
+    script = ("import sys, sardonyx.cli as cli; cli.main(['doctor']); "
+              "sys.exit(', '.join({'numpy', 'scipy', 'amaranth'} & set(sys.modules)) or None)")
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_a_reader_that_leaves_early_sees_no_error() -> None:
+    found = subprocess.run([f"{sys.executable} -m sardonyx doctor --json | true"], shell=True,
+                           capture_output=True, text=True)
+    assert found.stderr == ""
+
+
+def test_a_broken_pipe_to_a_simulator_is_not_success(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(BrokenPipeError(32, "Broken pipe")))
+    assert main(["run", "demo"]) == 1
+    assert "internal fault: BrokenPipeError" in capsys.readouterr().err
+
+
+def test_module_and_command_are_the_same() -> None:
+    command = subprocess.run([sys.executable, "-m", "sardonyx", "--version"], capture_output=True, text=True)
+    assert re.fullmatch(r"sardonyx \d+\.\d+\.\d+\n", command.stdout)
