@@ -1,0 +1,82 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from broken import lazy_fork
+from contracts import Contract
+from prover import Verdict, cover, prove
+
+from sardonyx.hw.arch.op import BY_NAME
+from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH, REDUCER, REPEATER, Primitive
+from sardonyx.hw.arch.tile import MEM, PE
+from sardonyx.hw.arch.token import TOKEN
+from sardonyx.hw.sparse import joiner
+from sardonyx.hw.sparse.interface import members
+from sardonyx.hw.tile.core import build
+
+SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER)}
+SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_primitive_keeps_the_contract(name: str, tmp_path: Path) -> None:
+    assert prove(Contract(SPARSE[name], build(SPARSE[name], PE)), tmp_path) == Verdict(True)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_every_output_can_wait_and_move(name: str, tmp_path: Path) -> None:
+    assert cover(Contract(SPARSE[name], build(SPARSE[name], PE)), tmp_path, 5)
+
+
+def test_alu_keeps_the_contract_in_muladd(tmp_path: Path) -> None:
+    assert prove(Contract(ALU, build(ALU, PE), op=BY_NAME["muladd"].code), tmp_path) == Verdict(True)
+
+
+# With any operation at once the solver has not ended after four minutes.
+@pytest.mark.slow
+@pytest.mark.parametrize("op", BY_NAME)
+def test_alu_keeps_the_contract_in_every_operation(op: str, tmp_path: Path) -> None:
+    assert prove(Contract(ALU, build(ALU, PE), op=BY_NAME[op].code), tmp_path) == Verdict(True)
+
+
+def test_level_keeps_the_contract_for_twelve_cycles(tmp_path: Path) -> None:
+    assert prove(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, bound=12) == Verdict(True)
+
+
+@pytest.mark.slow
+def test_level_keeps_the_contract_for_sixteen_cycles(tmp_path: Path) -> None:
+    assert prove(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, bound=16) == Verdict(True)
+
+
+def test_every_output_of_a_level_can_wait_and_move(tmp_path: Path) -> None:
+    # So the bounds above reach past the latency of every output.
+    assert cover(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, 12)
+
+
+@pytest.mark.parametrize("found", ["crd is not retracted", "ref0_o is not retracted"])
+def test_joiner_with_a_lazy_fork_is_found(found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joiner, "fork", lazy_fork)
+    verdict = prove(Contract(JOINER, joiner.Joiner()), tmp_path, bound=4, only=found)
+    assert verdict.failed == (found,)
+
+
+class Restless(wiring.Component):
+    """A pass-through that changes its mind about what it offers."""
+
+    def __init__(self, primitive: Primitive = PASS_THROUGH) -> None:
+        super().__init__(members(primitive))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        other = Signal(TOKEN.size)
+        m.d.sync += other.eq(~other)
+        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready),
+                     self.o.payload.eq(self.i.payload.as_value() ^ other)]
+        return m
+
+
+def test_changing_payload_is_found(tmp_path: Path) -> None:
+    verdict = prove(Contract(PASS_THROUGH, Restless()), tmp_path, bound=4, only="o does not change")
+    assert verdict.failed == ("o does not change",)
