@@ -37,6 +37,9 @@ from ..hw.arch.errors import UserError
 _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD")
 _DEFINES = tuple(f"-DVM_{feature}=0" for feature in _FEATURES)
 _CXX_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-strict-aliasing", *_DEFINES)
+# gcc spends half its time at -O1 on walking the memory accesses of Verilator's long straight functions. Looking less far back
+# takes 2.9 instead of 6.4 s a file; the code is even smaller.
+_GCC_FLAGS = ("--param=sccvn-max-alias-queries-per-access=20", "--param=dse-max-alias-queries-per-store=16")
 # Generated files are compiled together up to this size: every compiler run pays 0.15 s for the headers.
 _UNIT_BYTES = 200_000
 
@@ -235,11 +238,12 @@ def _header(optimize: int, cache: Path) -> Path:
 
 
 def _compiler(optimize: int) -> list[str]:
-    return [tools().compiler, *_CXX_FLAGS, f"-O{optimize}", f"-I{tools().root / 'include'}"]
+    gcc = "clang" not in Path(tools().compiler).name
+    return [tools().compiler, *_CXX_FLAGS, f"-O{optimize}", *(_GCC_FLAGS if gcc else ()), f"-I{tools().root / 'include'}"]
 
 
 def _identity() -> str:
-    return hashlib.sha256(" ".join((tools().identity, *_CXX_FLAGS)).encode()).hexdigest()[:12]
+    return hashlib.sha256(" ".join((tools().identity, *_CXX_FLAGS, *_GCC_FLAGS)).encode()).hexdigest()[:12]
 
 
 def _once(cache: Path, name: str, make: Callable[[Path], None]) -> Path:
