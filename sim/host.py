@@ -54,6 +54,7 @@ def run(machine: Machine, program: Program, transactions: Iterable[Blocks], boun
     most = {b.name: (bounds or {}).get(b.name, b.sections * (half + 1)) for b in program.stores}
     results: list[dict[str, np.ndarray]] = []
     cycles = launches = 0
+    _clear(machine)
     for batch in _batches(work, program, arch, most):
         found, spent = _launch(machine, program, batch, configurable)
         results += found
@@ -115,9 +116,15 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
         words = machine.read_memory(tile * glb.tile_bytes + split, machine.read_register("store_words", tile))
         for result, block in zip(results, split_blocks(words, binding, len(batch)), strict=True):
             result[binding.name] = block
-    for binding in program.bindings:
-        machine.write_register(f"{binding.direction}_control", 0, binding.column // glb.columns_per_tile)
     return results, cycles
+
+
+def _clear(machine: Machine) -> None:
+    """Disable every stream and loop that an earlier run may have left on; launches set the innermost loop of a load."""
+    glb = machine.arch.glb
+    for tile in range(machine.arch.glb_tiles):
+        for name in ("load_control", "store_control", *(f"load_extent{level}" for level in range(1, glb.load_loops))):
+            machine.write_register(name, 0, tile)
 
 
 def split_blocks(words: np.ndarray, binding: Binding, count: int) -> list[np.ndarray]:
@@ -151,6 +158,8 @@ def _explain(machine: Machine, program: Program, status: int, configurable: bool
             held = machine.read_configuration(address(*site, STATUS_REGISTER))
             if held:
                 waiting.append(f"tile {site} '{name}' holds tokens: {show_status(machine.arch, site, held)}")
+        if not waiting:
+            waiting.append("no tile holds tokens: a block ended before the lengths in it said")
     else:
         waiting.append("run it with engine rtl-full to see which tiles hold tokens")
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))

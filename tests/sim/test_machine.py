@@ -75,10 +75,12 @@ def test_memory_is_read_as_written_at_every_length(machine: Machine) -> None:
 
 
 def test_a_fault_on_the_bus_is_named(machine: Machine) -> None:
-    for access, text in ((lambda: machine.write_memory(1 << 20, np.zeros(4, np.uint16)), "a burst to 0x100000 was answered with 2"),
-                         (lambda: machine.read_memory(1 << 20, 4), "a burst from 0x100000 was answered with 2"),
-                         (lambda: machine.write_register("load_start", 1, 9), "write of register load_start was answered with 2"),
-                         (lambda: machine.read_register("load_start", 9), "read of register load_start was answered with 2")):
+    beyond = 1 << 20
+    for access, text in (
+            (lambda: machine.write_memory(beyond, np.zeros(4, np.uint16)), "a burst to 0x100000 was answered with 2"),
+            (lambda: machine.read_memory(beyond, 4), "a burst from 0x100000 was answered with 2"),
+            (lambda: machine.write_register("load_start", 1, 9), "write of register load_start was answered with 2"),
+            (lambda: machine.read_register("load_start", 9), "read of register load_start was answered with 2")):
         with pytest.raises(AssertionError) as report:
             access()
         assert str(report.value) == text

@@ -1,0 +1,102 @@
+"""The emitted Verilog in Icarus, a simulator with other rules than Verilator: four states, and an event for every change."""
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from amaranth.lib import wiring
+
+from sardonyx.hw import emit
+from sardonyx.hw.arch.presets import get
+from sardonyx.hw.arch.primitive import JOINER, REDUCER, Primitive
+from sardonyx.hw.arch.token import DONE, parse_stream, stop
+from sardonyx.hw.soc.top import Sardonyx
+from sardonyx.hw.sparse.joiner import Joiner
+from sardonyx.hw.sparse.reducer import Reducer
+from sardonyx.sim.bench import Bench
+
+pytestmark = pytest.mark.icarus
+
+BENCH = """
+module bench;
+  reg clk = 0, rst = 1;
+  always #5 clk = ~clk;
+  {signals}
+  {top} dut (.clk(clk), .rst(rst), .cfg({cfg}), {ports});
+  {reads}
+  always @(posedge clk) if (!rst) begin
+    {moves}
+  end
+  initial begin
+    #22 rst = 0;
+    #{time} $finish;
+  end
+endmodule
+"""
+
+
+def simulate(component: wiring.Component, primitive: Primitive, cfg: int, inputs: "dict[str, list[int]]",
+             folder: Path) -> dict[str, list[int]]:
+    """Run a primitive in Icarus: inputs one after the other, outputs taken in two cycles of three."""
+    top, files = emit.module_name(component), emit.emit(component, folder)
+    signals, ports, reads, moves = ["reg [1:0] phase = 0;"], [], [], ["phase <= phase == 2 ? 0 : phase + 1;"]
+    for port in primitive.ports:
+        name, width = port.name, port.width
+        signals += [f"wire [{width - 1}:0] {name}_p; wire {name}_v, {name}_r;"]
+        ports += [f".{name}__payload({name}_p), .{name}__valid({name}_v), .{name}__ready({name}_r)"]
+        if port in primitive.inputs:
+            tokens = inputs.get(name, [])
+            (folder / f"{name}.hex").write_text("".join(f"{token:x}\n" for token in [*tokens, 0]))
+            signals += [f"reg [{width - 1}:0] {name}_m [0:{len(tokens)}]; integer {name}_n = 0;",
+                        f"assign {name}_p = {name}_m[{name}_n]; assign {name}_v = !rst && {name}_n < {len(tokens)};"]
+            reads += [f'initial $readmemh("{folder}/{name}.hex", {name}_m);']
+            moves += [f"if ({name}_v && {name}_r) {name}_n <= {name}_n + 1;"]
+        else:
+            signals += [f"assign {name}_r = phase != 2;"]
+            moves += [f'if ({name}_v && {name}_r) $display("{name} %0d", {name}_p);']
+    cycles = 100 + 4 * sum(map(len, inputs.values()))
+    text = BENCH.format(top=top, cfg=f"{cfg}", signals="\n  ".join(signals), ports=", ".join(ports), reads="\n  ".join(reads),
+                        moves="\n    ".join(moves), time=10 * cycles)
+    (folder / "bench.sv").write_text(text)
+    compiled = subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", str(folder / "bench.vvp"), str(folder / "bench.sv"),
+                               *map(str, files)], capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr
+    shown = subprocess.run(["vvp", "-n", str(folder / "bench.vvp")], capture_output=True, text=True, timeout=60).stdout
+    found: dict[str, list[int]] = {port.name: [] for port in primitive.outputs}
+    for line in shown.splitlines():
+        name, _, token = line.partition(" ")
+        if name in found:
+            found[name].append(int(token))
+    return found
+
+
+def fibers(draw: random.Random, count: int, values: bool) -> list[int]:
+    """A random stream: fibers of rising coordinates, or of values, some of them empty; two levels."""
+    tokens: list[int] = []
+    for number in range(count):
+        size = draw.choice((0, 1, 2, 5))
+        tokens += [draw.randrange(1 << 16) for _ in range(size)] if values else sorted(draw.sample(range(12), size))
+        tokens.append(stop(1 if number == count - 1 or draw.random() < 0.2 else 0))
+    return [*tokens, DONE]
+
+
+def test_the_tiny_machine_compiles(tmp_path: Path) -> None:
+    emit.check_icarus(emit.emit(Sardonyx(get("tiny")), tmp_path), "sardonyx")
+
+
+def test_a_reducer_gives_the_tokens_that_it_gives_in_verilator(tmp_path: Path) -> None:
+    inputs = {"val": fibers(random.Random(1), 60, values=True)}
+    found = simulate(Reducer(), REDUCER, 0, inputs, tmp_path)
+    assert found == Bench(Reducer()).run(inputs).outputs
+    assert len(found["val_o"]) > 60
+
+
+@pytest.mark.parametrize("op", ["intersect", "union"])
+def test_a_joiner_gives_the_tokens_that_it_gives_in_verilator(op: str, tmp_path: Path) -> None:
+    inputs = {"crd0": parse_stream("1 2 5 S0 S0 3 4 S1 0 S1 D"), "ref0": parse_stream("0 1 2 S0 S0 3 4 S1 5 S1 D"),
+              "crd1": parse_stream("2 3 5 S0 1 S0 4 S1 S1 D"), "ref1": parse_stream("0 1 2 S0 3 S0 4 S1 S1 D")}
+    cfg = JOINER.config.encode(op=op, use_ref0=1, use_ref1=1)
+    found = simulate(Joiner(), JOINER, cfg, inputs, tmp_path)
+    assert found == Bench(Joiner()).run(inputs, cfg).outputs
+    assert found["crd"][-1] == DONE
