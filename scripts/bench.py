@@ -80,12 +80,10 @@ def small_rtl_full() -> list[Row]:
     """SpMSpM in the reconfigurable Verilog of small: build, speed, cached build."""
     with tempfile.TemporaryDirectory() as folder:
         first, _ = _spmspm("small", full=True, cache=Path(folder))
-        began = time.perf_counter()
         again, _ = _spmspm("small", full=True, cache=Path(folder))
-        cached = time.perf_counter() - began
     speed = round(again.simulated / again.simulate_s)
-    return [Row("`rtl-full` on `small`: build", f"{first.build_s:.0f} s; cached run {cached:.1f} s",
-                "<= 150 s; cached in seconds", first.build_s <= 150 and cached <= 10),
+    return [Row("`rtl-full` on `small`: build", f"{first.build_s:.0f} s; from the cache {again.build_s:.1f} s",
+                "<= 150 s; from the cache in seconds", first.build_s <= 150 and again.build_s <= 10),
             Row("`rtl-full` on `small`: speed", f"{speed:,} cycles/s", ">= 5,000 cycles/s", speed >= 5_000)]
 
 

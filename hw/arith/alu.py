@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -17,17 +18,17 @@ from ..sparse.interface import every, fork, is_value, members
 class Alu(wiring.Component):
     """Apply one operation of `hw/arch/op.py` to up to three 16-bit and three 1-bit operands.
 
-    Behaviour: each operand is a stream or a constant. When every stream operand shows data (maybe counts as 0), one
-    result and one predicate leave. When all 16-bit ones show the same stop or done, that leaves as result; 1-bit streams
-    carry only data, so they are not read and there is no predicate. Operands out of step wait for ever, and an ALU
-    without stream operands is silent.
+    Behaviour: each operand is a stream or a constant. When every stream operand shows data (maybe counts as
+    0), one result and one predicate leave. When all 16-bit ones show the same stop or done, that leaves as
+    result; 1-bit streams carry only data, so they are not read then and there is no predicate. Operands out of
+    step wait for ever, and an ALU without stream operands is silent.
 
         a ``1 2 S0 D``, b ``3 N S0 D``, op adc     res ``4 2 S0 D``, p (condition eq) ``0 0``
 
     Parameters
     ----------
-    spec : TileSpec            Its `ops`: ``onyx``, or ``amber`` for the operations that the table marks so; the codes of
-                               the others then give 0.
+    spec : TileSpec            Its `ops`: ``onyx``, or ``amber`` for the operations that the table marks so;
+                               the codes of the others then give 0.
 
     Members
     -------
@@ -37,9 +38,8 @@ class Alu(wiring.Component):
     res : Out                  Results, stops and done.
     p : Out                    The predicate: one for every result that is data.
 
-    Timing: one token per cycle, outputs in the same cycle as inputs, each when it is ready. No state but which of the two
-    has left. Longest paths: multiplier and second
-    adder (muladd), two adders and a choice (crop), multiplier and shifter (mulshr).
+    Timing: one token per cycle; outputs follow inputs in the same cycle, each when it is ready. Longest paths:
+    multiplier and second adder (muladd), two adders and a choice (crop), multiplier and shifter (mulshr).
     Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of ``amber``.
     """
 
@@ -63,9 +63,9 @@ class Alu(wiring.Component):
         words = ((self.a, cfg.stream_a), (self.b, cfg.stream_b), (self.c, cfg.stream_c))
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
         values = [Mux(use, Mux(word.payload.control, 0, word.payload.data), constant)
-                  for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c), strict=True)]
+                  for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c))]
         flags = [Mux(use, bit.payload, constant)
-                 for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f), strict=True)]
+                 for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
 
         words_there, bits_there, compute, passes = Signal(), Signal(), Signal(), Signal()
         equal = [~use | ~other_use | (word.payload.data == other.payload.data)
@@ -92,7 +92,7 @@ class Alu(wiring.Component):
         return m
 
     def _result(self, m: Module, a: Value, b: Value, c: Value, d: Value) -> tuple[Value, Value, Value]:
-        """The datapath: one multiplier, one shifter and two adders, of which the second serves ``onyx`` only."""
+        """The datapath: one multiplier, one shifter, two adders, of which the second serves ``onyx`` only."""
         def is_op(*names: str) -> Value:
             """Whether the operation is one of those named; false for what this ALU does not have."""
             return Cat(self.cfg.op == BY_NAME[name].code for name in names if self._has(name)).any()
@@ -115,13 +115,14 @@ class Alu(wiring.Component):
         carry = sum1[DATA_BITS] & flags_valid
         overflow = (left[top] == right[top]) & (left[top] != sum1[top]) & flags_valid
 
-        # One shifter: to the right with a fill bit, to the left with the bits in reverse. 16 places or more empty it.
+        # One shifter: right with a fill bit, left with the bits in reverse. 16 places or more empty it.
         is_left, is_product = is_op("shl"), is_op("mulshr")
         operand, amount, shifted = Signal(DATA_BITS), Signal(DATA_BITS), Signal(DATA_BITS)
         m.d.comb += [
             operand.eq(Mux(is_product, product[:DATA_BITS], Mux(is_left, a[::-1], a))),
             amount.eq(Mux(is_product, c, b)),
-            shifted.eq(_extended(operand, self.cfg.signed & ~is_left) >> Mux(amount[4:].any(), DATA_BITS, amount[:4])),
+            shifted.eq(_extended(operand, self.cfg.signed & ~is_left)
+                       >> Mux(amount[4:].any(), DATA_BITS, amount[:4])),
         ]
 
         results = {
@@ -131,7 +132,7 @@ class Alu(wiring.Component):
         }
         if self.ops == "onyx":
             results |= self._fused(m, is_op, product, sum1, a, b, c) | {"mulshr": shifted}
-        assert set(results) == {op.name for op in OPS if self._has(op.name)}, "an operation of the table has no hardware"
+        assert set(results) == {op.name for op in OPS if self._has(op.name)}, "the table has another operation"
 
         result = Signal(DATA_BITS)
         with m.Switch(self.cfg.op):
@@ -140,18 +141,18 @@ class Alu(wiring.Component):
                     m.d.comb += result.eq(value)
         return result, carry, overflow
 
-    def _fused(self, m: Module, is_op, product: Value, sum1: Value, a: Value, b: Value, c: Value) -> dict[str, Value]:  # type: ignore[no-untyped-def]
+    def _fused(self, m: Module, is_op: Callable[..., Value], product: Value, sum1: Value,
+               a: Value, b: Value, c: Value) -> dict[str, Value]:
         """The second adder: plus or minus c, after the multiplier, the first adder or the choice of crop."""
-        signed_less = self.cfg.signed
         low, first, sum2 = Signal(DATA_BITS), Signal(DATA_BITS), Signal(DATA_BITS + 1)
         minus_c = is_op("mulsub", "tas", "tss", "crop")
         m.d.comb += [
-            low.eq(Mux(_less(a, b, sum1, signed_less), a, b)),
-            first.eq(Mux(is_op("crop"), low, Mux(is_op("muladd", "mulsub"), product[:DATA_BITS], sum1[:DATA_BITS]))),
+            low.eq(Mux(_less(a, b, sum1, self.cfg.signed), a, b)),
+            first.eq(Mux(is_op("crop"), low, Mux(is_op("muladd", "mulsub"), product, sum1)[:DATA_BITS])),
             sum2.eq(first + (c ^ minus_c.replicate(DATA_BITS)) + minus_c),
         ]
-        crop = Mux(_less(low, c, sum2, signed_less), c, low)
-        return {"muladd": sum2, "mulsub": sum2, "taa": sum2, "tas": sum2, "tsa": sum2, "tss": sum2, "crop": crop}
+        crop = Mux(_less(low, c, sum2, self.cfg.signed), c, low)
+        return {**dict.fromkeys(("muladd", "mulsub", "taa", "tas", "tsa", "tss"), sum2), "crop": crop}
 
     def _predicate(self, m: Module, result: Value, carry: Value, overflow: Value, index: Value) -> Value:
         predicate = Signal()
@@ -175,4 +176,5 @@ def _extended(word: Value, is_signed: Value) -> Value:
 def _less(left: Value, right: Value, difference: Value, is_signed: Value) -> Value:
     """Whether left < right, given left + ~right + 1 with its carry."""
     top = len(left) - 1
-    return Mux(is_signed & (left[top] != right[top]), left[top], Mux(is_signed, difference[top], ~difference[top + 1]))
+    borrow = ~difference[top + 1]
+    return Mux(is_signed & (left[top] != right[top]), left[top], borrow)

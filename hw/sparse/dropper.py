@@ -19,7 +19,7 @@ class Dropper(wiring.Component):
         outer ``0 1 2 3 S0 D``           becomes ``0 1 3 S0 D``
         inner ``1 S0 1 S0 S0 1 S1 D``    becomes ``1 S0 1 S0 1 S1 D``
 
-    Behaviour, form value: outer and inner run in step; pairs with value 0 or maybe vanish, stops stay on both:
+    Behaviour, form value: outer and inner run in step; pairs of value 0 or maybe vanish, stops stay on both:
 
         outer ``0 2 S0 1 S1 D``          becomes ``2 S0 S1 D``
         inner ``0 5 S0 0 S1 D``          becomes ``5 S0 S1 D``
@@ -33,10 +33,10 @@ class Dropper(wiring.Component):
     outer_o, inner_o : Out
 
     Timing, form value: one pair per cycle; outputs follow in the same cycle, each when it is ready.
-    Timing, form coordinate: one inner token per cycle, two for an empty fiber that is the last of its own, as it
-    has two tokens in outer. A coordinate leaves in the cycle that shows the first datum of its fiber. inner_o is
-    a register, one cycle after inner; a stop stays there until the next token is seen, whether or not outer_o
-    lets that token in: a consumer that needs a whole inner fiber before its coordinate is served.
+    Timing, form coordinate: one inner token per cycle, two for an empty fiber that is the last of its own,
+    which has two tokens in outer. A coordinate leaves in the cycle that shows the first datum of its fiber.
+    inner_o is a register, one cycle after inner. A stop stays there until the next token is seen, which need
+    not wait for outer_o: a consumer may read all of an inner fiber before its coordinate.
     Source: Onyx JSSC III-C (coordinate dropper). The value form is called compress in the public hardware.
     """
 
@@ -74,7 +74,8 @@ class Dropper(wiring.Component):
             coordinate.eq(self.outer.valid & is_value(outer) & ~opened & ~closed),
             # An outer stop goes with the inner stop one level above it.
             pair.eq(self.outer.valid & ~closed
-                    & Mux(done, is_done(outer) & ~opened, is_stop(outer) & (level(outer) + 1 == level(inner)))),
+                    & Mux(done, is_done(outer) & ~opened,
+                          is_stop(outer) & (level(outer) + 1 == level(inner)))),
         ]
 
         send, drop, take, room = Signal(), Signal(), Signal(), Signal()

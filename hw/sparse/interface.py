@@ -1,4 +1,4 @@
-"""What primitives have in common: ports from their description, questions to a token, steps with several outputs."""
+"""What primitives share: ports from their description, questions to a token, steps with several outputs."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class Joiner(wiring.Component):
 
     Timing: one comparison per cycle, so as many cycles as tokens on both sides, those in common counted once.
     Outputs follow inputs in the same cycle; each takes its token when it is ready, the last one ends the step.
-    Source: Onyx JSSC III-C (intersector/unioner). One comparator serves both operations: the control bit puts
-    stops after all coordinates.
+    Source: Onyx JSSC III-C (intersector/unioner). One comparator serves both operations: the control bit
+    puts stops after all coordinates.
     """
 
     def __init__(self) -> None:

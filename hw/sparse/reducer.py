@@ -13,13 +13,13 @@ from .interface import is_done, is_stop, is_value, level, members, stop_token
 class Reducer(wiring.Component):
     """Sum each innermost fiber to one value and lower the other stops by one level.
 
-    Behaviour, plain: ``1 2 S0 3 S1 D`` becomes ``3 3 S0 D``. Every stop emits the sum of the values before it,
-    0 if there are none; S0 is consumed, Sn leaves as S(n-1). ``1 2 S0 D`` becomes the scalar ``3 D``.
+    Behaviour, plain: ``1 2 S0 3 S1 D`` becomes ``3 3 S0 D``. Every stop emits the sum of the values before
+    it, 0 if there are none; S0 is consumed, Sn leaves as S(n-1). ``1 2 S0 D`` becomes the scalar ``3 D``.
 
-    Behaviour, guided: the coordinates of the level above say how many sums there are, which stops alone cannot:
-    crd ``0 2 S0 S1 D`` with val ``1 2 S0 S1 S2 D`` becomes ``3 0 S0 S1 D``. One fiber is summed for every
-    coordinate; a stop Sn of crd takes the S(n+1) of val that closed its last fiber, or that stands alone where
-    crd has no coordinates. Streams out of step wait for ever.
+    Behaviour, guided: the coordinates of the level above say how many sums there are, which stops alone
+    cannot: crd ``0 2 S0 S1 D`` with val ``1 2 S0 S1 S2 D`` becomes ``3 0 S0 S1 D``. One fiber is summed for
+    every coordinate; a stop Sn of crd takes the S(n+1) of val that closed its last fiber, or that stands
+    alone where crd has no coordinates. Streams out of step wait for ever.
 
     Sums wrap at 16 bits; maybe counts as 0.
 
@@ -30,9 +30,9 @@ class Reducer(wiring.Component):
     crd : In            Coordinates of the level above; not read if plain.
     val_o : Out         Sums.
 
-    Timing: n + 1 cycles for a fiber of n values, the last of which, of its stop, emits the sum; one more for a
-    stop above S0. `val_o` follows `val` and `crd` in the same cycle.
-    Source: Onyx JSSC III-C (reducer). The guide is ours: it keeps the empty fiber and the fiber of none apart.
+    Timing: n + 1 cycles for a fiber of n values: the sum leaves in the cycle of the stop; one more for a stop
+    above S0. `val_o` follows `val` and `crd` in the same cycle.
+    Source: Onyx JSSC III-C (reducer). The guide is ours: it tells a fiber without values from no fiber.
     """
 
     def __init__(self) -> None:

@@ -17,9 +17,9 @@ class Repeater(wiring.Component):
 
     Behaviour: ref ``7 8 S0 D`` with crd ``0 1 S0 4 S1 D`` becomes ``7 7 S0 8 S1 D``. A stop ends the turn of
     one reference, and a stop Sn above S0 also takes the stop S(n-1) of the references. A fiber without
-    coordinates drops its reference: with crd ``S0 4 S1 D`` it is ``S0 8 S1 D``. A stop S(n-1) with no reference
-    before it, from an empty fiber of references, goes with Sn. Maybe is repeated like a reference. Stops that
-    do not fit wait for ever.
+    coordinates drops its reference: with crd ``S0 4 S1 D`` it is ``S0 8 S1 D``. A stop S(n-1) with no
+    reference before it, from an empty fiber of references, goes with Sn. Maybe is repeated like a reference.
+    Stops that do not fit wait for ever.
 
     Members
     -------
@@ -28,9 +28,8 @@ class Repeater(wiring.Component):
     crd : In           Coordinates; their values do not matter.
     ref_o : Out        Shaped like crd.
 
-    Timing: one token per cycle, `ref_o` follows `crd` in the same cycle. The next reference is fetched while S0
-    leaves; only an empty fiber right after a stop above S0 that is also the last of its own takes two cycles,
-    one for each of its two tokens in `ref`.
+    Timing: one token per cycle, `ref_o` follows `crd` in the same cycle. The next reference is fetched while
+    S0 leaves; only an empty fiber alone in its own takes two cycles, as it has two tokens in `ref`.
     Source: Onyx JSSC III-C (repeater). Coordinates themselves are the repeat signal, without a generator.
     """
 
