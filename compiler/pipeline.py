@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..hw.arch.cgra import Arch
-from ..hw.arch.errors import UserError
 from ..hw.arch.config import differing
+from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import LEVEL, PRIMITIVES
 from .backend.configure import configure
 from .backend.encode import encode

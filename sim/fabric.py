@@ -12,7 +12,8 @@ from ..compiler.ir.mapped import Pin as TilePin
 from ..compiler.ir.program import Binding, Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.primitive import PRIMITIVES, Flow
-from .functional.network import Network, Outcome, Pin
+from .functional.network import Network, Result
+from .functional.network import Port as Pin
 from .host import split_blocks
 from .trace import stream_edges, trace
 from .work import Blocks
@@ -27,9 +28,7 @@ def run_graph(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray
 
 def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> int:
     """Cycles of transactions in the ideal machine: FIFOs without bound, wires without length."""
-    cycles = _run(*_network(graph), transactions, timed=True)[1].cycles
-    assert cycles is not None, "a timed run counts cycles"
-    return cycles
+    return _run(*_network(graph), transactions, timed=True)[1].cycles
 
 
 def run_program(program: Program, arch: Arch, transactions: Sequence[Mapping[str, np.ndarray]]) -> list[Blocks]:
@@ -72,11 +71,11 @@ def _stream_pin(graph: MappedGraph, pin: TilePin, flow: Flow) -> Pin:
 
 
 def _run(network: Network, bindings: Sequence[Binding], pins: Mapping[str, list[Pin]],
-         transactions: Sequence[Mapping[str, np.ndarray]], timed: bool = False) -> tuple[list[Blocks], Outcome]:
+         transactions: Sequence[Mapping[str, np.ndarray]], timed: bool = False) -> tuple[list[Blocks], Result]:
     inputs = {pin: [int(word) for blocks in transactions for word in blocks[b.name]]
               for b in bindings if b.direction == LOAD for pin in pins[b.name]}
     stores = [b for b in bindings if b.direction != LOAD]
-    outcome = network.run(inputs, [pins[b.name][0] for b in stores], timed)
+    outcome = network.run(inputs, [pins[b.name][0] for b in stores], timed=timed)
     results: list[Blocks] = [{} for _ in transactions]
     for b in stores:
         words = np.array(outcome.outputs[pins[b.name][0]], np.uint16)

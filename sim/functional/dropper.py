@@ -15,6 +15,7 @@ from ...hw.arch.token import CONTROL, DONE, MAYBE, stop
 from .process import Config, Inputs, Outputs, ProtocolError, Steps, idle
 
 S0 = stop(0)
+NONE = -1
 
 
 def meaning(config: Config, i: Inputs, o: Outputs) -> Steps:
@@ -49,62 +50,68 @@ def _zeros(i: Inputs, o: Outputs) -> Steps:
 
 def _empty(i: Inputs, o: Outputs) -> Steps:
     outer, inner, outer_o, inner_o = i["outer"], i["inner"], o["outer_o"], o["inner_o"]
+    ahead = NONE            # the inner token that leaves next; a stop waits there for those it merges with
     while True:
-        yield idle(inner)
-        held = 0            # the stop that waits to be merged with those that follow
         opened = False      # the coordinate of this inner fiber has left
-        started = False     # data has left in this transaction
-        while True:
+        started = False     # there was data in this transaction
+        if ahead != NONE and not inner:
+            inner_o(ahead)
+            ahead = NONE
+            yield None
+        yield idle(inner)
+        token = 0
+        while token != DONE:
+            if not inner and ahead != NONE and not S0 <= ahead < DONE:
+                inner_o(ahead)
+                ahead = NONE
+                yield None
             while not inner:
                 yield inner
             token = inner[0]
-            if token < CONTROL or token == MAYBE:
-                if not opened:
-                    while not outer:
-                        yield outer
-                    if outer[0] >= CONTROL and outer[0] != MAYBE:
-                        raise _out_of_step(outer[0], token)
-                    outer_o(outer.popleft())
-                    opened = True
-                if held:
-                    inner_o(held)
-                    held = 0
-                    yield None
-                inner_o(inner.popleft())
-                started = True
-                yield None
-                continue
-            while not outer:
-                yield outer
-            if token == DONE:
-                break
-            inner.popleft()
-            if not opened and (outer[0] < CONTROL or outer[0] == MAYBE):
-                outer.popleft()
-            elif not opened and token == S0:
-                raise _out_of_step(outer[0], token)
-            opened = False
-            if token > S0:
+            if opened and token < CONTROL:
+                inner.popleft()
+            else:
                 while not outer:
                     yield outer
-                if outer[0] + 1 != token:
-                    raise _out_of_step(outer[0], token)
-                outer_o(outer.popleft())
-            # A stop that is kept costs its cycle when it leaves.
-            costs = held or not started or token > S0
-            if started:
-                held = max(held, token)
-            if costs:
-                yield None
-        if opened or outer[0] != DONE:
-            raise _out_of_step(outer[0], DONE)
-        inner.popleft()
-        outer_o(outer.popleft())
-        if held:
-            inner_o(held)
+                head = outer[0]
+                named = not opened and (head < CONTROL or head == MAYBE)
+                if token < CONTROL or token == MAYBE:
+                    if not opened:
+                        if not named:
+                            raise _out_of_step(head, token)
+                        outer_o(outer.popleft())
+                    opened = started = True
+                elif token == DONE:
+                    if opened or head != DONE:
+                        raise _out_of_step(head, token)
+                    outer_o(outer.popleft())
+                else:
+                    if named:
+                        outer.popleft()
+                    elif not opened and token == S0:
+                        raise _out_of_step(head, token)
+                    if token > S0:
+                        while not outer:
+                            yield outer
+                        if outer[0] + 1 != token:
+                            raise _out_of_step(outer[0], token)
+                        outer_o(outer.popleft())
+                    opened = False
+                inner.popleft()
+            if S0 <= token < DONE and (not started or S0 <= ahead < DONE):
+                # Leading, or merged with the stop before.
+                if started:
+                    ahead = max(ahead, token)
+                elif ahead != NONE:
+                    inner_o(ahead)
+                    ahead = NONE
+            elif ahead == NONE and not S0 <= token < DONE:
+                inner_o(token)
+            else:
+                if ahead != NONE:
+                    inner_o(ahead)
+                ahead = token
             yield None
-        inner_o(DONE)
-        yield None
 
 
 def _out_of_step(outer: int, inner: int) -> ProtocolError:
