@@ -46,7 +46,7 @@ def test_joins_fiber_by_fiber(depth: int, op: str, transactions: list[Any], used
     config = {"op": op, "use_ref0": used[0], "use_ref1": used[1]}
     result = run("joiner", config, inputs, seed)
     kept = [map_leaves(joined, tree, depth - 1) for tree in transactions]
-    parts = {port: stream([map_leaves(lambda each: each[part], tree, depth) for tree in kept], depth)
+    parts = {port: stream([map_leaves(lambda each, part=part: each[part], tree, depth) for tree in kept], depth)
              for part, port in enumerate(("crd", "ref0_o", "ref1_o"))}
     assert result.outputs == {port: each if port == "crd" or used[int(port[3])] else []
                               for port, each in parts.items()}

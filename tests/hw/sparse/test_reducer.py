@@ -50,7 +50,8 @@ def test_plain_sums_to_a_scalar(transactions: list[list[int]], seed: int | None)
 def test_plain_sums_at_every_stop(fibers: list[tuple[list[int], int]], seed: int | None) -> None:
     val = [token for fiber, level in fibers for token in (*fiber, stop(level))]
     result = run("reducer", {}, {"val": [*val, DONE]}, seed)
-    expected = [token for fiber, level in fibers for token in (total(fiber), *[stop(level - 1)] * (level > 0))]
+    expected = [token for fiber, level in fibers
+                for token in ([total(fiber), stop(level - 1)] if level else [total(fiber)])]
     assert result.outputs["val_o"] == [*expected, DONE]
     if seed is None:
         # n + 1 cycles for n values, one more for a stop above S0.
