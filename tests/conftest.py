@@ -10,8 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The same examples in every run: a failure in CI is a failure at the desk. Simulations have no deadline.
-hypothesis.settings.register_profile("sardonyx", deadline=None, derandomize=True, database=None)
+# The same examples in every run: a failure in CI is a failure at the desk. Simulations have no deadline, and a busy machine
+# is no fault.
+hypothesis.settings.register_profile("sardonyx", deadline=None, derandomize=True, database=None,
+                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("sardonyx")
 
 

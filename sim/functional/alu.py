@@ -3,24 +3,27 @@
     a ``1 2 S0 D``, b ``3 N S0 D``, op adc      res ``4 2 S0 D``, p (condition eq) ``0 0``
 
 Data and maybe, which counts as 0, are operands; equal stops pass, done passes. 1-bit streams carry data only and are
-read only with data. One result per cycle. What an operation means stands in `hw/arch/op.py`.
+read only with data. One result per cycle; nothing is kept between two tokens. `hw/arch/op.py` says what an operation means.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from ...hw.arch.op import BY_NAME, OPS, Op, predicate
-from ...hw.arch.token import CONTROL, DONE, MAYBE
+from ...hw.arch.token import CONTROL, MAYBE
 from .process import Config, Give, Inputs, Outputs, ProtocolError, Queue, Steps, idle
 
 WORDS, BITS = ("a", "b", "c"), ("d", "e", "f")
+UNUSED = Op("unused", len(OPS), "", "a code without an operation", lambda a, b, c, d, signed: (0, 0, 0))
+NOTHING: Queue = deque()    # An ALU without stream operands is silent.
 
 
 def meaning(config: Config, i: Inputs, o: Outputs) -> Steps:
-    """Config: as in the description of the primitive; op is a code or a name."""
+    """Config: as in the description of the primitive; op is a code, of an operation or unused, or a name."""
     code = config.get("op", 0)
-    operation = BY_NAME[code] if isinstance(code, str) else OPS[code]
+    operation = BY_NAME[code] if isinstance(code, str) else OPS[code] if code < len(OPS) else UNUSED
     used = [name for name in (*WORDS, *BITS) if config.get(f"stream_{name}")]
     words = [(at, i[name]) for at, name in enumerate(WORDS) if name in used]
     bits = [(at, i[name]) for at, name in enumerate(BITS, len(WORDS)) if name in used]
@@ -37,57 +40,48 @@ def _two(operation: Op, signed: bool, operands: list[int], words: list[tuple[int
     (at0, left), (at1, right) = words
     apply, d = operation.meaning, operands[3]
     while True:
-        yield idle(left)
-        token0 = 0
-        while token0 != DONE:
-            while not left:
-                yield left
-            while not right:
-                yield right
-            token0, token1 = left.popleft(), right.popleft()
-            if token0 < CONTROL and token1 < CONTROL:
-                operands[at0], operands[at1] = token0, token1
-                res(apply(operands[0], operands[1], operands[2], d, signed)[0])
-            elif token0 == token1 != MAYBE:
-                res(token0)
-            else:
-                operands[at0], operands[at1] = _data(words, token0, token1)
-                res(apply(operands[0], operands[1], operands[2], d, signed)[0])
-            yield None
+        while not left:
+            yield idle(left)
+        while not right:
+            yield right
+        token0, token1 = left[0], right[0]
+        if token0 == token1 >= CONTROL and token0 != MAYBE:
+            res(token0)
+        else:
+            if token0 >= CONTROL or token1 >= CONTROL:
+                token0, token1 = _data(words, token0, token1)
+            operands[at0], operands[at1] = token0, token1
+            res(apply(operands[0], operands[1], operands[2], d, signed)[0])
+        left.popleft()
+        right.popleft()
+        yield None
 
 
 def _any(operation: Op, signed: bool, operands: list[int], words: list[tuple[int, Queue]],
          bits: list[tuple[int, Queue]], res: Give, p: Callable[[list[int]], None] | None) -> Steps:
-    streams = [queue for _, queue in (*words, *bits)]
-    if not streams:
-        return
+    first = (*words, *bits, (0, NOTHING))[0][1]
     while True:
-        yield idle(streams[0])
-        control = 0
-        while control != DONE:
-            for _, queue in words:
+        while not first:
+            yield idle(first)
+        for _, queue in words:
+            while not queue:
+                yield queue
+        tokens = [queue[0] for _, queue in words]
+        if words and tokens[0] >= CONTROL and tokens[0] != MAYBE and tokens.count(tokens[0]) == len(tokens):
+            res(tokens[0])
+        else:
+            for (at, _), operand in zip(words, _data(words, *tokens), strict=True):
+                operands[at] = operand
+            for at, queue in bits:
                 while not queue:
                     yield queue
-            tokens = [queue[0] for _, queue in words]
-            control = tokens[0] if words else 0
-            if control < CONTROL or control == MAYBE or tokens.count(control) < len(tokens):
-                control = 0
-                for (at, _), operand in zip(words, _data(words, *tokens), strict=True):
-                    operands[at] = operand
-                for at, queue in bits:
-                    while not queue:
-                        yield queue
-                    operands[at] = queue.popleft()
-                res(operation.meaning(operands[0], operands[1], operands[2], operands[3], signed)[0])
-                if p is not None:
-                    p(operands)
-            else:
-                res(control)
-            for _, queue in words:
-                queue.popleft()
-            yield None
-            if not words and not bits[0][1]:
-                break       # Without stops there is a pause where there is nothing to read.
+                operands[at] = queue.popleft()
+            res(operation.meaning(operands[0], operands[1], operands[2], operands[3], signed)[0])
+            if p is not None:
+                p(operands)
+        for _, queue in words:
+            queue.popleft()
+        yield None
 
 
 def _data(words: list[tuple[int, Queue]], *tokens: int) -> list[int]:

@@ -47,34 +47,26 @@ def meaning(config: Config, i: Inputs, o: Outputs) -> Steps:
             while not ref1:
                 yield ref1
             token0, token1 = crd0[0], crd1[0]
-            # Controls are above all data, so the smaller token is the side that is behind.
-            if token0 == token1:
-                token = crd0.popleft()
-                crd1.popleft()
-                if token >= CONTROL and (token == MAYBE or (use0 and ref0[0] != token)
-                                         or (use1 and ref1[0] != token)):
-                    raise _out_of_step(token0, token1, ref0[0], ref1[0])
-                crd(token)
-                ref0_o(ref0.popleft())
-                ref1_o(ref1.popleft())
-            elif token0 < token1:
-                if token0 >= CONTROL:
-                    raise _out_of_step(token0, token1, ref0[0], ref1[0])
+            head0, head1 = ref0[0], ref1[0]
+            # Controls are above all data, so the smaller token is of the side that is behind.
+            takes0, takes1 = token0 <= token1, token1 <= token0
+            token = token0 if takes0 else token1
+            if token >= CONTROL:
+                if token0 != token1 or token == MAYBE or (use0 and head0 != token) or (use1 and head1 != token):
+                    raise _out_of_step(token0, token1, head0, head1)
+            elif ((takes0 and head0 >= CONTROL and head0 != MAYBE)
+                  or (takes1 and head1 >= CONTROL and head1 != MAYBE)):
+                raise _out_of_step(token0, token1, head0, head1)
+            if takes0:
                 crd0.popleft()
-                ref = ref0.popleft()
-                if unites:
-                    crd(token0)
-                    ref0_o(ref)
-                    ref1_o(MAYBE)
-            else:
-                if token1 >= CONTROL:
-                    raise _out_of_step(token0, token1, ref0[0], ref1[0])
+                ref0.popleft()
+            if takes1:
                 crd1.popleft()
-                ref = ref1.popleft()
-                if unites:
-                    crd(token1)
-                    ref0_o(MAYBE)
-                    ref1_o(ref)
+                ref1.popleft()
+            if unites or takes0 is takes1:
+                crd(token)
+                ref0_o(head0 if takes0 else MAYBE)
+                ref1_o(head1 if takes1 else MAYBE)
             yield None
 
 

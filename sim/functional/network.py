@@ -2,14 +2,14 @@
 
 Untimed: every process runs until it is blocked, again and again. By the clock: each process gives at most one
 token per output and cycle, and a token given in one cycle is seen in the next. Queues are unbounded, which is the
-least number of cycles, or bounded, which shows deadlocks; a process then stops as long as a token of it finds no
-room, whatever it could do on its other outputs, so a network that gets through does so in hardware with the same
-room.
+least number of cycles, or bounded, which shows deadlocks. Bounded queues are stricter than the hardware's: a process
+stops as long as a token of it finds no room, whatever it could do on its other outputs. The buffer of a level holds
+two levels in both; how many words they have is not looked at.
 
 Input:   nodes {name: (primitive, configuration)}; edges from output to input ports, forks allowed; tokens.
 Output:  Result.
 Errors:  ProtocolError from a primitive; DeadlockError if a transaction cannot end or tokens are left.
-Cost:    0.2 to 0.6 us per token and edge untimed, three times that by the clock.
+Cost:    0.1 us a token and edge untimed, 1.5 us by the clock (SpMSpM of 330,000 tokens).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...hw.arch.token import show
 from .process import Config, Give, Parts, Queue, Steps
 from .schedule import Output, Process, by_the_clock, untimed
 
-Port = tuple[Hashable, str]
+Port = tuple[Any, str]
 Edge = tuple[Port, Port]
 Capacity = int | Mapping[Edge, int] | None
 SHOWN = 8
@@ -278,8 +278,8 @@ def _stuck(process: Process) -> Stuck:
         waits = f"waits for {port}"
     for name, output in process.outs.items():
         if output.staged:
-            full = ", ".join(f"{reader.node}.{port}" for reader, port in output.full())
-            waits = f"cannot give {_few(output.staged)} on {name}: {full} is full"
+            full = [f"{reader.node}.{port}" for reader, port in output.full()]
+            waits = f"cannot give {_few(output.staged)} on {name}, {' and '.join(full)} {'are' if full[1:] else 'is'} full"
     return Stuck(process.node, process.primitive, waits, holds)
 
 

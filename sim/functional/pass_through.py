@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...hw.arch.token import DONE
 from .process import Config, Inputs, Outputs, Steps, idle
 
 
@@ -10,11 +9,7 @@ def meaning(config: Config, i: Inputs, o: Outputs) -> Steps:
     """Config: depth, in tokens; used by the network, not here."""
     tokens, out = i["i"], o["o"]
     while True:
-        yield idle(tokens)
-        token = 0
-        while token != DONE:
-            while not tokens:
-                yield tokens
-            token = tokens.popleft()
-            out(token)
-            yield None
+        while not tokens:
+            yield idle(tokens)
+        out(tokens.popleft())
+        yield None

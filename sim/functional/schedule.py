@@ -111,7 +111,7 @@ def _exhaust(process: Process, keep: bool) -> None:
         for event in process.steps:
             if event is None:
                 continue
-            queue = event[0] if type(event) is tuple else event
+            queue = event[0] if isinstance(event, tuple) else event
             if not queue:
                 break
         else:
@@ -119,7 +119,7 @@ def _exhaust(process: Process, keep: bool) -> None:
     except ProtocolError as error:
         error.node = str(process.node)
         raise
-    process.idle, process.waiting = type(event) is tuple, queue
+    process.idle, process.waiting = isinstance(event, tuple), queue
     for (out, tokens), count in zip(outs, before, strict=True):
         out.count += len(tokens) - count
         if keep:

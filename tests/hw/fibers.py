@@ -48,6 +48,11 @@ def map_leaves(apply: Callable[[Any], Any], tree: Any, depth: int) -> Any:
     return apply(tree) if depth == 0 else [map_leaves(apply, child, depth - 1) for child in tree]
 
 
+def parts(transactions: Iterable[Any], at: int, depth: int) -> list[Any]:
+    """The trees with component `at` of every tuple `depth` deep."""
+    return [map_leaves(lambda each: each[at], tree, depth) for tree in transactions]
+
+
 def flat(tree: Any, depth: int) -> list[Any]:
     """Everything `depth` deep, in order."""
     return [tree] if depth == 0 else [leaf for child in tree for leaf in flat(child, depth - 1)]
