@@ -29,7 +29,7 @@ class Repeater(wiring.Component):
     ref_o : Out        Shaped like crd.
 
     Timing: one token per cycle, `ref_o` follows `crd` in the same cycle. The next reference is fetched while
-    S0 leaves; only an empty fiber alone in its own takes two cycles, as it has two tokens in `ref`.
+    S0 leaves; only an empty fiber that is the last of its own takes two cycles, as it has two tokens in `ref`.
     Source: Onyx JSSC III-C (repeater). Coordinates themselves are the repeat signal, without a generator.
     """
 
