@@ -49,7 +49,7 @@ class Reducer(wiring.Component):
         emit_sum, emit_stop, emit_done = Signal(), Signal(), Signal()
         with m.If(self.val.valid & (~guided | self.crd.valid)):
             with m.If(is_done(val)):
-                m.d.comb += emit_done.eq((~guided | is_done(crd)) & ~summing & ~summed)
+                m.d.comb += emit_done.eq((~guided | is_done(crd)) & ~summing)
             with m.Elif(is_stop(val) & guided):
                 m.d.comb += [
                     emit_sum.eq(is_value(crd) & ~summed),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.primitive import PRIMITIVES
 from sardonyx.hw.arch.tile import TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, stop
-from sardonyx.sim.bench import Result, primitive_bench
+from sardonyx.sim.bench import Case, Result, primitive_bench
 from sardonyx.sim.functional.network import Network
 
 seeds = st.none() | st.integers(1, 1 << 30)
@@ -70,10 +70,13 @@ def run(name: str, config: Mapping[str, Any], inputs: Mapping[str, Sequence[int]
     return result
 
 
-def stuck(name: str, config: Mapping[str, Any], inputs: Mapping[str, Sequence[int]],
-          tile: TileSpec | None = None) -> Result:
-    """Run a primitive on streams that do not fit, several times over: it must wait, with tokens left to take."""
+def stuck(name: str, config: Mapping[str, Any], inputs: Mapping[str, Sequence[int]]) -> list[Result]:
+    """Run a primitive on streams that do not fit: it must wait, whatever comes first.
+
+    The streams are offered three times, so that tokens are left before the FIFOs at the inputs.
+    """
     again = {port: [*each] * 3 for port, each in inputs.items()}
-    result = primitive_bench(name, tile).run(again, PRIMITIVES[name].config.encode(**config))
-    assert result.left
-    return result
+    code = PRIMITIVES[name].config.encode(**config)
+    results = primitive_bench(name).run_many([Case(again, code, seed) for seed in (None, *range(1, 12))])
+    assert all(result.left for result in results)
+    return results

@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fibers import coordinates, flat, map_leaves, run, seeds, stream, stuck, trees, words
+from fibers import coordinates, flat, map_leaves, parts, run, seeds, stream, stuck, trees, words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,8 +67,7 @@ guided_fibers = st.lists(values, max_size=5).flatmap(
        transactions=st.shared(st.integers(1, 3), key="depth").flatmap(
            lambda depth: st.lists(trees(guided_fibers, depth), min_size=1, max_size=3)))
 def test_guided_sums_a_fiber_for_every_coordinate(depth: int, transactions: list[Any], seed: int | None) -> None:
-    crd = stream([map_leaves(lambda each: each[0], tree, depth) for tree in transactions], depth)
-    val = stream([map_leaves(lambda each: each[1], tree, depth) for tree in transactions], depth + 1)
+    crd, val = stream(parts(transactions, 0, depth), depth), stream(parts(transactions, 1, depth), depth + 1)
     result = run("reducer", {"guided": 1}, {"crd": crd, "val": val}, seed)
     assert result.outputs["val_o"] == stream(
         [map_leaves(lambda each: total(each[1]), tree, depth) for tree in transactions], depth)
@@ -79,14 +78,18 @@ def test_guided_sums_a_fiber_for_every_coordinate(depth: int, transactions: list
 
 @given(crds=coordinates.filter(bool))
 def test_values_do_not_wait_for_their_coordinate(crds: list[int]) -> None:
-    result = stuck("reducer", {"guided": 1}, {"val": [*crds, *parse_stream("S1 D")]})
-    # All values are summed; their stop and done fill the FIFO at the input.
-    assert len(result.stamps["val"]) == len(crds) + 2
+    for result in stuck("reducer", {"guided": 1}, {"val": [*crds, *parse_stream("S1 D")]}):
+        # All values are summed; their stop and done fill the FIFO at the input.
+        assert len(result.stamps["val"]) == len(crds) + 2
 
 
 @pytest.mark.parametrize("crd,val", [("0 S0 D", "1 S2 D"), ("0 1 S0 D", "1 S1 D"), ("S0 D", "1 S1 D"),
-                                     ("S0 D", "D"), ("0 D", "1 D")])
+                                     ("S0 D", "D"), ("0 D", "1 D"), ("D", "1 D")])
 def test_guided_waits_when_streams_are_out_of_step(crd: str, val: str) -> None:
-    result = stuck("reducer", {"guided": 1}, {"crd": parse_stream(crd), "val": parse_stream(val)})
-    assert DONE not in result.outputs["val_o"]
-    assert not any(map(is_stop, result.outputs["val_o"]))
+    for result in stuck("reducer", {"guided": 1}, {"crd": parse_stream(crd), "val": parse_stream(val)}):
+        assert DONE not in result.outputs["val_o"]
+        assert not any(map(is_stop, result.outputs["val_o"]))
+
+
+def test_plain_waits_for_the_stop_of_the_last_fiber() -> None:
+    assert not any(each.outputs["val_o"] for each in stuck("reducer", {}, {"val": parse_stream("1 D")}))

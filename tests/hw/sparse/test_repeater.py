@@ -1,11 +1,11 @@
 from typing import Any
 
 import pytest
-from fibers import coordinates, flat, map_leaves, refs, run, seeds, stream, stuck, trees
+from fibers import coordinates, flat, map_leaves, parts, refs, run, seeds, stream, stuck, trees
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.token import parse_stream
+from sardonyx.hw.arch.token import DONE, parse_stream
 from sardonyx.sim.bench import run_primitive
 
 
@@ -23,8 +23,7 @@ def test_examples_of_the_contract(ref: str, crd: str, expected: str) -> None:
 
 def outcome(transactions: list[Any], depth: int, config: dict[str, int], seed: int | None) -> Any:
     """Run on trees of (reference, coordinates of its fiber)."""
-    crd = stream([map_leaves(lambda each: each[1], tree, depth) for tree in transactions], depth + 1)
-    ref = stream([map_leaves(lambda each: each[0], tree, depth) for tree in transactions], depth)
+    ref, crd = stream(parts(transactions, 0, depth), depth), stream(parts(transactions, 1, depth), depth + 1)
     result = run("repeater", config, {"crd": crd} if config else {"crd": crd, "ref": ref}, seed)
     assert result.outputs["ref_o"] == stream(
         [map_leaves(lambda each: [each[0]] * len(each[1]), tree, depth) for tree in transactions], depth + 1)
@@ -68,4 +67,5 @@ def test_root_repeats_zero_in_every_transaction(transactions: list[list[int]], s
 @pytest.mark.parametrize("ref,crd", [("7 S0 D", "1 S2 D"), ("7 S0 D", "1 S0 2 S1 D"), ("7 8 S0 D", "1 S1 D"),
                                      ("7 D", "1 D")])
 def test_waits_when_stops_do_not_fit(ref: str, crd: str) -> None:
-    stuck("repeater", {}, {"ref": parse_stream(ref), "crd": parse_stream(crd)})
+    results = stuck("repeater", {}, {"ref": parse_stream(ref), "crd": parse_stream(crd)})
+    assert not any(DONE in each.outputs["ref_o"] for each in results)
