@@ -83,7 +83,8 @@ class ConfigRegisters(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        here, register = Signal(), self.south.addr[:16]
+        here = Signal()
+        register = self.south.addr[:16]
         m.d.sync += [getattr(self.south, name).eq(getattr(self.north, name))
                      for name in ("valid", "write", "addr", "wdata")]
         m.d.comb += here.eq(self.south.valid & (self.south.addr[24:] == self.tile_x)

@@ -45,7 +45,6 @@ class Waiver:
 WAIVERS = (
     Waiver("WIDTHEXPAND", "Yosys prints constants at their smallest width; operands are extended as meant"),
     Waiver("WIDTHTRUNC", "Yosys prints `!bus` for `bus == 0`"),
-    Waiver("CASEINCOMPLETE", "every case of a process follows an assignment of the default value"),
     Waiver("UNUSEDSIGNAL", "carries, outputs of instances and payload bits that a design need not read"),
     Waiver("PROCASSINIT", "registers have initial values for FPGAs and simulation, besides their reset"),
 )

@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .rtlil_process import assign_once
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIRE = re.compile(r'\\[^\s"]+|\$\d+|"(?:[^"\\]|\\.)*"')
 _PORT = re.compile(r"^  wire width \d+ (input|output|inout) ")
@@ -30,6 +32,7 @@ _EFFECTS = ("$dff", "$mem", "$check", "$print", "$assert", "$assume", "$cover", 
 def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
+    text = assign_once(text)
     return re.sub(r"^module [^\n]*\n.*?^end$", lambda match: _tidy_module(match[0]), text, flags=re.M | re.S)
 
 

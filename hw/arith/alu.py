@@ -67,7 +67,10 @@ class Alu(wiring.Component):
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
 
-        words_there, bits_there, compute, passes = Signal(), Signal(), Signal(), Signal()
+        words_there = Signal()
+        bits_there = Signal()
+        compute = Signal()
+        passes = Signal()
         equal = [~use | ~other_use | (word.payload.data == other.payload.data)
                  for (word, use), (other, other_use) in combinations(words, 2)]
         any_word, any_bit = (Cat(use for _, use in each).any() for each in (words, bits))
@@ -103,7 +106,10 @@ class Alu(wiring.Component):
 
         # First adder: sums, differences, the comparison of crop, and 0 + ~a + 1 for abs of a negative number.
         is_abs = is_op("abs")
-        left, right, carry_in, sum1 = Signal(DATA_BITS), Signal(DATA_BITS), Signal(), Signal(DATA_BITS + 1)
+        left = Signal(DATA_BITS)
+        right = Signal(DATA_BITS)
+        carry_in = Signal()
+        sum1 = Signal(DATA_BITS + 1)
         minus_b = is_op("sbc", "tsa", "tss", "crop")
         m.d.comb += [
             left.eq(Mux(is_abs, 0, a)),
@@ -117,7 +123,9 @@ class Alu(wiring.Component):
 
         # One shifter: right with a fill bit, left with the bits in reverse. 16 places or more empty it.
         is_left, is_product = is_op("shl"), is_op("mulshr")
-        operand, amount, shifted = Signal(DATA_BITS), Signal(DATA_BITS), Signal(DATA_BITS)
+        operand = Signal(DATA_BITS)
+        amount = Signal(DATA_BITS)
+        shifted = Signal(DATA_BITS)
         m.d.comb += [
             operand.eq(Mux(is_product, product[:DATA_BITS], Mux(is_left, a[::-1], a))),
             amount.eq(Mux(is_product, c, b)),
@@ -144,7 +152,9 @@ class Alu(wiring.Component):
     def _fused(self, m: Module, is_op: Callable[..., Value], product: Value, sum1: Value,
                a: Value, b: Value, c: Value) -> dict[str, Value]:
         """The second adder: plus or minus c, after the multiplier, the first adder or the choice of crop."""
-        low, first, sum2 = Signal(DATA_BITS), Signal(DATA_BITS), Signal(DATA_BITS + 1)
+        low = Signal(DATA_BITS)
+        first = Signal(DATA_BITS)
+        sum2 = Signal(DATA_BITS + 1)
         minus_c = is_op("mulsub", "tas", "tss", "crop")
         m.d.comb += [
             low.eq(Mux(_less(a, b, sum1, self.cfg.signed), a, b)),

@@ -70,7 +70,8 @@ class LoadDma(wiring.Component):
                 m.d.sync += pending.eq(0)
 
         # Second stage: the word. The memory shows a line for one cycle only, so it is kept.
-        full, fresh = Signal(), Signal()
+        full = Signal()
+        fresh = Signal()
         lane = Signal(range(LANES))
         kept = Signal(64)
         shown = Signal(64)

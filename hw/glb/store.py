@@ -54,7 +54,9 @@ class StoreDma(wiring.Component):
         linear = Signal(self.address_bits)
         m.d.comb += [generator.loops.eq(self.loops), generator.start.eq(self.first), generator.restart.eq(self.start)]
 
-        busy, done_sections, left = Signal(), Signal(EXTENT_BITS), Signal(16)
+        busy = Signal()
+        done_sections = Signal(EXTENT_BITS)
+        left = Signal(16)
         fits = Signal()
         taken = Signal()
         section_ends = Signal()

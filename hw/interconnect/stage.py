@@ -59,8 +59,10 @@ class PassStage(_Stage):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        held, word = Signal(), Signal(self.width, reset_less=True)
-        elastic, delay = Signal(), Signal()
+        held = Signal()
+        word = Signal(self.width, reset_less=True)
+        elastic = Signal()
+        delay = Signal()
         m.d.comb += [
             elastic.eq(self.mode == ELASTIC), delay.eq(self.mode == DELAY),
             self.i.ready.eq(~held | ~elastic),
@@ -97,7 +99,8 @@ class RegisterStage(_Stage):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        elastic, word = Signal(), Signal(self.width, reset_less=True)
+        elastic = Signal()
+        word = Signal(self.width, reset_less=True)
         m.d.comb += [elastic.eq(self.mode == ELASTIC), self.o.payload.eq(word),
                      self.i.ready.eq(~self.o.valid | self.o.ready | ~elastic)]
         with m.If(self.i.ready):

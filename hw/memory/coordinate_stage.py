@@ -43,7 +43,10 @@ class CoordinateStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        current, index, stored, moves = Signal(ENTRIES), Signal(DATA_BITS), Signal(), Signal()
+        current = Signal(ENTRIES)
+        index = Signal(DATA_BITS)
+        stored = Signal()
+        moves = Signal()
         self._ask(m, current, index, stored, moves)
         self._take(m, current, index, stored, moves)
         return m
@@ -52,9 +55,14 @@ class CoordinateStage(wiring.Component):
         """Choose one token a cycle. It `moves` when its line, if it is stored, is there or on its way."""
         port = self.entries
         # The line that will be there by the time the token is taken from it.
-        kept, kept_array, kept_valid = Signal(len(port.line)), Signal(), Signal()
+        kept = Signal(len(port.line))
+        kept_array = Signal()
+        kept_valid = Signal()
         room = Signal(range(self.depth + 1), init=self.depth)
-        here, able, hit, ends = Signal(), Signal(), Signal(), Signal()
+        here = Signal()
+        able = Signal()
+        hit = Signal()
+        ends = Signal()
         m.d.comb += [
             able.eq(here & (room != 0)),
             stored.eq(~current.stop & ~current.literal & ~self.counted),
@@ -84,9 +92,13 @@ class CoordinateStage(wiring.Component):
     def _take(self, m: Module, current: data.View, index: Signal, stored: Signal, moves: Signal) -> None:
         """One cycle later the line has arrived."""
         port = self.entries
-        looking, loads, from_line = Signal(), Signal(), Signal()
-        token, lane = Signal(SCANNED), Signal(range(self.lanes))
-        line, line_now = Signal(len(port.words)), Signal(len(port.words))
+        looking = Signal()
+        loads = Signal()
+        from_line = Signal()
+        token = Signal(SCANNED)
+        lane = Signal(range(self.lanes))
+        line = Signal(len(port.words))
+        line_now = Signal(len(port.words))
         m.d.sync += [looking.eq(moves), loads.eq(port.grant), from_line.eq(stored), lane.eq(current.start),
                      token.control.eq(current.stop | (current.literal & current.control)),
                      token.ref.eq(current.start)]

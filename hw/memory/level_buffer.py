@@ -101,10 +101,16 @@ class LevelBuffer(wiring.Component):
         first = Signal(data.ArrayLayout(_per_half(size), SLOTS))
         count = Signal(data.ArrayLayout(_per_half(size * self.lanes + 1), SLOTS))
         extent = Signal(data.ArrayLayout(DATA_BITS, SLOTS))
-        held, unread = Signal(SLOTS), Signal(SLOTS)
-        filling, offered, oldest = Signal(), Signal(), Signal()
+        held = Signal(SLOTS)
+        unread = Signal(SLOTS)
+        filling = Signal()
+        offered = Signal()
+        oldest = Signal()
 
-        possible, over, commit, place = Signal(), Signal(), Signal(), Signal()
+        possible = Signal()
+        over = Signal()
+        commit = Signal()
+        place = Signal()
         m.d.comb += [
             place.eq(Mux(self.values, filling, step.array)),
             possible.eq(~held.bit_select(filling, 1) & ~self.overflow),
@@ -145,7 +151,9 @@ class LevelBuffer(wiring.Component):
         """The SRAM and who has it."""
         m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
         lines = [half.line for half in halves]
-        write, reading, writes = Signal(), Signal(), Signal()
+        write = Signal()
+        reading = Signal()
+        writes = Signal()
         write_next = Signal()         # Whose turn it is if both want the port.
         m.d.comb += [
             writes.eq(Cat(line.valid for line in lines).any()),

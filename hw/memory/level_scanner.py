@@ -84,13 +84,16 @@ class LevelScanner(wiring.Component):
     def _follow(self, m: Module, o: stream.Interface) -> None:
         """One request for each reference token."""
         info, request = self.level.payload, o.payload
-        token, valid = Signal(TOKEN), Signal()
+        token = Signal(TOKEN)
+        valid = Signal()
         injected = Signal()           # Of the root's `0 D`, the 0 has been sent.
         with m.If(self.root):
             m.d.comb += [token.as_value().eq(Mux(injected, DONE, 0)), valid.eq(1)]
         with m.Else():
             m.d.comb += [token.eq(self.ref.payload), valid.eq(self.ref.valid)]
-        stop, done, moves = Signal(), Signal(), Signal()
+        stop = Signal()
+        done = Signal()
+        moves = Signal()
         open_fiber = Signal()         # The token before was a fiber, which its stop must follow.
         m.d.comb += [
             stop.eq(is_stop(token)), done.eq(is_done(token)),
@@ -117,8 +120,10 @@ class LevelScanner(wiring.Component):
     def _whole(self, m: Module, o: stream.Interface) -> None:
         """Every array of the level: its length, then its words."""
         info, request = self.level.payload, o.payload
-        second, words = Signal(), Signal()
-        size, final = Signal(DATA_BITS), Signal()
+        second = Signal()
+        words = Signal()
+        size = Signal(DATA_BITS)
+        final = Signal()
         m.d.comb += [
             final.eq(self.values | second), request.array.eq(Mux(final, COORDINATES, SEGMENTS)),
             size.eq(info.count[request.array]), o.valid.eq(self.level.valid),

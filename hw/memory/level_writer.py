@@ -54,7 +54,8 @@ class LevelWriter(wiring.Component):
         """Data to the coordinates, their count so far to the segments at every stop."""
         token, step = self.wr.payload, self.o.payload
         count = Signal(DATA_BITS)
-        stop, done = Signal(), Signal()
+        stop = Signal()
+        done = Signal()
         m.d.comb += [
             stop.eq(is_stop(token)), done.eq(is_done(token)),
             step.append.eq(~done & ~(stop & self.values)),
@@ -74,7 +75,9 @@ class LevelWriter(wiring.Component):
         step, word = self.o.payload, self.block.payload.data
         left = Signal(DATA_BITS)      # Words of the array still to come, 0: its length is next.
         second = Signal()             # In the coordinates of a level.
-        length, ends, final = Signal(), Signal(), Signal()
+        length = Signal()
+        ends = Signal()
+        final = Signal()
         m.d.comb += [
             length.eq(left == 0),
             ends.eq(Mux(length, word == 0, left == 1)),

@@ -54,11 +54,15 @@ class LineCombiner(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The count of a level starts at `lead`, which is configuration and so no reset value.
-        fresh, counted, before = Signal(init=1), Signal.like(self.count), Signal.like(self.count)
+        fresh = Signal(init=1)
+        counted = Signal.like(self.count)
+        before = Signal.like(self.count)
         held = Array(Signal(DATA_BITS, name=f"held{lane}") for lane in range(self.lanes - 1))
         lane = before[:(self.lanes - 1).bit_length()]
-        line, push = self.line.payload, Signal()
-        fill, used = Signal(range(self.lines)), Signal(range(self.lines + 1))
+        line = self.line.payload
+        push = Signal()
+        fill = Signal(range(self.lines))
+        used = Signal(range(self.lines + 1))
 
         m.d.comb += [
             before.eq(Mux(fresh, self.lead, counted)),

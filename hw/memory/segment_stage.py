@@ -51,7 +51,9 @@ class SegmentStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        asking, moves, dropped = Signal(REQUEST), Signal(), Signal()
+        asking = Signal(REQUEST)
+        moves = Signal()
+        dropped = Signal()
         self._ask(m, asking, moves, dropped)
         self._look_up(m, asking, moves, dropped)
         return m
@@ -62,11 +64,19 @@ class SegmentStage(wiring.Component):
         lane_bits = (self.lanes - 1).bit_length()
         # The line that the look-up will hold by the time the request gets there, and whether it then also
         # holds the last word of the line before.
-        kept, kept_valid, before_valid = Signal(len(port.line)), Signal(), Signal()
+        kept = Signal(len(port.line))
+        kept_valid = Signal()
+        before_valid = Signal()
         before = Signal(len(port.line))     # kept - 1: the request's next line need not be known to compare.
         room = Signal(range(self.depth + 1), init=self.depth)
-        line, next_line, lane = Signal(len(port.line)), Signal(len(port.line)), Signal(lane_bits)
-        here, straddles, has_first, hit, arrives = Signal(), Signal(), Signal(), Signal(), Signal()
+        line = Signal(len(port.line))
+        next_line = Signal(len(port.line))
+        lane = Signal(lane_bits)
+        here = Signal()
+        straddles = Signal()
+        has_first = Signal()
+        hit = Signal()
+        arrives = Signal()
         m.d.comb += [
             lane.eq(asking.start), line.eq(asking.start >> lane_bits), next_line.eq(line + 1),
             straddles.eq(lane == self.lanes - 1),
@@ -92,10 +102,14 @@ class SegmentStage(wiring.Component):
     def _look_up(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
         """One cycle later the line has arrived."""
         port, entries = self.segments, self.o.payload
-        found, looking, loads = Signal(REQUEST), Signal(), Signal()
+        found = Signal(REQUEST)
+        looking = Signal()
+        loads = Signal()
         words = data.ArrayLayout(DATA_BITS, self.lanes)
-        line, line_now = Signal(words), Signal(words)
-        before, before_now = Signal(DATA_BITS), Signal(DATA_BITS)
+        line = Signal(words)
+        line_now = Signal(words)
+        before = Signal(DATA_BITS)
+        before_now = Signal(DATA_BITS)
         m.d.sync += [looking.eq(moves), loads.eq(port.grant)]
         with m.If(moves):
             m.d.sync += found.eq(asking)

@@ -53,7 +53,8 @@ class AxiData(wiring.Component):
         m = Module()
         line = Signal(self.address_bits - 3)
         beats = Signal(8)
-        bad, refused = Signal(), Signal()
+        bad = Signal()
+        refused = Signal()
         identity = Signal(ID_BITS)
         m.d.comb += [self.line.eq(line), self.data.eq(self.s_axi_wdata), self.strobe.eq(self.s_axi_wstrb),
                      bad.eq(refused | (line >= self.memory_bytes // 8)),
@@ -67,7 +68,8 @@ class AxiData(wiring.Component):
             return [line.eq(port("addr")[3:]), beats.eq(port("len")), identity.eq(port("id")),
                     refused.eq((port("size") != 3) | ((port("burst") == FIXED_BURST) & port("len").any()) | port("burst")[1])]
 
-        fresh, held = Signal(), Signal(64)
+        fresh = Signal()
+        held = Signal(64)
         with m.FSM(name="state"):
             with m.State("IDLE"):
                 m.d.comb += [self.s_axi_awready.eq(1), self.s_axi_arready.eq(~self.s_axi_awvalid)]

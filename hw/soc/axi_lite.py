@@ -43,7 +43,9 @@ class AxiLite(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        writes, reads, whole = Signal(), Signal(), Signal()
+        writes = Signal()
+        reads = Signal()
+        whole = Signal()
         m.d.comb += [
             writes.eq(self.s_axil_awvalid & self.s_axil_wvalid & ~self.s_axil_bvalid),
             reads.eq(self.s_axil_arvalid & ~self.s_axil_rvalid & ~writes),

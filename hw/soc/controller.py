@@ -76,7 +76,8 @@ class Controller(wiring.Component):
         return m
 
     def _run(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
-        status, quiet = values["status"], Signal(32)
+        status = values["status"]
+        quiet = Signal(32)
         flushing = Signal(range(FLUSH_CYCLES + 1))
         starting = Signal()
         events = {event: Signal(name=f"event{event}") for event in EVENTS}

@@ -53,7 +53,8 @@ class Dropper(wiring.Component):
 
     def _drop_zeros(self, m: Module) -> None:
         outer, inner = self.outer.payload, self.inner.payload
-        both, zero = Signal(), Signal()
+        both = Signal()
+        zero = Signal()
         in_step = Mux(outer.control, outer.as_value() == inner.as_value(), is_value(inner))
         m.d.comb += [
             both.eq(self.outer.valid & self.inner.valid & in_step),
@@ -68,7 +69,11 @@ class Dropper(wiring.Component):
         opened = Signal()       # The coordinate of the inner fiber has left or is dropped.
         closed = Signal()       # The outer token that goes with the inner stop or done has left.
 
-        stop, done, lowest, coordinate, pair = Signal(), Signal(), Signal(), Signal(), Signal()
+        stop = Signal()
+        done = Signal()
+        lowest = Signal()
+        coordinate = Signal()
+        pair = Signal()
         m.d.comb += [
             stop.eq(is_stop(inner)), done.eq(is_done(inner)), lowest.eq(level(inner) == 0),
             coordinate.eq(self.outer.valid & is_value(outer) & ~opened & ~closed),
@@ -78,7 +83,10 @@ class Dropper(wiring.Component):
                           is_stop(outer) & (level(outer) + 1 == level(inner)))),
         ]
 
-        send, drop, take, room = Signal(), Signal(), Signal(), Signal()
+        send = Signal()
+        drop = Signal()
+        take = Signal()
+        room = Signal()
         sent = send & self.outer_o.ready
         with m.If(self.inner.valid):
             with m.If(stop & lowest):
@@ -102,7 +110,8 @@ class Dropper(wiring.Component):
     def _merge(self, m: Module, stop: Signal, done: Signal, take: Signal, room: Signal) -> None:
         """Drive inner_o from the inner tokens taken; `room` says whether the one that is shown may be."""
         inner = self.inner.payload
-        ahead, ahead_valid = Signal(TOKEN), Signal()
+        ahead = Signal(TOKEN)
+        ahead_valid = Signal()
         started = Signal()      # There was data in this transaction.
         merge = Signal()
         m.d.comb += [

@@ -65,7 +65,8 @@ def fork(m: Module, *offers: tuple[Any, Value]) -> Value:
     """
     gone = Signal(len(offers))
     left = [want & ~gone[n] for n, (_, want) in enumerate(offers)]
-    taken, ends = Signal(len(offers)), Signal()
+    taken = Signal(len(offers))
+    ends = Signal()
     for n, (output, _) in enumerate(offers):
         m.d.comb += [output.valid.eq(left[n]), taken[n].eq(left[n] & output.ready)]
     m.d.comb += ends.eq((Cat(left) & ~taken) == 0)

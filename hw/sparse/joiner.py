@@ -44,7 +44,11 @@ class Joiner(wiring.Component):
         crd0, crd1 = self.crd0.payload, self.crd1.payload
         sides = ((self.crd0, self.ref0, self.ref0_o, self.cfg.use_ref0),
                  (self.crd1, self.ref1, self.ref1_o, self.cfg.use_ref1))
-        same, take0, take1, both, keep = Signal(), Signal(), Signal(), Signal(), Signal()
+        same = Signal()
+        take0 = Signal()
+        take1 = Signal()
+        both = Signal()
+        keep = Signal()
         m.d.comb += [
             same.eq(crd0.as_value() == crd1.as_value()),
             take0.eq(same | (crd0.as_value() < crd1.as_value())),

@@ -46,7 +46,9 @@ class Reducer(wiring.Component):
         summing = Signal()      # The fiber has values in `total`.
         summed = Signal()       # Its sum has left, its stop has not.
 
-        emit_sum, emit_stop, emit_done = Signal(), Signal(), Signal()
+        emit_sum = Signal()
+        emit_stop = Signal()
+        emit_done = Signal()
         with m.If(self.val.valid & (~guided | self.crd.valid)):
             with m.If(is_done(val)):
                 m.d.comb += emit_done.eq((~guided | is_done(crd)) & ~summing)
@@ -58,7 +60,9 @@ class Reducer(wiring.Component):
             with m.Elif(is_stop(val)):
                 m.d.comb += [emit_sum.eq(~summed), emit_stop.eq(summed)]
 
-        add, leaves, lowest = Signal(), Signal(), Signal()
+        add = Signal()
+        leaves = Signal()
+        lowest = Signal()
         m.d.comb += [
             # Values may come before their coordinate, but not where another token shows that there is none.
             add.eq(self.val.valid & is_value(val) & ~summed & ~(guided & self.crd.valid & ~is_value(crd))),

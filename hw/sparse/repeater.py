@@ -39,10 +39,14 @@ class Repeater(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         head, there, next_ref = self._references(m)
-        held, current = Signal(), Signal(TOKEN)
+        held = Signal()
+        current = Signal(TOKEN)
         crd = self.crd.payload
 
-        ref_there, ends_turn, emit, moves = Signal(), Signal(), Signal(), Signal()
+        ref_there = Signal()
+        ends_turn = Signal()
+        emit = Signal()
+        moves = Signal()
         m.d.comb += [
             ref_there.eq(there & is_value(head)),
             ends_turn.eq(is_stop(crd) & (level(crd) == 0)),
@@ -73,7 +77,10 @@ class Repeater(wiring.Component):
 
     def _references(self, m: Module) -> tuple[Any, Signal, Signal]:
         """Head of the reference stream, from outside or of the root: token, valid, ready."""
-        head, there, take, root_done = Signal(TOKEN), Signal(), Signal(), Signal()
+        head = Signal(TOKEN)
+        there = Signal()
+        take = Signal()
+        root_done = Signal()
         with m.If(self.cfg.root):
             m.d.comb += [head.eq(Mux(root_done, DONE, 0)), there.eq(1)]
             with m.If(take):

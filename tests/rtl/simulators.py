@@ -9,7 +9,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -56,8 +56,6 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
             work = Path(name, "build")
             log = Path(name, "log.txt")
             files = emit.write(platform, Path(name, "verilog"))
-            if simulator == "icarus":
-                files = [_as_assignments(files, top)]
             options = [f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS] if simulator == "verilator" else []
             try:
                 get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=work, build_args=options,
@@ -67,18 +65,6 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
             with contextlib.suppress(OSError):      # another process was first
                 work.rename(final)
     return final
-
-
-def _as_assignments(files: Sequence[Path], top: str) -> Path:
-    """The same modules with an assignment for every multiplexer, in one file.
-
-    Icarus 11 runs an ``always_comb`` that reads one bit of a vector whenever any bit changes. A tile's boxes write and
-    read the bits of one vector in several of them, and they wake each other for ever at time 0.
-    """
-    folder = files[0].parent
-    reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
-    emit.run_yosys(["-q", "-p", f"{reads}hierarchy -top {top}; proc; write_verilog -noattr icarus.v"], folder)
-    return folder / "icarus.v"
 
 
 @contextlib.contextmanager

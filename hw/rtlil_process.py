@@ -1,0 +1,123 @@
+"""Rewrite processes of RTLIL so that every path assigns once.
+
+Amaranth assigns a default and then overrides it, which makes ``always_comb`` blocks that write twice. An event
+simulator shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether
+it reads the changed bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever.
+With one assignment on a path, a block whose inputs did not change changes nothing. The Verilog is plainer, too:
+the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
+_ASSIGN = re.compile(r"assign ((\S+)(?: \[[\d:]+\])?) (.+)")
+
+
+@dataclass(frozen=True)
+class _Assign:
+    target: str
+    value: str
+
+
+@dataclass(frozen=True)
+class _Switch:
+    """`cases` are (patterns, body); empty patterns are the default."""
+
+    on: str
+    cases: tuple[tuple[str, _Body], ...]
+
+
+_Body = tuple["_Assign | _Switch", ...]
+
+
+def assign_once(text: str) -> str:
+    """Rewrite all processes of an RTLIL text.
+
+    A process stays as it is if it assigns other parts of its wire on other paths, or if a decision would have to be
+    written twice.
+    """
+    return _PROCESS.sub(lambda found: _rewrite(found[0], found[1]), text)
+
+
+def _rewrite(process: str, inner: str) -> str:
+    body = _parse(iter(inner.splitlines()))
+    if len({each.target for each in _assigns(body)}) != 1:
+        return process
+    once = _settle(body)
+    if _switches(once) > _switches(body):
+        return process
+    return process.replace(inner, "".join(f"{line}\n" for line in _lines(once, "    ")))
+
+
+def _parse(lines: Iterator[str]) -> _Body:
+    """The statements up to the end of the lines, of the switch, or the next case, which is put in `cases`."""
+    body: list[_Assign | _Switch] = []
+    for line in lines:
+        word = line.split(maxsplit=1)[0]
+        if word == "assign":
+            found = _ASSIGN.match(line.strip())
+            assert found, line
+            body.append(_Assign(found[1], found[3]))
+        else:
+            assert word == "switch", f"a process has {line!r}"
+            body.append(_parse_switch(line.strip().removeprefix("switch "), lines))
+    return tuple(body)
+
+
+def _parse_switch(on: str, lines: Iterator[str]) -> _Switch:
+    cases: list[tuple[str, _Body]] = []
+    patterns, inner, depth = "", list[str](), 0
+    started = False
+    for line in lines:
+        word = line.split(maxsplit=1)[0]
+        if depth == 0 and word in ("case", "end"):
+            if started:
+                cases.append((patterns, _parse(iter(inner))))
+            if word == "end":
+                break
+            started, patterns, inner = True, line.strip().removeprefix("case").strip(), []
+            continue
+        depth += (word == "switch") - (word == "end")
+        inner.append(line)
+    return _Switch(on, tuple(cases))
+
+
+def _settle(body: _Body) -> _Body:
+    """The same with one assignment on every path."""
+    last = body[-1]
+    if isinstance(last, _Assign):
+        return (last,)
+    before = body[:-1]
+    cases = [(patterns, _settle(before + inner)) for patterns, inner in last.cases]
+    if all(patterns for patterns, _ in last.cases):
+        cases.append(("", _settle(before)))
+    return (_Switch(last.on, tuple(cases)),)
+
+
+def _assigns(body: _Body) -> Iterator[_Assign]:
+    for each in body:
+        if isinstance(each, _Assign):
+            yield each
+        else:
+            for _, inner in each.cases:
+                yield from _assigns(inner)
+
+
+def _switches(body: _Body) -> int:
+    return sum(1 + sum(_switches(inner) for _, inner in each.cases) for each in body if isinstance(each, _Switch))
+
+
+def _lines(body: _Body, indent: str) -> Iterator[str]:
+    for each in body:
+        if isinstance(each, _Assign):
+            yield f"{indent}assign {each.target} {each.value}"
+            continue
+        yield f"{indent}switch {each.on}"
+        for patterns, inner in each.cases:
+            yield f"{indent}  case {patterns}".rstrip()
+            yield from _lines(inner, indent + "    ")
+        yield f"{indent}end"

@@ -1,0 +1,130 @@
+"""Every path of a rewritten process assigns once, and what it computes is the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from sardonyx.hw.emit import run_yosys
+from sardonyx.hw.rtlil_process import assign_once
+
+
+def process(body: str) -> str:
+    return f"  process $1\n{body}  end\n"
+
+
+def test_a_default_becomes_a_case() -> None:
+    assert assign_once(process("""\
+    assign \\x [0] 1'0
+    switch \\s [1:0]
+      case 2'01
+        assign \\x [0] \\a [0]
+      case 2'1-
+    end
+""")) == process("""\
+    switch \\s [1:0]
+      case 2'01
+        assign \\x [0] \\a [0]
+      case 2'1-
+        assign \\x [0] 1'0
+      case
+        assign \\x [0] 1'0
+    end
+""")
+
+
+def test_what_comes_last_is_asked_first() -> None:
+    assert assign_once(process("""\
+    assign \\x [0] \\y [0]
+    switch \\s [0]
+      case 1'1
+        assign \\x [0] \\a [0]
+    end
+    switch \\rst [0]
+      case 1'1
+        assign \\x [0] 1'0
+    end
+""")) == process("""\
+    switch \\rst [0]
+      case 1'1
+        assign \\x [0] 1'0
+      case
+        switch \\s [0]
+          case 1'1
+            assign \\x [0] \\a [0]
+          case
+            assign \\x [0] \\y [0]
+        end
+    end
+""")
+
+
+@pytest.mark.parametrize("body", [
+    # The first decision would be needed in two cases of the second.
+    """\
+    assign \\x [0] 1'0
+    switch \\s [0]
+      case 1'1
+        assign \\x [0] \\a [0]
+    end
+    switch \\t [1:0]
+      case 2'01
+      case 2'10
+        assign \\x [0] \\b [0]
+    end
+""",
+    # Parts of one wire.
+    """\
+    assign \\x [1:0] 2'00
+    switch \\s [0]
+      case 1'1
+        assign \\x [0] \\a [0]
+    end
+"""])
+def test_others_stay(body: str) -> None:
+    assert assign_once(process(body)) == process(body)
+
+
+class Decisions(wiring.Component):
+    """Nested decisions, decisions one after the other, parts of a signal, registers with reset."""
+
+    s: In(4)
+    a: In(4)
+    x: Out(4)
+    y: Out(4)
+    z: Out(4)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        count = Signal(4, init=3)
+        with m.If(self.s[0]):
+            m.d.comb += self.x.eq(self.a)
+            with m.Switch(self.s[1:]):
+                with m.Case(1):
+                    m.d.comb += self.x.eq(self.a + 1)
+                with m.Case("1-1", "01-"):
+                    m.d.comb += self.y[2:].eq(self.a)
+                    m.d.sync += count.eq(count - 1)
+        with m.Elif(self.s == 4):
+            m.d.comb += [self.x.eq(7), self.y.eq(self.a)]
+        with m.If(self.a == 9):
+            m.d.comb += self.x.eq(1)
+            m.d.sync += count.eq(self.a)
+        with m.If(self.a[0]):
+            m.d.comb += self.z.eq(count)
+        return m
+
+
+def test_the_function_stays(tmp_path: Path) -> None:
+    before = rtlil.convert(Decisions(), name="top", emit_src=False)
+    after = assign_once(before)
+    assert after != before
+    (tmp_path / "before.il").write_text(before)
+    (tmp_path / "after.il").write_text(after)
+    run_yosys(["-q", "-p", "read_rtlil before.il; rename top before; read_rtlil after.il; rename top after; proc; "
+               "equiv_make before after equal; hierarchy -top equal; equiv_simple; equiv_induct; equiv_status -assert"],
+              tmp_path)
