@@ -235,7 +235,7 @@ def check_icarus(files: Sequence[Path], top: str) -> None:
         raise UserError("iverilog not found", fix="apt-get install iverilog")
     done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0, f"iverilog failed:\n{done.stdout}"
+    assert done.returncode == 0 and not done.stdout, f"iverilog failed:\n{done.stdout[:10_000]}"
 
 
 def run_yosys(arguments: Iterable[str], folder: Path) -> str:

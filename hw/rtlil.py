@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .rtlil_process import assign_once
+from .rtlil_process import assign_once, read_wires
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIRE = re.compile(r'\\[^\s"]+|\$\d+|"(?:[^"\\]|\\.)*"')
@@ -33,7 +33,7 @@ def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
     text = assign_once(text)
-    return re.sub(r"^module [^\n]*\n.*?^end$", lambda match: _tidy_module(match[0]), text, flags=re.M | re.S)
+    return re.sub(r"^module [^\n]*\n.*?^end$", lambda match: _tidy_module(read_wires(match[0])), text, flags=re.M | re.S)
 
 
 def plain_names(text: str) -> str:

@@ -1,10 +1,11 @@
-"""Rewrite processes of RTLIL so that every path assigns once.
+"""Rewrite processes of RTLIL so that every path assigns once, and what they read are whole wires.
 
 Amaranth assigns a default and then overrides it, which makes ``always_comb`` blocks that write twice. An event
 simulator shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether
 it reads the changed bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever.
 With one assignment on a path, a block whose inputs did not change changes nothing. The Verilog is plainer, too:
-the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first.
+the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first. A wire for each part of a vector that a block reads tells simulators what the block
+really depends on: Icarus 11 takes the whole vector, and says so in tens of thousands of lines for an array.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
+_WIRE = re.compile(r"^  wire width (\d+) (?:\w+ \d+ +)?(\S+)$", re.M)
+_PART = re.compile(r"(\\\S+|\$\d+) \[(\d+)(?::(\d+))?\]")
 _ASSIGN = re.compile(r"assign ((\S+)(?: \[[\d:]+\])?) (.+)")
 
 
@@ -41,6 +44,39 @@ def assign_once(text: str) -> str:
     written twice.
     """
     return _PROCESS.sub(lambda found: _rewrite(found[0], found[1]), text)
+
+
+def read_wires(module: str) -> str:
+    """Give every part of a vector that a process of a module reads a wire of its own, such as ``sb_5_3`` for bits 5 to 3."""
+    widths = {name: int(width) for width, name in _WIRE.findall(module)}
+    made: dict[str, str] = {}
+
+    def whole(part: re.Match[str]) -> str:
+        name, high, low = part[1], int(part[2]), int(part[3] or part[2])
+        if high - low + 1 == widths[name]:
+            return part[0]
+        if part[0] not in made:
+            wire = f"\\{name[1:] if name.startswith(chr(92)) else '_' + name[1:]}_" + "_".join(map(str, dict.fromkeys((high, low))))
+            while wire in widths:
+                wire += "_"
+            widths[wire] = high - low + 1
+            made[part[0]] = wire
+        return made[part[0]]
+
+    def read(line: str) -> str:
+        target = _ASSIGN.match(line.strip())
+        at = line.index(target[1]) + len(target[1]) if target else 0
+        return line[:at] + _PART.sub(whole, line[at:])
+
+    def rewrite(process: re.Match[str]) -> str:
+        return "".join(f"{read(line)}\n" for line in process[0].splitlines())
+
+    head, _, body = _PROCESS.sub(rewrite, module).partition("\n")
+    wires = "".join(f"  wire width {widths[wire]} {wire}\n" for wire in made.values())
+    # Buffers, because Yosys draws a plain connection into the process again.
+    parts = "".join(f"  cell $buf ${wire[1:]}\n    parameter \\WIDTH {widths[wire]}\n    connect \\A {part}\n"
+                    f"    connect \\Y {wire}\n  end\n" for part, wire in made.items())
+    return f"{head}\n{wires}{body.removesuffix('end')}{parts}end"
 
 
 def _rewrite(process: str, inner: str) -> str:

@@ -1,5 +1,6 @@
 """Every path of a rewritten process assigns once, and what it computes is the same."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from sardonyx.hw.emit import run_yosys
-from sardonyx.hw.rtlil_process import assign_once
+from sardonyx.hw.rtlil_process import assign_once, read_wires
 
 
 def process(body: str) -> str:
@@ -121,10 +122,28 @@ class Decisions(wiring.Component):
 
 def test_the_function_stays(tmp_path: Path) -> None:
     before = rtlil.convert(Decisions(), name="top", emit_src=False)
-    after = assign_once(before)
-    assert after != before
+    after = re.sub(r"^module .*?^end$", lambda module: read_wires(module[0]), assign_once(before), flags=re.M | re.S)
+    assert "buf" in after and after != before
     (tmp_path / "before.il").write_text(before)
     (tmp_path / "after.il").write_text(after)
     run_yosys(["-q", "-p", "read_rtlil before.il; rename top before; read_rtlil after.il; rename top after; proc; "
                "equiv_make before after equal; hierarchy -top equal; equiv_simple; equiv_induct; equiv_status -assert"],
               tmp_path)
+
+
+OPEN = """\
+    switch \\s [2:1]
+      case 2'01
+        assign \\x [0] \\s [3]
+      case
+        assign \\x [0] \\s [3]
+    end
+"""
+
+
+def test_parts_of_vectors_that_processes_read_get_wires() -> None:
+    module = f"module \\top\n  wire width 4 input 1 \\s\n  wire width 1 output 2 \\x\n{process(OPEN)}end"
+    found = read_wires(module)
+    assert "    switch \\s_2_1\n      case 2'01\n        assign \\x [0] \\s_3\n" in found
+    assert "  wire width 2 \\s_2_1\n" in found and "    connect \\A \\s [2:1]\n    connect \\Y \\s_2_1\n" in found
+    assert "\\x_0" not in found
