@@ -45,7 +45,7 @@ class Waiver:
 WAIVERS = (
     Waiver("WIDTHEXPAND", "Yosys prints constants at their smallest width; operands are extended as meant"),
     Waiver("WIDTHTRUNC", "Yosys prints `!bus` for `bus == 0`"),
-    Waiver("CASEINCOMPLETE", "a process that decides twice, one after the other, begins with its default instead of a case for it"),
+    Waiver("CASEINCOMPLETE", "a process that decides twice, one after the other, begins with its default"),
     Waiver("UNUSEDSIGNAL", "carries, outputs of instances and payload bits that a design need not read"),
     Waiver("PROCASSINIT", "registers have initial values for FPGAs and simulation, besides their reset"),
 )

