@@ -20,9 +20,10 @@ from amaranth.lib.wiring import In, Out
 from .arch.cgra import Arch
 from .arch.interconnect import STEP
 from .arch.tile import LAYERS, OPPOSITE
-from .configuration import CHANNEL
+from .configuration import CHANNEL, MemoryWindow
 from .emit import Macro, macro
 from .interconnect.boxes import Members
+from .memory.sram import contents_members
 from .tile.core import link_members
 from .tile.tile import Tile, TileLogic
 
@@ -43,7 +44,8 @@ class Array(wiring.Component):
     -------
     g2f{x}, g2f_bit{x} : In(stream)       From the global buffer to column x.
     f2g{x}, f2g_bit{x} : Out(stream)      From column x to the global buffer.
-    config{x} : In(CHANNEL)               Configuration of column x; no effect and no answer if specialised.
+    config{x} : In(CHANNEL)               Configuration of column x; if specialised, only the contents of memories are
+                                          written, and nothing is answered.
     flush : In(1)                         Resets all tiles but their configuration, one cycle later.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.
     overflow : Out(columns)               A level of the column grew beyond its buffer.
@@ -91,6 +93,12 @@ class Array(wiring.Component):
         else:
             tile = macro(TileLogic(self.arch, spec, x + y & 1))
             m.d.comb += tile.cfg.as_value().eq(self.program[site])
+            if contents_members(spec):
+                m.submodules[f"window_x{x}_y{y}"] = window = MemoryWindow(spec.sram_lines, spec.sram_lanes)
+                wiring.connect(m, window.sram, tile.contents)
+                m.d.comb += [getattr(window, name).eq(getattr(getattr(self, f"config{x}"), name))
+                             for name in ("valid", "write", "addr", "wdata")]
+                m.d.comb += [window.tile_x.eq(x), window.tile_y.eq(y)]
         m.submodules[f"x{x}_y{y}"] = tile
         return tile
 

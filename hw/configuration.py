@@ -15,7 +15,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .arch.config import STATUS_REGISTER, WORD_BITS, ConfigMap
+from .arch.config import MEMORY_REGISTER, STATUS_REGISTER, WORD_BITS, ConfigMap
+from .memory.sram import SramPort
 
 ADDRESS_BITS = 32
 ID_BITS = 8
@@ -45,6 +46,46 @@ def packed(space: ConfigMap, words: Sequence[int]) -> int:
         number |= (word & ((1 << bits) - 1)) << at
         at += bits
     return number
+
+
+class MemoryWindow(wiring.Component):
+    """Writes the SRAM of a MEM tile by configuration: registers from `MEMORY_REGISTER` on.
+
+    Behaviour: a write to register `MEMORY_REGISTER` + n stores bits 15:0 of the word at address 2 n and bits 31:16 at 2 n + 1,
+    whatever the tile is set to, while nothing runs on it.
+
+    Parameters
+    ----------
+    lines, lanes : int         Of the SRAM, powers of two; 2 lanes or more, 32,768 words or less.
+
+    Members
+    -------
+    valid, write, addr, wdata : In     Requests of the column's channel.
+    tile_x, tile_y : In(8)             Coordinates of the tile.
+    sram : Out(SramPort)               Port of the SRAM.
+
+    Timing: one write per cycle, in the cycle of the request.
+    """
+
+    def __init__(self, lines: int, lanes: int) -> None:
+        self.lines, self.lanes = lines, lanes
+        assert lines * lanes < 2 * (STATUS_REGISTER - MEMORY_REGISTER), "the registers end before that of the status"
+        super().__init__({"valid": In(1), "write": In(1), "addr": In(ADDRESS_BITS), "wdata": In(WORD_BITS),
+                          "tile_x": In(ID_BITS), "tile_y": In(ID_BITS), "sram": Out(SramPort(lines, lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pairs = self.lanes // 2
+        number = self.addr[:16] - MEMORY_REGISTER
+        m.d.comb += [
+            self.sram.enable.eq(self.valid & self.write & (self.addr[24:] == self.tile_x) & (self.addr[16:24] == self.tile_y)
+                                & (number >= 0) & (number < self.lines * pairs)),
+            self.sram.address.eq(self.addr[:16] >> (pairs - 1).bit_length()), self.sram.data.eq(self.wdata.replicate(pairs)),
+        ]
+        with m.If(self.sram.enable):
+            m.d.comb += [self.sram.write[2 * pair:2 * pair + 2].eq((self.addr[:16] % pairs == pair).replicate(2))
+                         for pair in range(pairs)]
+        return m
 
 
 class ConfigRegisters(wiring.Component):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .arch.cgra import Arch
-from .arch.config import STATUS_REGISTER, ConfigMap
+from .arch.config import MEMORY_REGISTER, STATUS_REGISTER, ConfigMap
 from .arch.interconnect import Interconnect
 from .arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, Register, glb_registers
 from .arch.tile import TileSpec
@@ -32,9 +32,11 @@ def registers(arch: Arch) -> str:
              f"t = 0..{arch.glb_tiles - 1}.\n", _register_table(glb_registers(arch.glb), 0)]
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
+        memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs.\n"
+                  if any(primitive.memory for primitive in tile.primitives) else "")
         parts += [f"## Configuration of {tile.kind} tiles, {space.words} words\n\n"
                   "Address {x[31:24], y[23:16], register[15:0]} through config_address. "
-                  f"Register {STATUS_REGISTER:#06x} is the tile's status (read only).\n", _space_table(space)]
+                  f"Register {STATUS_REGISTER:#06x} is the tile's status (read only).\n{memory}", _space_table(space)]
     return "\n".join(parts)
 
 
@@ -91,7 +93,8 @@ def header(arch: Arch) -> str:
     lines += _header_registers("SARDONYX_GLB_", glb_registers(arch.glb))
     lines += ["", "/* Configuration addresses of tile (x, y); fields as (word, lowest bit, mask). */",
               "#define SARDONYX_CONFIG(x, y, word) ((x) << 24 | (y) << 16 | (word))",
-              f"#define SARDONYX_TILE_STATUS 0x{STATUS_REGISTER:x}u"]
+              f"#define SARDONYX_TILE_STATUS 0x{STATUS_REGISTER:x}u",
+              f"#define SARDONYX_TILE_MEMORY 0x{MEMORY_REGISTER:x}u"]
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
         for (name, field), slot in space.slots.items():

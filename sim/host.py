@@ -18,7 +18,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_REGISTER
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
-from ..hw.arch.soc import FINISHED, OVERFLOW, STORE_LIMIT, WATCHDOG
+from ..hw.arch.soc import FINISHED, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from .machine import Machine
 
 Blocks = Mapping[str, np.ndarray]
@@ -54,7 +54,7 @@ def run(machine: Machine, program: Program, transactions: Iterable[Blocks], boun
     most = {b.name: (bounds or {}).get(b.name, b.sections * (half + 1)) for b in program.stores}
     results: list[dict[str, np.ndarray]] = []
     cycles = launches = 0
-    _clear(machine)
+    clear(machine)
     for batch in _batches(work, program, arch, most):
         found, spent = _launch(machine, program, batch, configurable)
         results += found
@@ -108,7 +108,7 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     assert machine.wait(LAUNCH_LIMIT), "no interrupt: neither the run nor its watchdog ended"
     status = machine.read_register("status")
     if not status >> FINISHED & 1:
-        _explain(machine, program, status, configurable)
+        explain(machine, program, status, configurable)
     cycles = machine.read_register("cycles")
     results: list[dict[str, np.ndarray]] = [{} for _ in batch]
     for binding in program.stores:
@@ -119,7 +119,7 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     return results, cycles
 
 
-def _clear(machine: Machine) -> None:
+def clear(machine: Machine) -> None:
     """Disable every stream and loop that an earlier run may have left on; launches set the innermost loop of a load."""
     glb = machine.arch.glb
     for tile in range(machine.arch.glb_tiles):
@@ -139,7 +139,7 @@ def split_blocks(words: np.ndarray, binding: Binding, count: int) -> list[np.nda
     return blocks
 
 
-def _explain(machine: Machine, program: Program, status: int, configurable: bool) -> None:
+def explain(machine: Machine, program: Program, status: int, configurable: bool) -> None:
     """Say why a run was stopped, from the status registers."""
     names = {(int(x), int(y)): name for site, name in program.source.get("names", {}).items() for x, y in [site.split(",")]}
     if status >> OVERFLOW & 1:
@@ -151,6 +151,7 @@ def _explain(machine: Machine, program: Program, status: int, configurable: bool
                         fix="use a smaller tile")
     if status >> STORE_LIMIT & 1:
         raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
+    assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
     assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
     waiting = []
     if configurable:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .buffer import MEM_SIZES
 from .config import ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
@@ -100,7 +101,7 @@ class Arch:
         for tile in (self.pe, self.mem, self.io):
             modes = ("off", *(primitive.name for primitive in tile.primitives))
             core = ConfigSet("core", Field("mode", max(1, (len(modes) - 1).bit_length()), "the active primitive", modes))
-            sets = [core, *(primitive.config for primitive in tile.primitives), *self.interconnect.config_sets(tile)]
+            sets = [core, *(tile.config(primitive) for primitive in tile.primitives), *self.interconnect.config_sets(tile)]
             maps[tile.kind] = ConfigMap(tuple(each for each in sets if each.fields))
         return maps
 
@@ -115,7 +116,8 @@ class Arch:
             return {name: getattr(spec, name) for name in names} | {"primitives": [p.name for p in spec.primitives]}
 
         return {"format": FORMAT, "name": self.name, "columns": self.columns, "rows": self.rows, "mem_every": self.mem_every,
-                "pe": tile(self.pe, ("pass_depth", "ops")), "mem": tile(self.mem, ("sram_lines", "sram_lanes")),
+                "pe": tile(self.pe, ("pass_depth", "ops", "register_words")),
+                "mem": tile(self.mem, MEM_SIZES),
                 "interconnect": plain(self.interconnect), "glb": plain(self.glb), "timing": plain(self.timing)}
 
     @cached_property

@@ -6,7 +6,7 @@ space of a tile: its sets, packed in the declared order into 32-bit words, no fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,9 @@ WORD_BITS = 32
 
 # The register of every tile that reads back what waits in it; the configuration words come before it.
 STATUS_REGISTER = 0xFFFF
+
+# The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as 0.
+MEMORY_REGISTER = 0x8000
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,15 @@ class Slot:
 def differing(each: ConfigSet, values: Values) -> dict[str, int | str | bool]:
     """The values that a register full of zeros would not have."""
     return {name: values[name] for name, number in each.numbers(values).items() if number}
+
+
+def memory_words(contents: Sequence[int]) -> list[tuple[int, int]]:
+    """Registers of a MEM tile and what to write into them, so that its SRAM has these 16-bit words from address 0 on.
+
+    The last register is filled up with a word of 0.
+    """
+    low, high = contents[::2], [*contents[1::2], 0]
+    return [(MEMORY_REGISTER + n, word | high[n] << 16) for n, word in enumerate(low)]
 
 
 class ConfigMap:

@@ -10,7 +10,7 @@ from .cgra import Arch, load
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect
-from .primitive import ALU
+from .primitive import ALU, BUFFER
 from .tile import MEM, PE
 
 _SMALL_GLB = Glb(columns_per_tile=1)
@@ -19,7 +19,8 @@ PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, glb=_SMALL_GLB),
     Arch("small", 8, 8, glb=_SMALL_GLB),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks.
-    Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops="amber"), mem=replace(MEM, primitives=()),
+    Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops="amber"),
+         mem=replace(MEM, primitives=(BUFFER,), extent_bits=16, write_loops=6, replay=False, sipo_lines=2),
          interconnect=Interconnect(switch_box="imran", fifo="none")),
     # Onyx JSSC II: 32 x 16, 384 PE and 128 MEM tiles, 16 GLB tiles.
     Arch("onyx", 32, 16),

@@ -13,7 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from .buffer import MemSizes, buffer_config
 from .config import ConfigSet, Field
+from .register_file import FIELDS as REGISTER_FILE_FIELDS
 from .token import TOKEN_BITS
 
 
@@ -48,6 +50,9 @@ class Primitive:
                           `TileSpec` where `sized` says so.
     latency : int         Cycles from an input token at the head of its FIFO to the output token it causes.
     sized : bool          Whether the hardware depends on sizes in the tile's description.
+    static : bool         Whether its streams move every cycle, whatever valid and ready say. A primitive that can be set to
+                          do so has a configuration field `static` instead.
+    memory : bool         Whether it works in the SRAM of its tile; its class then takes ``shared=True`` for a member `sram`.
     """
 
     name: str
@@ -57,6 +62,8 @@ class Primitive:
     component: str
     latency: int = 0
     sized: bool = False
+    static: bool = False
+    memory: bool = False
 
     @property
     def inputs(self) -> tuple[StreamPort, ...]:
@@ -97,7 +104,9 @@ ALU = Primitive(
               Field("const_f", 1, "constant of f"),
               Field("const_a", 16, "constant of a"),
               Field("const_b", 16, "constant of b"),
-              Field("const_c", 16, "constant of c")),
+              Field("const_c", 16, "constant of c"),
+              Field("static", 1, "operands are taken and results given every cycle, without valid, ready and control tokens"),
+              *REGISTER_FILE_FIELDS),
     "sardonyx.hw.arith.alu:Alu", sized=True)
 
 JOINER = Primitive(
@@ -154,8 +163,18 @@ LEVEL = Primitive(
               Field("values", 1, "a value array, else segments and coordinates"),
               Field("dense", 1, "coordinates are counted up to the extent in the block"),
               Field("root", 1, "scan the root fiber once; ref is not connected")),
-    "sardonyx.hw.memory.level:Level", latency=6, sized=True)
+    "sardonyx.hw.memory.level:Level", latency=6, sized=True, memory=True)
+
+BUFFER = Primitive(
+    "buffer", "unified buffer: stores words and gives them again, in cycles and at addresses that loops count",
+    (_in("wr0", "in0", "words to store; addresses, as a ROM"),
+     _in("wr1", "in1", "words to store"),
+     _out("rd0", "out0", "words stored"),
+     _out("rd1", "out1", "words stored"),
+     _out("valid", "bit", "1 in the cycles of its schedule", 1)),
+    buffer_config(MemSizes()),
+    "sardonyx.hw.memory.buffer:Buffer", latency=MemSizes().read_latency, sized=True, static=True, memory=True)
 
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
-MEM_PRIMITIVES = (LEVEL,)
+MEM_PRIMITIVES = (LEVEL, BUFFER)
 PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *MEM_PRIMITIVES)}

@@ -19,6 +19,11 @@ GLB_REGISTER_STRIDE = 0x100
 # rest lets the global buffer's own streams settle.
 FLUSH_CYCLES = 4
 
+# The first word of a load is at the core output `g2f` of its IO tile in this cycle, where cycle 0 is the first after the
+# flush in the tiles. It is the same in every column. Without stalls, as on a static route, word k is there in cycle
+# LOAD_START_CYCLE + k: a load comes first at its bank, so no other access delays it. A store may take a word from cycle 0 on.
+LOAD_START_CYCLE = 1
+
 # Bits of the loop registers of an address generator. Extents count 16-bit words, strides are bytes.
 EXTENT_BITS = 24
 STRIDE_BITS = 24
@@ -45,11 +50,12 @@ class Register:
 
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
-BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, CONFIG_BUSY = range(6)
+BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY = range(7)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
-           ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"))
+           ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
+           ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"))
 
 
 def _registers(*rows: Row) -> tuple[Register, ...]:
@@ -87,10 +93,12 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
     enable = ("enable", 0, 1, "takes part in the run")
     column = ("column", 8, 8, "which of the tile's columns")
     mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
+    static = ("static", 2, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream shows 1; valid "
+                              "and ready play no part")
     return _registers(
         ("load_control", RW, "load stream, from memory to the array", (enable, column)),
         ("load_start", RW, "byte address in the tile of the first word"),
-        ("store_control", RW, "store stream, from the array to memory", (enable, mode, column)),
+        ("store_control", RW, "store stream, from the array to memory", (enable, mode, static, column)),
         ("store_start", RW, "byte address in the tile of the first word"),
         ("store_limit", RW, "16-bit words that may be stored"),
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),

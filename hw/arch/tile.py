@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .primitive import MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+from .buffer import MemSizes, buffer_config
+from .config import ConfigSet
+from .primitive import ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+from .register_file import FIELDS as REGISTER_FILE_FIELDS
 
 DATA, BIT = "data", "bit"
 LAYERS = (DATA, BIT)
@@ -23,7 +26,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class TileSpec:
+class TileSpec(MemSizes):
     """A kind of tile.
 
     Parameters
@@ -34,7 +37,8 @@ class TileSpec:
     sides : tuple            Sides with tracks; an IO tile only has its south side.
     pass_depth : int         Tokens a pass-through holds, 2..256 (PE).
     ops : str                ``onyx`` or ``amber``: which operations the ALU has (PE).
-    sram_lines, sram_lanes   Words of the SRAM, and 16-bit lanes in each (MEM).
+    register_words : int     16-bit words of the register file beside the ALU, a power of two 2..32, or 0 for none (PE).
+    sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
     kind: str
@@ -43,8 +47,7 @@ class TileSpec:
     sides: tuple[str, ...] = SIDES
     pass_depth: int = 16
     ops: str = "onyx"
-    sram_lines: int = 512
-    sram_lanes: int = 4
+    register_words: int = 32
 
     def inputs(self, layer: str) -> tuple[Port, ...]:
         """Core inputs of a layer, in order."""
@@ -58,10 +61,12 @@ class TileSpec:
         """The mode code that activates a primitive."""
         return [each.name for each in self.primitives].index(primitive) + 1
 
-    @property
-    def level_words(self) -> int:
-        """16-bit words that the segments, and again the coordinates or values, of the levels in a MEM may take."""
-        return self.sram_lines * self.sram_lanes // 2
+    def config(self, primitive: Primitive) -> ConfigSet:
+        """The configuration of a primitive in this tile: an ALU without register file has no fields for one, a buffer
+        those of its controllers' sizes."""
+        if primitive is BUFFER:
+            return buffer_config(self)
+        return WITHOUT_REGISTER_FILE if primitive is ALU and not self.register_words else primitive.config
 
 
 def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[str, ...], bit_out: tuple[str, ...],
@@ -71,6 +76,9 @@ def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[st
                                             (bit_in, Flow.IN, BIT), (bit_out, Flow.OUT, BIT))
                  for name in names)
 
+
+WITHOUT_REGISTER_FILE = ConfigSet(
+    ALU.name, *(field for field in ALU.config.fields.values() if field not in REGISTER_FILE_FIELDS))
 
 PE = TileSpec("pe", _ports(("data0", "data1", "data2", "data3"), ("res0", "res1", "res2"),
                            ("bit0", "bit1", "bit2"), ("bit",), "operand or result"), PE_PRIMITIVES)

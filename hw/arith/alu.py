@@ -7,12 +7,15 @@ from itertools import combinations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from ..arch.op import BY_NAME, CONDITIONS, OPS
 from ..arch.primitive import ALU
+from ..arch.register_file import CHANNELS, FIELDS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
 from ..arch.token import DATA_BITS
 from ..sparse.interface import every, fork, is_value, members
+from .register_file import RegisterFile
 
 
 class Alu(wiring.Component):
@@ -25,10 +28,14 @@ class Alu(wiring.Component):
 
         a ``1 2 S0 D``, b ``3 N S0 D``, op adc     res ``4 2 S0 D``, p (condition eq) ``0 0``
 
+    Static, operands are taken in every cycle, whatever their valid and control bits say, and a result and a predicate of
+    their data leave in the same cycle; valid and ready play no part. An operand may then also come from the register file
+    (`RegisterFile`), which keeps operand words or results.
+
     Parameters
     ----------
     spec : TileSpec            Its `ops`: ``onyx``, or ``amber`` for the operations that the table marks so;
-                               the codes of the others then give 0.
+                               the codes of the others then give 0. Its `register_words`: 0 for no register file.
 
     Members
     -------
@@ -46,24 +53,27 @@ class Alu(wiring.Component):
     def __init__(self, spec: TileSpec) -> None:
         if spec.ops not in ("onyx", "amber"):
             raise ValueError(f"the ALU has the operations of onyx or amber, not {spec.ops!r}")
-        self.ops = spec.ops
-        super().__init__(members(ALU))
+        self.ops, self.register_words = spec.ops, spec.register_words
+        super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
 
     @property
     def module_name(self) -> str:
         return f"alu_{self.ops}"
 
     @property
-    def emit_key(self) -> str:
-        return self.ops
+    def emit_key(self) -> object:
+        return self.ops, self.register_words
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         cfg = self.cfg
         words = ((self.a, cfg.stream_a), (self.b, cfg.stream_b), (self.c, cfg.stream_c))
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
-        values = [Mux(use, Mux(word.payload.control, 0, word.payload.data), constant)
+        values = [Mux(use, Mux(word.payload.control & ~cfg.static, 0, word.payload.data), constant)
                   for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c))]
+        if self.register_words:
+            m.submodules.registers = registers = RegisterFile(self.register_words)
+            values = self._registers(m, registers, values)
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
 
@@ -86,13 +96,30 @@ class Alu(wiring.Component):
         over = fork(m, (self.res, compute | passes), (self.p, compute))
         m.d.comb += [word.ready.eq(use & over & (compute | passes)) for word, use in words]
         m.d.comb += [bit.ready.eq(use & over & compute) for bit, use in bits]
+        with m.If(cfg.static):
+            m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
 
         result, carry, overflow = self._result(m, values[0], values[1], values[2], flags[0])
         m.d.comb += [
-            self.res.payload.eq(Mux(passes, control, result)),
+            self.res.payload.eq(Mux(passes & ~cfg.static, control, result)),
             self.p.payload.eq(self._predicate(m, result, carry, overflow, Cat(*flags))),
         ]
+        if self.register_words:
+            m.d.comb += registers.res.eq(result)
         return m
+
+    def _registers(self, m: Module, registers: RegisterFile, values: list[Value]) -> list[Value]:
+        """Set and feed the register file; the operands, each from its port or from a channel."""
+        cfg, found = self.cfg, []
+        m.d.comb += [registers.enable.eq(cfg.static), *(registers.cfg[field.name].eq(cfg[field.name]) for field in FIELDS)]
+        for name, value in zip(OPERANDS, values, strict=True):
+            operand = Signal(DATA_BITS, name=f"operand_{name}")
+            m.d.comb += [getattr(registers, name).eq(getattr(self, name).payload.data), operand.eq(value)]
+            for channel in range(CHANNELS):
+                with m.If(cfg.static & (cfg[f"operand_{name}"] == SOURCES.index(f"channel{channel}"))):
+                    m.d.comb += operand.eq(getattr(registers, f"word{channel}"))
+            found.append(operand)
+        return found
 
     def _result(self, m: Module, a: Value, b: Value, c: Value, d: Value) -> tuple[Value, Value, Value]:
         """The datapath: one multiplier, one shifter, two adders, of which the second serves ``onyx`` only."""

@@ -23,15 +23,17 @@ class GlbTile(wiring.Component):
     register_write, register_index, register_data : In     Write of a 32-bit register; index = offset / 4.
     register_value : Out(32)       The register at register_index, in the same cycle.
     start, stop : In(1)            To both DMAs, if enabled.
-    busy, moved, beyond : Out(1)   A DMA runs; a word moved; a store reached its limit.
+    busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
     host_valid, host_write, host_line, host_data, host_strobe : In     Access to a 64-bit word, byte strobes on writes.
     host_ready : Out(1)            The access is done (write) or its word follows in the next cycle (read).
     host_word : Out(64)
     g2f{c} : Out(stream)           To column c of the tile; the load stream goes to the selected one.
-    f2g{c} : In(stream)            From column c of the tile; the store stream comes from the selected one.
+    f2g{c}, f2g_bit{c} : In(stream)      From column c of the tile; the store stream, and the bits that mark the words of
+                                   a static store, come from the selected one.
 
     Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
-    once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then.
+    once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then;
+    a static store cannot wait, so it needs a bank that no load uses.
     """
 
     def __init__(self, glb: Glb) -> None:
@@ -41,11 +43,13 @@ class GlbTile(wiring.Component):
         members = {
             "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
             "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1),
+            "lost": Out(1),
             "host_valid": In(1), "host_write": In(1), "host_line": In(line_bits), "host_data": In(64), "host_strobe": In(8),
             "host_ready": Out(1), "host_word": Out(64)}
         for column in range(glb.columns_per_tile):
             members[f"g2f{column}"] = Out(stream.Signature(TOKEN))
             members[f"f2g{column}"] = In(stream.Signature(TOKEN))
+            members[f"f2g_bit{column}"] = In(stream.Signature(1))
         super().__init__(members)
 
     module_name = "glb_tile"
@@ -61,10 +65,11 @@ class GlbTile(wiring.Component):
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
-            store.affine.eq(values["store_control"][1]), store.sections.eq(values["store_sections"]),
+            store.affine.eq(values["store_control"][1]), store.static.eq(values["store_control"][2]),
+            store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
-            self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond),
-            self.moved.eq((load.o.valid & load.o.ready) | (store.i.valid & store.i.ready)),
+            self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
+            self.moved.eq((load.o.valid & load.o.ready) | (store.write & store.grant)),
         ]
         for dma, name in ((load, "load"), (store, "store")):
             for level in range(len(dma.loops.extent)):
@@ -73,15 +78,17 @@ class GlbTile(wiring.Component):
 
         for column in columns:
             to_array, from_array = getattr(self, f"g2f{column}"), getattr(self, f"f2g{column}")
+            bit_from_array = getattr(self, f"f2g_bit{column}")
             loads, stores = Signal(name=f"loads{column}"), Signal(name=f"stores{column}")
             m.d.comb += [loads.eq(values["load_control"][8:16] == column),
                          stores.eq(store_on & (values["store_control"][8:16] == column)),
                          to_array.payload.eq(load.o.payload), to_array.valid.eq(load.o.valid & loads),
-                         from_array.ready.eq(store.i.ready & stores)]
+                         from_array.ready.eq(store.i.ready & stores), bit_from_array.ready.eq(store.mark.ready & stores)]
             with m.If(loads):
                 m.d.comb += load.o.ready.eq(to_array.ready)
             with m.If(stores):
-                m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload)]
+                m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload),
+                             store.mark.valid.eq(bit_from_array.valid), store.mark.payload.eq(bit_from_array.payload)]
         self._banks(m, load, store)
         return m
 

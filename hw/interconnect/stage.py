@@ -26,7 +26,10 @@ ELASTIC, STATIC, DELAY = (MODES.index(name) for name in ("elastic", "static", "d
 
 
 class _Stage(wiring.Component):
-    """A register between two streams of `width` bits, used as `mode` says (`arch.interconnect.MODES`)."""
+    """A register between two streams of `width` bits, used as `mode` says (`arch.interconnect.MODES`).
+
+    A reset empties it, but words keep what they were; only a bit becomes 0, as it may say in a static mode which words count.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -60,7 +63,7 @@ class PassStage(_Stage):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         held = Signal()
-        word = Signal(self.width, reset_less=True)
+        word = Signal(self.width, reset_less=self.width > 1)
         elastic = Signal()
         delay = Signal()
         m.d.comb += [
@@ -100,7 +103,7 @@ class RegisterStage(_Stage):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         elastic = Signal()
-        word = Signal(self.width, reset_less=True)
+        word = Signal(self.width, reset_less=self.width > 1)
         m.d.comb += [elastic.eq(self.mode == ELASTIC), self.o.payload.eq(word),
                      self.i.ready.eq(~self.o.valid | self.o.ready | ~elastic)]
         with m.If(self.i.ready):

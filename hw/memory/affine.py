@@ -11,7 +11,9 @@ file full of zeros is one iteration.
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, signed, unsigned
+from collections.abc import Sequence
+
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,6 +24,33 @@ def loop_layout(levels: int) -> data.StructLayout:
     """The settings of a loop nest: per level, innermost first, extent - 1 and signed byte stride."""
     return data.StructLayout({"extent": data.ArrayLayout(unsigned(EXTENT_BITS), levels),
                               "stride": data.ArrayLayout(signed(STRIDE_BITS), levels)})
+
+
+def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value | int = 0) -> Signal:
+    """The iteration domain: counters of a loop nest, innermost first, that go through extent + 1 iterations each.
+
+    `step` takes them to the next iteration, `restart`, which wins, to the first. Returns, for each loop, whether it is in its
+    last iteration; after the last of all they are in the first again.
+    """
+    at_end = Signal(len(extents))
+    for level, extent in enumerate(extents):
+        counter = Signal(len(extent), name=f"count{level}")
+        inner_ended = at_end[:level].all() if level else Const(1)
+        m.d.comb += at_end[level].eq(counter == extent)
+        with m.If(restart):
+            m.d.sync += counter.eq(0)
+        with m.Elif(step & inner_ended):
+            m.d.sync += counter.eq(Mux(at_end[level], 0, counter + 1))
+    return at_end
+
+
+def advancing(m: Module, at_end: Signal, deltas: Sequence[Value], shape: Shape, name: str = "delta") -> Signal:
+    """The delta of the loop that advances, the innermost one that has not ended; 0 in the last iteration of all."""
+    delta = Signal(shape, name=name)
+    for level in reversed(range(len(deltas))):
+        with m.If(~at_end[level]):
+            m.d.comb += delta.eq(deltas[level])
+    return delta
 
 
 class AffineGenerator(wiring.Component):
@@ -55,21 +84,11 @@ class AffineGenerator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        counters = [Signal(EXTENT_BITS, name=f"count{level}") for level in range(self.levels)]
-        at_end = Signal(self.levels)
-        m.d.comb += [at_end[i].eq(counter == self.loops.extent[i]) for i, counter in enumerate(counters)]
+        at_end = count_loops(m, list(self.loops.extent), self.step, self.restart)
         m.d.comb += self.last.eq(at_end.all())
-        # The loop that advances: the innermost one that has not ended.
-        delta = Signal(signed(STRIDE_BITS))
-        for level in reversed(range(self.levels)):
-            with m.If(~at_end[level]):
-                m.d.comb += delta.eq(self.loops.stride[level])
+        delta = advancing(m, at_end, list(self.loops.stride), signed(STRIDE_BITS))
         with m.If(self.restart):
-            m.d.sync += [self.address.eq(self.start), *(counter.eq(0) for counter in counters)]
+            m.d.sync += self.address.eq(self.start)
         with m.Elif(self.step):
             m.d.sync += self.address.eq(self.address + delta)
-            for level, counter in enumerate(counters):
-                inner_ended = at_end[:level].all() if level else Const(1)
-                with m.If(inner_ended):
-                    m.d.sync += counter.eq(Mux(at_end[level], 0, counter + 1))
         return m

@@ -8,10 +8,12 @@ from amaranth.lib.wiring import Out
 
 from ..arch.primitive import LEVEL
 from ..arch.tile import TileSpec
+from ..emit import macro
 from ..sparse.interface import members
 from .level_buffer import HALVES, LevelBuffer
 from .level_scanner import LevelScanner
 from .level_writer import LevelWriter
+from .sram import Sram, SramPort
 
 
 class Level(wiring.Component):
@@ -25,12 +27,14 @@ class Level(wiring.Component):
     Parameters
     ----------
     spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2.
+    shared : bool       The SRAM is outside, on `sram`; else it is inside.
 
     Members
     -------
     cfg : In
     ref, wr, block : In           Streams, see `LEVEL`.
     crd, ref_o, block_o : Out
+    sram : Out(SramPort)          If shared.
     overflow : Out(1)             A level has more segments, coordinates or values than half the SRAM. Sticky
                                   until reset: the level and all that follow are neither taken nor given.
 
@@ -47,21 +51,27 @@ class Level(wiring.Component):
     Source: Onyx JSSC III-B.
     """
 
-    def __init__(self, spec: TileSpec) -> None:
-        self.lines, self.lanes = spec.sram_lines, spec.sram_lanes
+    def __init__(self, spec: TileSpec, shared: bool = False) -> None:
+        self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
         for name, size, least in (("sram_lines", self.lines, 4), ("sram_lanes", self.lanes, 2)):
             if size < least or size & size - 1:
                 raise ValueError(f"{name} is {size} but must be a power of two from {least}")
-        super().__init__(members(LEVEL) | {"overflow": Out(1)})
+        port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
+        super().__init__(members(LEVEL) | {"overflow": Out(1)} | port)
 
     @property
     def emit_key(self) -> object:
-        return self.lines, self.lanes
+        return self.lines, self.lanes, self.shared
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.writer = writer = LevelWriter()
         m.submodules.buffer = buffer = LevelBuffer(self.lines, self.lanes)
+        if self.shared:
+            wiring.connect(m, buffer.sram, wiring.flipped(self.sram))
+        else:
+            m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
+            wiring.connect(m, buffer.sram, sram)
         m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes)
         wiring.connect(m, writer.o, buffer.i)
         wiring.connect(m, buffer.level, scanner.level)

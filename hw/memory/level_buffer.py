@@ -7,10 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.token import DATA_BITS
-from ..emit import macro
 from .level_writer import APPEND, COORDINATES, SEGMENTS
 from .line_combiner import LineCombiner
-from .sram import Sram
+from .sram import SramPort
 
 HALVES = 2
 SLOTS = 2
@@ -70,6 +69,7 @@ class LevelBuffer(wiring.Component):
     level : Out(stream)            The oldest level not yet asked for in full; taken with the last request.
     free : In(1)                   The oldest level has been read: its space is writable.
     segments, entries : In         Read ports: for segments, ahead of the scan; for entries, which win.
+    sram : Out(SramPort)           The SRAM.
     overflow : Out(1)              Sticky.
 
     Timing: one step of writing per cycle, one access to the SRAM per cycle; where both want it, writing and
@@ -84,7 +84,7 @@ class LevelBuffer(wiring.Component):
         super().__init__({"i": In(stream.Signature(APPEND)), "lead": In(1), "values": In(1),
                           "level": Out(stream.Signature(level_layout(half * lanes))), "free": In(1),
                           "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
-                          "overflow": Out(1)})
+                          "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -149,7 +149,7 @@ class LevelBuffer(wiring.Component):
 
     def _port(self, m: Module, halves: list[LineCombiner], first: data.View) -> None:
         """The SRAM and who has it."""
-        m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
+        sram = self.sram
         lines = [half.line for half in halves]
         write = Signal()
         reading = Signal()

@@ -7,7 +7,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.token import DATA_BITS, DONE, TOKEN
-from ..emit import macro
 from ..sparse.interface import fork, is_done, is_stop
 from ..stream.fifo import Fifo
 from .coordinate_stage import SCANNED, CoordinateStage
@@ -60,9 +59,9 @@ class LevelScanner(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD)
-        m.submodules.ahead = ahead = macro(Fifo(ENTRIES, AHEAD))
+        m.submodules.ahead = ahead = Fifo(ENTRIES, AHEAD)
         m.submodules.coordinates = coordinates = CoordinateStage(self.lines, self.lanes, FINISHED)
-        m.submodules.finished = finished = macro(Fifo(SCANNED, FINISHED))
+        m.submodules.finished = finished = Fifo(SCANNED, FINISHED)
         wiring.connect(m, segments.segments, wiring.flipped(self.segments))
         wiring.connect(m, coordinates.entries, wiring.flipped(self.entries))
         # Both stages count the room in their FIFO, so that nothing in flight ever waits.

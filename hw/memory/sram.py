@@ -7,6 +7,23 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..arch.tile import TileSpec
+
+
+class SramPort(wiring.Signature):
+    """The port of an SRAM, from the side of its user; members as of `Sram`."""
+
+    def __init__(self, lines: int, lanes: int, lane_bits: int = 16) -> None:
+        super().__init__({"enable": Out(1), "address": Out((lines - 1).bit_length()), "write": Out(lanes),
+                          "data": Out(lanes * lane_bits), "word": In(lanes * lane_bits)})
+
+
+def contents_members(spec: TileSpec) -> dict[str, wiring.Member]:
+    """The port through which configuration fills the SRAM of a tile, ``contents``; tiles without one have none."""
+    if not any(primitive.memory for primitive in spec.primitives):
+        return {}
+    return {"contents": In(SramPort(spec.sram_lines, spec.sram_lanes))}
+
 
 class Sram(wiring.Component):
     """One port, synchronous read, writes masked by lane.
@@ -29,12 +46,11 @@ class Sram(wiring.Component):
     def __init__(self, lines: int, lanes: int, lane_bits: int = 16) -> None:
         self.lines, self.lanes, self.lane_bits = lines, lanes, lane_bits
         self.emit_key = lines, lanes, lane_bits
-        super().__init__({"enable": In(1), "address": In((lines - 1).bit_length()), "write": In(lanes),
-                          "data": In(lanes * lane_bits), "word": Out(lanes * lane_bits)})
+        super().__init__({name: member.flip() for name, member in SramPort(lines, lanes, lane_bits).members.items()})
 
     @property
     def module_name(self) -> str:
-        return f"sram_{self.lines}x{self.lanes * self.lane_bits}"
+        return f"sram_{self.lines}x{self.lanes}x{self.lane_bits}"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,27 +16,29 @@ from ..arch.soc import (
     OVERFLOW,
     RW,
     STORE_LIMIT,
+    STORE_LOST,
     WATCHDOG,
     offsets,
 )
 
-EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT)
+EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST)
 
 
 class Controller(wiring.Component):
     """The controller's registers and what they do.
 
     Behaviour: writing control.start clears the status, holds `flush` for some cycles, pulses `start` to the global
-    buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or nothing
-    moved for watchdog_limit cycles (events of these names; the global buffer is stopped, the array keeps its tokens so
-    that its status registers tell where they wait).
+    buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or loses a
+    word, or nothing moved for watchdog_limit cycles (events of these names; the global buffer is stopped, the array keeps
+    its tokens so that its status registers tell where they wait).
 
     Members
     -------
     register_write, register_index, register_data : In     Write of a register; index = offset / 4.
     register_value : Out(32)
     flush, start, stop : Out(1)         To array and global buffer.
-    running, moving, beyond : In(1)     A DMA runs; something moved anywhere; a store reached its limit.
+    running, moving : In(1)             A DMA runs; something moved anywhere.
+    beyond, lost : In(1)                A store reached its limit; a static store lost a word.
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
@@ -50,7 +52,7 @@ class Controller(wiring.Component):
         super().__init__({
             "register_write": In(1), "register_index": In(10), "register_data": In(32), "register_value": Out(32),
             "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1), "beyond": In(1),
-            "overflow": In(arch.columns),
+            "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "irq": Out(1)})
 
@@ -92,9 +94,10 @@ class Controller(wiring.Component):
             self.start.eq(starting & ~command_stop & ~command_start),
             events[OVERFLOW].eq(active & self.overflow.any()),
             events[STORE_LIMIT].eq(active & self.beyond),
+            events[STORE_LOST].eq(active & self.lost),
             events[WATCHDOG].eq(active & (values["watchdog_limit"] != 0) & (quiet == values["watchdog_limit"])),
-            events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW]),
-            ends.eq(active & (events[OVERFLOW] | events[STORE_LIMIT] | events[WATCHDOG] | events[FINISHED])),
+            events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW] & ~events[STORE_LOST]),
+            ends.eq(active & Cat(events.values()).any()),
         ]
         m.d.sync += starting.eq((flushing == 1) & ~command_stop)
         m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start)

@@ -66,6 +66,7 @@ class Sardonyx(wiring.Component):
                 for way, x in enumerate(columns):
                     wiring.connect(m, getattr(tile, f"g2f{way}"), getattr(array, f"g2f{x}"))
                     wiring.connect(m, getattr(array, f"f2g{x}"), getattr(tile, f"f2g{way}"))
+                    wiring.connect(m, getattr(array, f"f2g_bit{x}"), getattr(tile, f"f2g_bit{way}"))
         self._control(m, array, controller, tiles)
         self._registers(m, registers, controller, tiles)
         self._memory(m, data, tiles)
@@ -78,6 +79,7 @@ class Sardonyx(wiring.Component):
             controller.running.eq(Cat(tile.busy for tile in tiles.values()).any()),
             controller.moving.eq(array.active.any() | Cat(tile.moved for tile in tiles.values()).any()),
             controller.beyond.eq(Cat(tile.beyond for tile in tiles.values()).any()),
+            controller.lost.eq(Cat(tile.lost for tile in tiles.values()).any()),
         ]
         for tile in tiles.values():
             m.d.comb += [tile.start.eq(controller.start), tile.stop.eq(controller.stop)]

@@ -40,8 +40,9 @@ class Fifo2(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         # `head` faces the output, `tail` takes the token that arrives in the cycle in which the output
-        # stalls. No reset: payloads are read when valid, or in static mode after a cycle.
-        head = Signal(self.width, reset_less=True)
+        # stalls. No reset: payloads are read when valid, or in static mode after a cycle. But a bit is reset: in static mode
+        # it may say which words count, and nothing that was on its way before a flush may.
+        head = Signal(self.width, reset_less=self.width > 1)
         tail = Signal(self.width, reset_less=True)
         head_valid = Signal()
         tail_valid = Signal()

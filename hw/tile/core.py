@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,16 +13,17 @@ from ..arch.cgra import Arch
 from ..arch.primitive import Flow, Primitive
 from ..arch.tile import DATA, Port, TileSpec
 from ..arch.token import TOKEN
-from ..emit import macro
+from ..emit import Macro, macro
 from ..interconnect.boxes import Members, Wire
+from ..memory.sram import Sram, contents_members
 from ..stream.fifo import Fifo2
 
 
-def build(primitive: Primitive, spec: TileSpec) -> wiring.Component:
-    """The hardware that a description names, sized by the tile where it asks for it."""
+def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Component:
+    """The hardware that a description names, sized by the tile where it asks for it; `options` are of its class."""
     module, _, name = primitive.component.partition(":")
     component = getattr(import_module(module), name)
-    return component(spec) if primitive.sized else component()
+    return component(spec, **options) if primitive.sized else component(**options)
 
 
 def link_members(spec: TileSpec) -> Members:
@@ -38,8 +40,12 @@ class TileCore(wiring.Component):
 
     Behaviour: the primitive that ``cfg.core.mode`` names owns the core's ports; the others are held in reset.
     A port that it does not use neither takes nor gives tokens. An IO tile has no primitives: its ports are
-    links with the global buffer. Without FIFOs in the interconnect, inputs are always valid and outputs
-    always taken.
+    links with the global buffer. Without FIFOs in the interconnect, inputs are always valid, outputs always taken
+    and the primitives static.
+
+    Streams that move every cycle say nothing about progress: inputs set to static and the outputs of a static primitive
+    are neither active nor waiting, nor are any without FIFOs in the interconnect. A static run is alive as long as its
+    loads and stores move words, and hangs, for the watchdog, when they do not.
 
     Parameters
     ----------
@@ -52,10 +58,11 @@ class TileCore(wiring.Component):
     {port} : Out(stream)            Each core output.
     link_{port} : Out(stream)       IO only: each core input, registered, to the global buffer.
     link_{port} : In(stream)        IO only: each core output, from the global buffer.
+    contents : In(SramPort)         MEM only: configuration that fills the SRAM; nothing runs then.
     cfg : In                        The configuration space of the tile.
-    active : Out(1)                 A token moved into or out of the core in the cycle before.
-    waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken.
-    overflow : Out(1)               A level grew beyond its buffer.
+    active : Out(1)                 A token moved into or out of the core in the cycle before, static streams aside.
+    waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken, static ones aside.
+    overflow : Out(1)               A level grew beyond its buffer, or a schedule asked for more than the SRAM can do.
 
     Timing: an input has a FIFO of two entries (`Fifo2`); as configured, or without FIFOs in the interconnect,
     a plain register. Outputs are those of the primitive.
@@ -68,6 +75,7 @@ class TileCore(wiring.Component):
         members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
                             for port in spec.ports}
         members |= link_members(spec)
+        members |= contents_members(spec)
         super().__init__(members | {"cfg": In(arch.config_map(spec.kind).layout), "active": Out(1),
                                     "waiting": Out(len(spec.ports)), "overflow": Out(1)})
 
@@ -81,21 +89,29 @@ class TileCore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        inputs = {port.name: self._input(m, port) for port in self.spec.ports if port.flow is Flow.IN}
-        outputs = {port.name: self._output(port) for port in self.spec.ports if port.flow is Flow.OUT}
+        inputs = {port.name: self._input(m, port) for port in self._ports(Flow.IN)}
+        outputs = {port.name: self._output(port) for port in self._ports(Flow.OUT)}
+        is_static = Signal()     # the active primitive is
         if self.spec.kind == "io":
             self._links(m, inputs, outputs)
         else:
-            self._primitives(m, inputs, outputs)
+            m.d.comb += is_static.eq(self._primitives(m, inputs, outputs))
 
         if self.elastic:
-            moving = Cat(wire.valid & wire.ready for wire in (*inputs.values(), *outputs.values()))
-            m.d.sync += self.active.eq(moving.any())
-            m.d.comb += self.waiting.eq(Cat([wire.valid for wire in inputs.values()],
-                                            [wire.valid & ~wire.ready for wire in outputs.values()]))
-        else:
-            m.d.comb += self.active.eq(self.cfg["core"]["mode"].any())
+            ins = [(wire, ~self._static_field(port)) for port, wire in zip(self._ports(Flow.IN), inputs.values(), strict=True)]
+            outs = [(wire, ~is_static) for wire in outputs.values()]
+            m.d.sync += self.active.eq(Cat(wire.valid & wire.ready & counts for wire, counts in (*ins, *outs)).any())
+            m.d.comb += self.waiting.eq(Cat([wire.valid & counts for wire, counts in ins],
+                                            [wire.valid & ~wire.ready & counts for wire, counts in outs]))
         return m
+
+    def _ports(self, flow: Flow) -> list[Port]:
+        return [port for port in self.spec.ports if port.flow is flow]
+
+    def _static_field(self, port: Port) -> Value:
+        """Whether the register of a core input is set to be a pipeline stage."""
+        field: Value = self.cfg[f"cb_{port.layer}"][f"{port.name}_static"]
+        return field
 
     def _input(self, m: Module, port: Port) -> Wire:
         """The register of a core input; what it returns is a stream of tokens."""
@@ -103,7 +119,7 @@ class TileCore(wiring.Component):
         if self.elastic:
             m.submodules[f"fifo_{port.name}"] = fifo = macro(Fifo2(self.widths[port.layer]))
             wiring.connect(m, wiring.flipped(core), fifo.i)
-            m.d.comb += fifo.static.eq(self.cfg[f"cb_{port.layer}"][f"{port.name}_static"])
+            m.d.comb += fifo.static.eq(self._static_field(port))
             return Wire(fifo.o.payload, fifo.o.valid, fifo.o.ready)
         register = Signal(self.widths[port.layer], name=f"{port.name}_register")
         m.d.sync += register.eq(core.payload)
@@ -111,7 +127,7 @@ class TileCore(wiring.Component):
 
     def _output(self, port: Port) -> Wire:
         core = getattr(self, port.name)
-        return Wire(core.payload, core.valid, core.ready)
+        return Wire(core.payload, core.valid, core.ready if self.elastic else Const(1))
 
     def _links(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> None:
         """Join the core's ports to the global buffer."""
@@ -122,12 +138,15 @@ class TileCore(wiring.Component):
             link = getattr(self, f"link_{name}")
             m.d.comb += [wire.payload.eq(link.payload), wire.valid.eq(link.valid), link.ready.eq(wire.ready)]
 
-    def _primitives(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> None:
-        """Give the ports to the active primitive."""
-        mode, overflows = self.cfg["core"]["mode"], []
+    def _primitives(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> Value:
+        """Give the ports to the active primitive; whether that is static."""
+        mode, overflows, statics = self.cfg["core"]["mode"], [], []
+        if contents_members(self.spec):
+            m.submodules.sram = sram = macro(Sram(self.spec.sram_lines, self.spec.sram_lanes))
         for primitive in self.spec.primitives:
             chosen = Signal(name=f"{primitive.name}_chosen")
-            m.submodules[primitive.name] = hardware = macro(build(primitive, self.spec), flush=~chosen)
+            m.submodules[primitive.name] = hardware = macro(
+                build(primitive, self.spec, **({"shared": True} if primitive.memory else {})), flush=~chosen)
             m.d.comb += chosen.eq(mode == self.spec.mode(primitive.name))
             m.d.comb += [getattr(hardware, port.name).payload.eq(inputs[port.tile_port].payload)
                          for port in primitive.inputs]
@@ -139,8 +158,27 @@ class TileCore(wiring.Component):
                     given, wire = getattr(hardware, port.name), outputs[port.tile_port]
                     m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),
                                  given.ready.eq(wire.ready)]
+                if primitive.memory:
+                    m.d.comb += _access(sram, hardware.sram)
+            if primitive.memory:
+                m.d.comb += hardware.sram.word.eq(sram.word)
             if primitive.config.fields:
                 m.d.comb += hardware.cfg.eq(self.cfg[primitive.config.name])
+            if "static" in primitive.config.fields:
+                statics.append(chosen & hardware.cfg.static)
+                if not self.elastic:
+                    m.d.comb += hardware.cfg.static.eq(1)
+            elif primitive.static:
+                statics.append(chosen)
             if "overflow" in hardware.signature.members:
                 overflows.append(hardware.overflow)
+        if contents_members(self.spec):
+            with m.If(self.contents.enable):
+                m.d.comb += _access(sram, self.contents)
         m.d.comb += self.overflow.eq(Cat(overflows).any())
+        return Cat(statics).any()
+
+
+def _access(sram: Macro, user: wiring.PureInterface) -> list[Any]:
+    """Give the port of the SRAM to a user."""
+    return [getattr(sram, name).eq(getattr(user, name)) for name in ("enable", "address", "write", "data")]

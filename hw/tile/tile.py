@@ -15,10 +15,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.tile import LAYERS, TileSpec
-from ..configuration import CHANNEL, ID_BITS, STATUS_OVERFLOW, ConfigRegisters
+from ..configuration import CHANNEL, ID_BITS, STATUS_OVERFLOW, ConfigRegisters, MemoryWindow
 from ..emit import Macro, macro
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.stage import PARITIES
+from ..memory.sram import contents_members
 from .core import TileCore, link_members
 
 
@@ -47,13 +48,14 @@ class TileLogic(wiring.Component):
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
     flush : In(1)             Resets everything in the tile.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
+    contents : In(SramPort)   MEM only: see `TileCore`.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__(tile_members(arch, spec) | {"cfg": In(arch.config_map(spec.kind).layout),
-                                                     "waiting": Out(len(spec.ports))})
+        super().__init__(tile_members(arch, spec) | contents_members(spec) | {
+            "cfg": In(arch.config_map(spec.kind).layout), "waiting": Out(len(spec.ports))})
 
     @property
     def module_name(self) -> str:
@@ -68,7 +70,7 @@ class TileLogic(wiring.Component):
         m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush)
         m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
                      self.waiting.eq(core.waiting)]
-        links = link_members(self.spec)
+        links = link_members(self.spec) | contents_members(self.spec)
         pass_on(m, self, core, {name: name for name in links}, links)
         for layer in LAYERS:
             boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity)
@@ -122,6 +124,11 @@ class Tile(wiring.Component):
         m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
                      registers.status.eq(logic.waiting), registers.status[STATUS_OVERFLOW].eq(logic.overflow),
                      logic.cfg.eq(registers.cfg)]
+        if contents_members(self.spec):
+            m.submodules.window = window = MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes)
+            wiring.connect(m, window.sram, logic.contents)
+            m.d.comb += [getattr(window, name).eq(getattr(self.south, name)) for name in ("valid", "write", "addr", "wdata")]
+            m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]
         members = tile_members(self.arch, self.spec)
         pass_on(m, self, logic, {name: name for name in members}, members)
         return m

@@ -29,7 +29,7 @@ def test_fingerprints_tell_machines_apart_but_not_names():
     ({"columns": 0}, "tiny: an array of 0 x 4 tiles\n  try: give 1..256 columns and 1..255 rows"),
     ({"format": 9}, "arch: not a machine description of format 1\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
-                                         "repeater, reducer, dropper, pass_through, level"),
+                                         "repeater, reducer, dropper, pass_through, level, buffer"),
     ({"glb": {"columns_per_tile": 3}}, "tiny: 4 columns do not divide into GLB tiles of 3 columns\n"
                                        "  try: change glb.columns_per_tile or the number of columns"),
 ])

@@ -12,7 +12,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import STORE_LIMIT
 from sardonyx.sim.cosim import machine_model
-from sardonyx.sim.host import WATCHDOG_CYCLES, Outcome, _explain, run, show_status, split_blocks
+from sardonyx.sim.host import WATCHDOG_CYCLES, Outcome, explain, run, show_status, split_blocks
 from sardonyx.sim.machine import Machine
 
 ROOM = LEAST.glb.bank_bytes // 2
@@ -93,7 +93,7 @@ def test_a_block_larger_than_a_bank_is_refused_with_its_name(machine: Machine) -
 
 def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
     with pytest.raises(UserError) as error:
-        _explain(machine, copier(LEAST), 1 << STORE_LIMIT, True)
+        explain(machine, copier(LEAST), 1 << STORE_LIMIT, True)
     assert str(error.value) == "a result is larger than its bank of the global buffer\n  try: use a smaller tile"
 
 

@@ -39,7 +39,7 @@ class Scripted(wiring.Component):
         links = {name: member for name, member in self.tile.signature.members.items() if member.is_signature}
         self.links = tuple(links)
         super().__init__({"command": In(stream.Signature(COMMAND)), "data": In(stream.Signature(64)),
-                          "word": Out(stream.Signature(64)), **links, "busy": Out(1), "beyond": Out(1)})
+                          "word": Out(stream.Signature(64)), **links, "busy": Out(1), "beyond": Out(1), "lost": Out(1)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -50,7 +50,8 @@ class Scripted(wiring.Component):
         free = ~reading & ~full
         m.d.comb += [tile.register_index.eq(command.index), tile.register_data.eq(command.value),
                      tile.host_line.eq(command.line), tile.host_strobe.eq(command.strobe), tile.host_data.eq(self.data.payload),
-                     self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.word.valid.eq(full)]
+                     self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.lost.eq(tile.lost),
+                     self.word.valid.eq(full)]
         with m.If(reading):
             m.d.sync += [self.word.payload.eq(tile.host_word), full.eq(1), reading.eq(0)]
         with m.If(full & self.word.ready):
@@ -121,6 +122,10 @@ class Script:
     def store_sections(self, sections: int, start: int, column: int = 0, limit: int = WORDS) -> None:
         self.registers(store_control=1 | column << 8, store_start=start, store_limit=limit, store_sections=sections)
 
+    def store_static(self, nest: Nest, column: int = 0, limit: int = WORDS) -> None:
+        self.registers(store_start=nest.start, store_limit=limit, **loops("store", nest, GLB.store_loops),
+                       store_control=5 | column << 8)
+
     def case(self, stalls: "int | None" = None, **streams: "Sequence[int]") -> Case:
         return Case({"command": self.commands, "data": self.data, **streams}, stalls=stalls)
 
@@ -181,8 +186,10 @@ def test_a_load_streams_the_words_of_its_loop_nest_to_the_chosen_column(nest: Ne
     assert result.outputs[f"g2f{1 - column}"] == []
 
 
-@pytest.mark.parametrize("nest", [linear(0, WORDS), linear(6, 200), Nest((LINES,), (8,), 0), Nest((7, 9), (-10, 58), 300)],
-                         ids=["linear over both banks", "linear from a last lane", "a line each", "backwards in tiles"])
+@pytest.mark.parametrize("nest", [linear(0, WORDS), linear(6, 200), Nest((LINES,), (8,), 0), Nest((7, 9), (-10, 58), 300),
+                                  Nest((40,), (26,), 0), Nest((16, 4), (64, 2), 0)],
+                         ids=["linear over both banks", "linear from a last lane", "a line each", "backwards in tiles",
+                              "jumping lines", "columns"])
 def test_a_load_gives_a_word_a_cycle_from_two_cycles_after_start_on(nest: Nest) -> None:
     script = Script(random_words(1))
     script.load(nest)
@@ -212,7 +219,7 @@ def test_a_store_of_sections_ends_with_the_last_and_takes_no_word_more(lengths: 
     assert result.left == {f"f2g{column}": 3, f"f2g{1 - column}": 1}
     assert result.outputs["word"][0] == len(tokens)
     np.testing.assert_array_equal(memory(result.outputs["word"][1:]), stored(contents, linear(start, len(tokens)), tokens))
-    assert result.status == {"busy": 0, "beyond": 0}
+    assert result.status == {"busy": 0, "beyond": 0, "lost": 0}
 
 
 @settings(max_examples=60)
@@ -252,14 +259,14 @@ def test_a_store_stops_at_its_limit_and_says_so(limit: int, affine: bool) -> Non
     script.dump()
     script.show("store_words")
     result = script.run(f2g0=tokens)
-    assert result.status == {"busy": 1, "beyond": 1}
+    assert result.status == {"busy": 1, "beyond": 1, "lost": 0}
     assert result.left == {"f2g0": len(tokens) - limit}
     assert result.outputs["word"][-1] == limit
     expected = stored(contents, linear(40, limit), tokens[:limit]) if limit else contents
     np.testing.assert_array_equal(memory(result.outputs["word"][1:-1]), expected)
     script.add(STOP)
     script.add(WAIT)
-    assert script.run(f2g0=tokens).status == {"busy": 0, "beyond": 0}
+    assert script.run(f2g0=tokens).status == {"busy": 0, "beyond": 0, "lost": 0}
 
 
 def test_a_store_that_ends_at_its_limit_is_complete() -> None:
@@ -267,7 +274,7 @@ def test_a_store_that_ends_at_its_limit_is_complete() -> None:
     script.store_sections(1, 0, limit=5)
     script.add(START)
     script.add(WAIT)
-    assert script.run(f2g0=[4, 1, 2, 3, 4, 9]).status == {"busy": 0, "beyond": 0}
+    assert script.run(f2g0=[4, 1, 2, 3, 4, 9]).status == {"busy": 0, "beyond": 0, "lost": 0}
 
 
 def test_a_stop_ends_both_and_the_next_start_begins_anew() -> None:
@@ -377,6 +384,55 @@ def test_a_store_beside_a_linear_load_in_one_bank_gets_three_cycles_of_four() ->
     assert result.stamps["g2f0"] == list(range(begin + 2, begin + 102)), "the load goes first"
     waited = sorted(set(range(begin + 1, result.stamps["f2g0"][-1])) - set(result.stamps["f2g0"]))
     assert waited == list(range(begin + 1, waited[-1] + 1, 4))
+
+
+@settings(max_examples=60)
+@example(linear(0, 200), 0, 1.0, 0)
+@given(nest=nests(GLB.store_loops, GLB.tile_bytes, most=60), seed=SEEDS, density=st.floats(0.2, 1), column=COLUMNS)
+def test_a_static_store_takes_the_marked_words_and_ends_with_its_loop_nest(nest: Nest, seed: int, density: float,
+                                                                           column: int) -> None:
+    contents, draw = random_words(seed), np.random.default_rng(seed)
+    arriving, marks = draw.integers(0, 1 << 16, 1500), draw.random(1500) < density
+    script = Script(contents)
+    script.store_static(nest, column)
+    script.add(START)
+    script.add(WAIT)
+    script.show("store_words")
+    script.dump()
+    result = script.run(**{f"f2g{column}": arriving.tolist(), f"f2g_bit{column}": marks.astype(int).tolist(),
+                           f"f2g{1 - column}": [1]})
+    assert result.status == {"busy": 0, "beyond": 0, "lost": 0}
+    begin = result.stamps["command"][script.commands.index(COMMAND.const({"op": START}).as_bits())]
+    stamps = np.array(result.stamps[f"f2g{column}"])
+    assert stamps.tolist() == result.stamps[f"f2g_bit{column}"] == list(range(stamps[0], stamps[0] + 1500)), "one every cycle"
+    taken = arriving[marks & (stamps > begin)][:nest.size].tolist()
+    assert result.outputs["word"][0] == nest.size == len(taken)
+    np.testing.assert_array_equal(memory(result.outputs["word"][1:]), stored(contents, nest, taken))
+
+
+@pytest.mark.parametrize("load,fits", [(linear(0, 128), True), (Nest((64,), (8,), 0), True), (linear(512, 128), False)],
+                         ids=["linear in the other bank", "a line each in the other bank", "in the same bank"])
+def test_a_static_store_never_waits_and_loses_a_word_if_its_bank_is_busy(load: Nest, fits: bool) -> None:
+    contents, arriving = random_words(2), random_words(3, 400).tolist()
+    script = Script(contents)
+    script.load(load)
+    script.store_static(linear(512, 100))
+    script.add(START)
+    if fits:
+        script.add(WAIT)
+    for _ in range(150):
+        script.show("store_words")
+    script.dump()
+    result = script.run(f2g0=arriving, f2g_bit0=[1] * 400)
+    begin = result.stamps["command"][script.commands.index(COMMAND.const({"op": START}).as_bits())]
+    assert result.stamps["g2f0"] == list(range(begin + 2, begin + 2 + load.size)), "the load has no gaps"
+    assert result.status == {"busy": int(not fits), "beyond": 0, "lost": int(not fits)}
+    first = begin + 1 - result.stamps["f2g0"][0]
+    # The load reads its line in the first cycle already.
+    count = 100 if fits else 0
+    assert result.outputs["word"][149] == count
+    expected = stored(contents, linear(512, count), arriving[first:first + count]) if count else contents
+    np.testing.assert_array_equal(memory(result.outputs["word"][150:]), expected)
 
 
 def test_registers_are_read_as_written_and_counters_cannot_be_written() -> None:

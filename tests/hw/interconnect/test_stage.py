@@ -2,7 +2,7 @@ import functools
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator, SimulatorContext
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.emit import macro
 from sardonyx.hw.interconnect.stage import DELAY, ELASTIC, EVEN, MODE_BITS, ODD, STATIC, stage
+from sardonyx.hw.stream.fifo import Fifo2
 from sardonyx.sim.bench import Bench
 
 WIDTH = 17
@@ -101,3 +102,27 @@ def test_a_blocked_chain_holds_one_word_a_stage(fifo: str, first: int, length: i
     simulator.add_testbench(drive)
     simulator.run()
     assert len(taken) == capacity
+
+
+@pytest.mark.parametrize("register", [lambda: stage(Interconnect(), EVEN, 1), lambda: stage(Interconnect(), ODD, 1),
+                                      lambda: stage(Interconnect(fifo="full"), EVEN, 1), lambda: Fifo2(1)],
+                         ids=["even", "odd", "full", "core input"])
+def test_a_bit_on_its_way_is_0_after_a_flush(register: Any) -> None:
+    dut, flush = register(), Signal()
+
+    async def drive(sim: SimulatorContext) -> None:
+        for name, value in (("mode", DELAY), ("static", 1)):
+            if hasattr(dut, name):
+                sim.set(getattr(dut, name), value)
+        sim.set(dut.i.payload, 1)
+        await sim.tick()
+        assert sim.get(dut.o.payload) == 1, "whatever valid says"
+        sim.set(flush, 1)
+        await sim.tick()
+        sim.set(flush, 0)
+        assert sim.get(dut.o.payload) == 0
+
+    simulator = Simulator(ResetInserter(flush)(dut))
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(drive)
+    simulator.run()

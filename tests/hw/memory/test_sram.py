@@ -5,6 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
+from sardonyx.hw.emit import collect
 from sardonyx.hw.memory.sram import Sram
 
 
@@ -35,3 +36,7 @@ def test_reads_give_what_masked_writes_left(lines: int, lanes: int, lane_bits: i
     simulator.add_clock(1e-9)
     simulator.add_testbench(stimulus)
     simulator.run()
+
+
+def test_memories_of_one_size_with_other_lanes_have_names_of_their_own() -> None:
+    assert not set(collect(Sram(512, 4)).modules) & set(collect(Sram(512, 8, 8)).modules)

@@ -16,6 +16,7 @@ from sardonyx.hw.arch.soc import (
     OVERFLOW,
     RW,
     STORE_LIMIT,
+    STORE_LOST,
     WATCHDOG,
     offsets,
 )
@@ -137,7 +138,7 @@ def test_a_run_of_nothing_is_done_at_once() -> None:
 
 
 @pytest.mark.parametrize("event,cause", [(OVERFLOW, {"overflow": 0b101000}), (STORE_LIMIT, {"beyond": 1}),
-                                         (FINISHED, {"running": 0})])
+                                         (STORE_LOST, {"lost": 1}), (FINISHED, {"running": 0})])
 def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event: int, cause: "dict[str, int]") -> None:
     async def scenario(driver: Driver) -> None:
         others = 0xFFFFFFFF & ~(1 << event)
@@ -145,7 +146,7 @@ def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event:
         await driver.run()
         driver.put(**cause)
         await driver.tick()
-        driver.put(overflow=0, beyond=0)
+        driver.put(overflow=0, beyond=0, lost=0)
         assert driver.read("status") == 1 << event
         assert driver.read("irq_status") == 1 << event
         assert driver.read("overflow_column") == (3 if event == OVERFLOW else 0)

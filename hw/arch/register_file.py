@@ -1,0 +1,54 @@
+"""The register file of a PE: the configuration fields that it adds to those of the ALU.
+
+Two channels, each of which writes one word and reads one word a cycle, either as a delay line or by two schedules. A schedule
+has the fields of a MEM port (`hw/arch/buffer.py`):
+
+    cycle        cycle of the first word
+    address      its address
+    extent{l}    iterations of loop l, less 1; loop 0 is the innermost
+    gap{l}       idle cycles between two words when loop l advances: the distance of their cycles, less 1
+    delta{l}     distance of their addresses, modulo 32
+
+Source: Amber JSSC IV and VI (64-byte register file in the PE, affine controllers of two loop levels, inputs of the ALU from the
+connection boxes or the register file, its output to the switch boxes or the register file).
+"""
+
+from __future__ import annotations
+
+from .config import Field
+
+CHANNELS = 2
+LOOPS = 2
+EXTENT_BITS = CYCLE_BITS = 16
+# The largest register file has 32 words; smaller ones take addresses modulo their size.
+ADDRESS_BITS = 5
+
+OPERANDS = ("a", "b", "c")
+# Where an operand comes from: its port (the stream or the constant), or what a channel reads.
+SOURCES = ("port", *(f"channel{channel}" for channel in range(CHANNELS)))
+# What a channel writes.
+WRITES = (*OPERANDS, "res")
+SCHEDULED, DELAY = MODES = ("scheduled", "delay")
+
+
+def _schedule(port: str) -> tuple[Field, ...]:
+    """The fields of one schedule, three words of configuration."""
+    return (*(Field(f"{port}_extent{loop}", EXTENT_BITS, f"iterations of loop {loop}, less 1") for loop in range(LOOPS)),
+            *(Field(f"{port}_gap{loop}", CYCLE_BITS, f"idle cycles when loop {loop} advances") for loop in range(LOOPS)),
+            Field(f"{port}_cycle", CYCLE_BITS, f"cycle of the first word of {port}"),
+            Field(f"{port}_on", 1, f"{port} has a schedule"),
+            Field(f"{port}_address", ADDRESS_BITS, f"address of the first word of {port}"),
+            *(Field(f"{port}_delta{loop}", ADDRESS_BITS, f"added to the address when loop {loop} advances")
+              for loop in range(LOOPS)))
+
+
+def _channel(n: int) -> tuple[Field, ...]:
+    return (Field(f"mode{n}", 1, f"channel {n} writes and reads by the schedules wr{n} and rd{n}, or is a delay line", MODES),
+            Field(f"write{n}", 2, f"what channel {n} writes: the word at an operand's port, or the result", WRITES),
+            Field(f"base{n}", ADDRESS_BITS, f"delay: the first word that channel {n} uses"),
+            Field(f"depth{n}", ADDRESS_BITS, "delay: cycles of delay, less 1, and words used, less 1"))
+
+
+FIELDS = (*(Field(f"operand_{each}", 2, f"static: where operand {each} comes from", SOURCES) for each in OPERANDS),
+          *(field for channel in range(CHANNELS) for field in _channel(channel)),
+          *(field for channel in range(CHANNELS) for port in ("wr", "rd") for field in _schedule(f"{port}{channel}")))

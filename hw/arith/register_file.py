@@ -1,0 +1,114 @@
+"""Register file of a PE: words that wait beside the ALU."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..arch.register_file import (
+    ADDRESS_BITS,
+    CHANNELS,
+    CYCLE_BITS,
+    DELAY,
+    EXTENT_BITS,
+    FIELDS,
+    LOOPS,
+    MODES,
+    WRITES,
+)
+from ..arch.token import DATA_BITS
+from ..emit import Macro, macro
+from ..memory.controller import Controller
+
+LAYOUT = data.StructLayout({field.name: field.bits for field in FIELDS})
+
+
+class RegisterFile(wiring.Component):
+    """Words written and read through two channels, each of which writes and reads at most one word a cycle.
+
+    Behaviour: in mode `delay` a channel uses depth + 1 words from base on in turn, one a cycle: it shows the word and then
+    overwrites it, so what it writes is shown depth + 1 cycles later, for ever.
+
+        depth 2, written ``1 2 3 4 5``      shown ``0 0 0 1 2``
+
+    In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from a read on it shows the word
+    at that address until the next read, word 0 before the first. A schedule that has ended, or is off, does nothing more.
+
+        Sums of three (``op`` taa, b a word, c what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
+        0 1 2 0 1 2 .., so that a sum starts at word 0, which is never written, and the third res is the sum.
+
+    A word is 0 until it is written. Channels share the words. If both write one in the same cycle, that of channel 1 stays.
+
+    Parameters
+    ----------
+    words : int        A power of two, 2..32; addresses count modulo this number.
+
+    Members
+    -------
+    enable : In(1)                Whether delay lines advance and words are written.
+    cfg : In                      Fields of `hw/arch/register_file.py`.
+    a, b, c, res : In(16)         What a channel may write.
+    word0, word1 : Out(16)        What each channel shows.
+
+    Timing: cycle 0 is the first after reset. `word0` and `word1` do not depend on the inputs of the cycle: a word written in
+    a cycle is shown from the next one on, a read in the same cycle gives the one before.
+    Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
+    """
+
+    def __init__(self, words: int) -> None:
+        if words not in (2, 4, 8, 16, 32):
+            raise ValueError(f"a register file has 2, 4, 8, 16 or 32 words, not {words}")
+        self.words = words
+        members = {"enable": In(1), "cfg": In(LAYOUT), **{name: In(DATA_BITS) for name in WRITES}}
+        super().__init__(members | {f"word{n}": Out(DATA_BITS) for n in range(CHANNELS)})
+
+    module_name = "register_file"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=DATA_BITS, depth=self.words, init=[])
+        reads = [memory.read_port(domain="comb") for _ in range(CHANNELS)]
+        writes = [memory.write_port() for _ in range(CHANNELS)]
+        stores = [Signal(name=f"stores{n}") for n in range(CHANNELS)]
+        written = Signal(self.words)
+        for n, (read, write) in enumerate(zip(reads, writes, strict=True)):
+            m.d.comb += stores[n].eq(self.enable & self._addresses(m, n, read.addr, write.addr))
+            with m.Switch(self.cfg[f"write{n}"]):
+                for code, name in enumerate(WRITES):
+                    with m.Case(code):
+                        m.d.comb += write.data.eq(getattr(self, name))
+            with m.If(stores[n]):
+                m.d.sync += written.bit_select(write.addr, 1).eq(1)
+            m.d.comb += getattr(self, f"word{n}").eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
+        # Two writes of one word would race.
+        m.d.comb += [writes[0].en.eq(stores[0] & ~(stores[1] & (writes[0].addr == writes[1].addr))),
+                     writes[1].en.eq(stores[1])]
+        return m
+
+    def _addresses(self, m: Module, n: int, read: Signal, write: Signal) -> Value:
+        """Drive the addresses of a channel; whether it writes in this cycle."""
+        cfg = self.cfg
+        delays = Signal(name=f"delays{n}")
+        turn = Signal(ADDRESS_BITS, name=f"turn{n}")
+        held = Signal(ADDRESS_BITS, name=f"held{n}")
+        wr, rd = (self._controller(m, f"{port}{n}") for port in ("wr", "rd"))
+        m.d.comb += delays.eq(cfg[f"mode{n}"] == MODES.index(DELAY))
+        with m.If(self.enable):
+            m.d.sync += turn.eq(Mux(turn == cfg[f"depth{n}"], 0, turn + 1))
+        with m.If(rd.fire):
+            m.d.sync += held.eq(rd.address)
+        with m.If(delays):
+            m.d.comb += [read.eq(cfg[f"base{n}"] + turn), write.eq(cfg[f"base{n}"] + turn)]
+        with m.Else():
+            m.d.comb += [read.eq(Mux(rd.fire, rd.address, held)), write.eq(wr.address)]
+        return delays | wr.fire
+
+    def _controller(self, m: Module, port: str) -> Macro:
+        """The controller of a schedule."""
+        m.submodules[port] = controller = macro(Controller(LOOPS, EXTENT_BITS, CYCLE_BITS, ADDRESS_BITS))
+        m.d.comb += [controller.cfg[part].eq(self.cfg[f"{port}_{part}"]) for part in ("on", "cycle", "address")]
+        m.d.comb += [controller.cfg[part][loop].eq(self.cfg[f"{port}_{part}{loop}"])
+                     for part in ("extent", "gap", "delta") for loop in range(LOOPS)]
+        return controller
