@@ -1,0 +1,1 @@
+"""Halide programs in: serialised pipelines as frozen values."""

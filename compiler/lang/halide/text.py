@@ -1,0 +1,109 @@
+"""Expressions, Funcs and pipelines as people write them.
+
+    blur(x, y) = uint16(sum(x, y) >> 4)
+    sum(x, y) += inp(x + r$x, y + r$y)   for r$x in 0..2, r$y in 0..2
+"""
+
+from __future__ import annotations
+
+from .pipeline import Access, Binary, Cast, Expr, Func, Input, Intrinsic, Not, Number, Pipeline, Range, Select, Update, Variable
+from .walk import children, postorder
+
+# Symbol and strength; stronger binds tighter.
+_BINARY = {"mul": ("*", 6), "div": ("/", 6), "mod": ("%", 6), "add": ("+", 5), "sub": ("-", 5), "lt": ("<", 3),
+           "le": ("<=", 3), "gt": (">", 3), "ge": (">=", 3), "eq": ("==", 3), "ne": ("!=", 3), "and": ("&&", 2),
+           "or": ("||", 1)}
+_INTRINSIC = {"shift_left": ("<<", 4), "shift_right": (">>", 4), "bitwise_and": ("&", 3), "bitwise_xor": ("^", 3),
+              "bitwise_or": ("|", 3)}
+_ATOM = 9
+LONGEST = 400
+
+
+def show(expr: Expr, longest: int = LONGEST) -> str:
+    """The text of an expression; the middle of what is longer than `longest` characters is left out."""
+    done: dict[int, tuple[str, int]] = {}
+    for part in postorder(expr):
+        text, strength = _one(part, [done[id(child)] for child in children(part)])
+        done[id(part)] = (_cut(text, longest), strength)
+    return done[id(expr)][0]
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest // 2]} ... {text[-longest // 2:]}"
+
+
+def _one(expr: Expr, parts: list[tuple[str, int]]) -> tuple[str, int]:
+    texts = ", ".join(text for text, _ in parts)
+    match expr:
+        case Number():
+            return str(expr.value) if expr.type.bits != 1 else str(bool(expr.value)), _ATOM
+        case Variable():
+            return expr.name, _ATOM
+        case Cast():
+            return f"{expr.type}({texts})", _ATOM
+        case Not():
+            return f"!{_wrap(parts[0], _ATOM)}", _ATOM
+        case Select():
+            return f"select({texts})", _ATOM
+        case Access():
+            return f"{expr.name}({texts})" + (f"[{expr.value}]" if expr.value else ""), _ATOM
+        case Binary() if expr.op in _BINARY:
+            return _infix(*_BINARY[expr.op], parts)
+        case Binary():
+            return f"{expr.op}({texts})", _ATOM
+        case Intrinsic() if expr.name in _INTRINSIC:
+            return _infix(*_INTRINSIC[expr.name], parts)
+        case Intrinsic(name="bitwise_not"):
+            return f"~{_wrap(parts[0], _ATOM)}", _ATOM
+        case Intrinsic():
+            return f"{expr.name}({texts})", _ATOM
+
+
+def _infix(symbol: str, strength: int, parts: list[tuple[str, int]]) -> tuple[str, int]:
+    # Comparisons, shifts and bit operations are never chained without parentheses.
+    left = strength if symbol in ("+", "-", "*", "&&", "||") else strength + 1
+    return f"{_wrap(parts[0], left)} {symbol} {_wrap(parts[1], strength + 1)}", strength
+
+
+def _wrap(part: tuple[str, int], strength: int) -> str:
+    return part[0] if part[1] >= strength else f"({part[0]})"
+
+
+def show_func(func: Func) -> str:
+    """The definitions of a Func, one a line, and where it is computed."""
+    head = f"{func.name}({', '.join(func.args)})"
+    lines = [f"{head} = {_tuple(func.values)}   {', '.join(map(str, func.types))}, {func.schedule.get('compute', 'inline')}"]
+    lines += [_update(func, update) for update in func.updates]
+    lines += [f"  {name} is {start}..{start + extent - 1}" for name, (start, extent) in func.bounds.items()]
+    return "\n".join(lines)
+
+
+def show_pipeline(pipeline: Pipeline) -> str:
+    """Inputs, then Funcs, producers first."""
+    lines = [_input(each) for each in pipeline.inputs.values()]
+    lines += [f"param {name} = {number.value}   {number.type}" for name, number in pipeline.parameters.items()]
+    lines += [show_func(func) for func in pipeline.funcs.values()]
+    return "\n".join([*lines, f"output {', '.join(pipeline.outputs)}"])
+
+
+def _input(image: Input) -> str:
+    if image.data is None:
+        return f"input {image.name}   {image.type}, {image.dimensions} dimensions"
+    return f"buffer {image.name}   {image.type}, {' x '.join(map(str, image.extents)) or 'one value'}"
+
+
+def _update(func: Func, update: Update) -> str:
+    text = f"{func.name}({', '.join(map(show, update.args))}) = {_tuple(update.values)}"
+    if update.domain:
+        text += f"   for {', '.join(map(_range, update.domain))}"
+    return text + (f" where {show(update.predicate)}" if update.predicate is not None else "")
+
+
+def _range(each: Range) -> str:
+    if isinstance(each.start, Number) and isinstance(each.extent, Number):
+        return f"{each.name} in {each.start.value}..{int(each.start.value) + int(each.extent.value) - 1}"
+    return f"{each.name} in {show(each.start)}.. ({show(each.extent)} values)"
+
+
+def _tuple(values: tuple[Expr, ...]) -> str:
+    return show(values[0]) if len(values) == 1 else f"({', '.join(map(show, values))})"
