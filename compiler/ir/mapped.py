@@ -112,7 +112,7 @@ def verify(graph: MappedGraph, arch: Arch) -> None:
         tile = tile_of(arch, block.kind)
         if block.kind != "io":
             assert block.primitive in {p.name for p in tile.primitives}, f"a {block.kind} has no {block.primitive}"
-            PRIMITIVES[block.primitive].config.numbers(block.config)
+            tile.config(PRIMITIVES[block.primitive]).numbers(block.config)
     for net in graph.nets:
         assert net.source not in sources, f"{net.name} is the source of two nets"
         sources.add(net.source)

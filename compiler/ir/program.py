@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Site = tuple[int, int]
@@ -43,12 +43,14 @@ class Program:
     source : mapping       The program's text: ``expression``, ``order``, ``formats`` (plain data).
     config : mapping       (x, y) -> set -> field -> value, every field of every used tile.
     bindings : tuple       The block streams, loads first.
+    contents : mapping     (x, y) of a MEM tile -> 16-bit words that stand in its SRAM from address 0 on.
     """
 
     fingerprint: int
     source: Mapping[str, Any]
     config: Mapping[Site, Config]
     bindings: tuple[Binding, ...]
+    contents: Mapping[Site, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def loads(self) -> tuple[Binding, ...]:

@@ -1,0 +1,224 @@
+"""What word graphs and graphs of PEs mean: evaluation over a whole grid at once in NumPy.
+
+Arrays are y-first, points are x first. Words are kept as integers 0..65535, flags as 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream, WordGraph, WordNode
+
+WORD = 1 << 16
+Array = Any
+
+
+@dataclass(frozen=True)
+class Region:
+    """Values at the points from `origin` (x first) on; the array (y-first) covers the points that have a value."""
+
+    values: Array
+    origin: tuple[int, ...]
+
+    @property
+    def end(self) -> tuple[int, ...]:
+        """The first point behind the region in every dimension."""
+        return tuple(o + e for o, e in zip(self.origin, reversed(self.values.shape), strict=True))
+
+    def part(self, origin: tuple[int, ...], end: tuple[int, ...]) -> Array:
+        """The values from a point to another, which is not included."""
+        cut = [slice(a - o, b - o) for a, b, o in zip(origin, end, self.origin, strict=True)]
+        return self.values[tuple(reversed(cut))]
+
+
+def _integer(words: Array, signed: bool) -> Array:
+    """The integers that words stand for."""
+    return np.where(words >= WORD // 2, words - WORD, words) if signed else words
+
+
+def _shifted_right(a: Array, by: Array, signed: bool) -> Array:
+    return _integer(a, signed) >> np.minimum(by, 16)
+
+
+# Operation -> result from the operands and `signed`, before it is cut to a word.
+MEANING: dict[str, Callable[..., Array]] = {
+    "add": lambda a, b, s: a + b,
+    "sub": lambda a, b, s: a - b,
+    "mul": lambda a, b, s: a * b,
+    "mul_middle": lambda a, b, s: _integer(a, s) * _integer(b, s) >> 8,
+    "mul_high": lambda a, b, s: _integer(a, s) * _integer(b, s) >> 16,
+    "shl": lambda a, b, s: a << np.minimum(b, 16),
+    "shr": _shifted_right,
+    "and": lambda a, b, s: a & b,
+    "or": lambda a, b, s: a | b,
+    "xor": lambda a, b, s: a ^ b,
+    "abs": lambda a, s: np.abs(_integer(a, True)),
+    "min": lambda a, b, s: np.minimum(_integer(a, s), _integer(b, s)),
+    "max": lambda a, b, s: np.maximum(_integer(a, s), _integer(b, s)),
+    "eq": lambda a, b, s: a == b,
+    "ne": lambda a, b, s: a != b,
+    "lt": lambda a, b, s: _integer(a, s) < _integer(b, s),
+    "le": lambda a, b, s: _integer(a, s) <= _integer(b, s),
+    "select": lambda d, a, b, s: np.where(d != 0, a, b),
+    "bit_and": lambda a, b, s: a & b,
+    "bit_or": lambda a, b, s: a | b,
+    "bit_xor": lambda a, b, s: a ^ b,
+    "bit_not": lambda a, s: 1 - a,
+    "word": lambda a, s: a,
+}
+
+
+def evaluate_words(graph: WordGraph, inputs: Mapping[str, Array], origin: tuple[int, ...] | None = None) -> dict[str, Region]:
+    """Every result where all that it needs lies inside the inputs.
+
+    Parameters
+    ----------
+    inputs : mapping      Stream -> its words at the points of the grid from `origin` on; all of one shape.
+    origin : tuple        The first point, x first; None for 0.
+    """
+    rank = len(graph.dims)
+    first = origin or (0,) * rank
+    regions: list[Region] = []
+    for node in graph.nodes:
+        if node.op == "input":
+            words = np.asarray(inputs[node.name])
+            assert words.ndim == rank and words.min() >= 0 and words.max() < WORD, f"{node.name} is no grid of words"
+            regions.append(Region(words.astype(np.int64), first))
+        else:
+            regions.append(_operation(node, regions))
+    return {name: _moved(regions[ref.node], ref) for name, ref in graph.results.items()}
+
+
+def _moved(region: Region, ref: Ref) -> Region:
+    """What a user of a node sees: the value at p + offset, at p."""
+    return Region(region.values, tuple(o - by for o, by in zip(region.origin, ref.offset, strict=True)))
+
+
+def _operation(node: WordNode, regions: list[Region]) -> Region:
+    """A node where all its operands have values."""
+    seen = [_moved(regions[each.node], each) if isinstance(each, Ref) else each for each in node.operands]
+    known = [each for each in seen if isinstance(each, Region)]
+    origin = tuple(max(each) for each in zip(*(region.origin for region in known), strict=True))
+    end = tuple(min(each) for each in zip(*(region.end for region in known), strict=True))
+    assert all(a < b for a, b in zip(origin, end, strict=True)), "the grid has no point where all operands have values"
+    operands = [each.part(origin, end) if isinstance(each, Region) else np.int64(each) for each in seen]
+    if node.op == "lookup":
+        result = np.array(node.table, dtype=np.int64)[operands[0]]
+    else:
+        result = MEANING[node.op](*operands, node.signed)
+    return Region(np.asarray(result).astype(np.int64) % WORD, origin)
+
+
+def on_grid(stream: Stream, image: Array, extents: tuple[int, ...], origin: tuple[int, ...] | None = None) -> Array:
+    """The words of an input's stream at the points from `origin` (or 0) on, `extents` (x first) of them.
+
+    `image` (y-first) has its element 0 first; outside it words are 0. It is not used for a pattern.
+    """
+    first = origin or (0,) * len(extents)
+    places = [(scale * np.arange(low, low + extent) + shift) // divide for low, extent, scale, shift, divide
+              in zip(first, extents, stream.scale, stream.shift, stream.divide, strict=True)]
+    if stream.pattern:
+        elements = sum(np.ix_(*reversed(places)))
+        return np.array(stream.pattern)[elements % len(stream.pattern)]
+    indices = iter(places)
+    chosen = [next(indices) if at is None else np.array([at]) for at in stream.plane]
+    whole = np.asarray(image)
+    inside: Array = np.True_
+    for each, size in zip(reversed(chosen), whole.shape, strict=True):
+        inside = np.logical_and.outer(inside, (each >= 0) & (each < size))
+    words = whole[np.ix_(*(np.clip(each, 0, size - 1) for each, size in zip(reversed(chosen), whole.shape, strict=True)))]
+    return np.where(inside, words.astype(np.int64) % WORD, 0).reshape(extents[::-1])
+
+
+def stored(stream: Stream, result: Region, extents: tuple[int, ...]) -> Array:
+    """Elements 0.. of an output (`extents` x first, a y-first array of words): element e is the value at ``scale * e``."""
+    end = tuple(scale * (extent - 1) + 1 for scale, extent in zip(stream.scale, extents, strict=True))
+    assert all(o <= 0 and e <= have for o, e, have in zip(result.origin, end, result.end, strict=True)), \
+        f"results from {result.origin} to {result.end} do not hold elements 0 to {extents}"
+    steps = tuple(slice(None, None, scale) for scale in reversed(stream.scale))
+    return result.part((0,) * len(extents), end)[steps]
+
+
+# Operation of the PE -> result from a, b, c, d and `signed`, before it is cut to a word; as `hw/arch/op.py` for one word.
+PE_MEANING: dict[str, Callable[..., Array]] = {
+    "adc": lambda a, b, c, d, s: a + b + d,
+    "sbc": lambda a, b, c, d, s: a + (b ^ WORD - 1) + d,
+    "abs": lambda a, b, c, d, s: np.abs(_integer(a, True)),
+    "sel": lambda a, b, c, d, s: np.where(d != 0, a, b),
+    "mult0": lambda a, b, c, d, s: a * b,
+    "mult1": lambda a, b, c, d, s: _integer(a, s) * _integer(b, s) >> 8,
+    "mult2": lambda a, b, c, d, s: _integer(a, s) * _integer(b, s) >> 16,
+    "shr": lambda a, b, c, d, s: _shifted_right(a, b, s),
+    "shl": lambda a, b, c, d, s: a << np.minimum(b, 16),
+    "or": lambda a, b, c, d, s: a | b,
+    "and": lambda a, b, c, d, s: a & b,
+    "xor": lambda a, b, c, d, s: a ^ b,
+    "muladd": lambda a, b, c, d, s: a * b + c,
+    "mulsub": lambda a, b, c, d, s: a * b - c,
+    "taa": lambda a, b, c, d, s: a + b + c,
+    "tas": lambda a, b, c, d, s: a + b - c,
+    "tsa": lambda a, b, c, d, s: a - b + c,
+    "tss": lambda a, b, c, d, s: a - b - c,
+    "crop": lambda a, b, c, d, s: np.maximum(np.minimum(_integer(a, s), _integer(b, s)), _integer(c, s)),
+    "mulshr": lambda a, b, c, d, s: _shifted_right(a * b % WORD, c, s),
+}
+
+# Condition -> predicate from the flags Z, N, C, V and the entry of the truth table.
+PE_CONDITION: dict[str, Callable[..., Array]] = {
+    "eq": lambda z, n, c, v, lut: z, "ne": lambda z, n, c, v, lut: ~z,
+    "uge": lambda z, n, c, v, lut: c, "ult": lambda z, n, c, v, lut: ~c,
+    "negative": lambda z, n, c, v, lut: n, "positive": lambda z, n, c, v, lut: ~n,
+    "overflow": lambda z, n, c, v, lut: v, "no_overflow": lambda z, n, c, v, lut: ~v,
+    "ugt": lambda z, n, c, v, lut: c & ~z, "ule": lambda z, n, c, v, lut: ~c | z,
+    "sge": lambda z, n, c, v, lut: n == v, "slt": lambda z, n, c, v, lut: n != v,
+    "sgt": lambda z, n, c, v, lut: ~z & (n == v), "sle": lambda z, n, c, v, lut: z | (n != v),
+    "lut": lambda z, n, c, v, lut: lut != 0,
+}
+
+
+def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array]) -> dict[str, Region]:
+    """Every result of a graph of PEs where all that it needs lies inside the inputs; inputs as for `evaluate_words`.
+
+    What is made of constants alone has a value everywhere; its region reaches beyond the inputs by their size.
+    """
+    rank = len(graph.dims)
+    shape = next((np.asarray(each).shape for each in inputs.values()), (1,) * rank)
+    ports: list[dict[str, Region]] = []
+    for node in graph.nodes:
+        if node.op == "input":
+            words = np.asarray(inputs[node.name])
+            assert words.ndim == rank and words.min() >= 0 and words.max() < WORD, f"{node.name} is no grid of words"
+            ports.append({"res": Region(words.astype(np.int64), (0,) * rank)})
+            continue
+        seen = {port: _moved(ports[each.node][each.port], each) for port, each in node.refs()}
+        origin = tuple(map(max, zip(*(region.origin for region in seen.values())))) or tuple(-each for each in reversed(shape))
+        end = tuple(map(min, zip(*(region.end for region in seen.values())))) or tuple(2 * each for each in reversed(shape))
+        assert all(a < b for a, b in zip(origin, end, strict=True)), "the grid has no point where all operands have values"
+        size = tuple(b - a for a, b in zip(reversed(origin), reversed(end), strict=True))
+        operands = {port: seen[port].part(origin, end) if port in seen else np.full(size, each, dtype=np.int64)
+                    for port, each in node.operands.items()}
+        result, flag = pe_outputs(node, {port: operands.get(port, np.zeros(size, dtype=np.int64)) for port in "abcdef"})
+        ports.append({"res": Region(result, origin)} | ({"p": Region(flag, origin)} if node.cond else {}))
+    return {name: _moved(ports[ref.node][ref.port], ref) for name, ref in graph.results.items()}
+
+
+def pe_outputs(node: PeNode, operands: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Result and predicate of a PE (or a table) for arrays of its operands a..f; without a condition the predicate is 0."""
+    a, b, c, d, e, f = (operands[port] for port in "abcdef")
+    if node.op == "lookup":
+        return np.array(node.table, dtype=np.int64)[a], np.zeros_like(a)
+    exact = PE_MEANING[node.op](a, b, c, d, node.signed)
+    result = exact % WORD
+    if not node.cond:
+        return result, np.zeros_like(result)
+    right = b if node.op == "adc" else b ^ WORD - 1
+    adds = node.op in ("adc", "sbc")
+    carry = (exact >> 16 != 0) & adds
+    overflow = ((a ^ right) & WORD // 2 == 0) & ((a ^ result) & WORD // 2 != 0) & adds
+    table = node.lut >> (d | e << 1 | f << 2) & 1
+    predicate = PE_CONDITION[node.cond](result == 0, result >= WORD // 2, carry, overflow, table)
+    return result, predicate.astype(np.int64)
