@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..compiler.backend.encode import decode, encode, words
+from ..compiler.backend.encode import contents, decode, encode, words
 from ..compiler.ir.program import Program
 from ..compiler.pipeline import Compiled
 from ..hw.arch.cgra import Arch
@@ -73,6 +73,19 @@ def simulate(program: Program, arch: Arch, transactions: Sequence[Blocks], *, fu
 
     bounds: see `host.run`. cache: folder of built models; default: the user's cache folder.
     """
+    total = len(transactions)
+
+    def drive(machine: Machine) -> host.Outcome:
+        progress(f"simulating {total} sub-tiles")
+        return host.run(machine, program, transactions, bounds, configurable=full,
+                        progress=lambda done, _: progress(f"simulating {total} sub-tiles, {done} done"))
+
+    return in_verilog(program, arch, drive, full=full, cache=cache, progress=progress)
+
+
+def in_verilog(program: Program, arch: Arch, drive: Callable[[Machine], host.Outcome], *, full: bool, cache: Path | None = None,
+               progress: Callable[[str], None] = lambda stage: None) -> Run:
+    """Build a machine (as in `simulate`), configure it for a program, and let `drive` run it."""
     kind = "reconfigurable Verilog" if full else "Verilog specialised to the program"
     progress(f"generating and building the {kind} of '{arch.name}'")
     model = cosim.machine_model(arch, None if full else program, cache)
@@ -80,12 +93,9 @@ def simulate(program: Program, arch: Arch, transactions: Sequence[Blocks], *, fu
     with Machine(arch, model.executable) as machine:
         prints = (machine.read_register("fingerprint_high") << 32) | machine.read_register("fingerprint_low")
         assert prints == program.fingerprint, f"the simulated machine is {prints:016x}, not {program.fingerprint:016x}"
-        if full:
-            machine.configure(words(program, arch))
-        total = len(transactions)
-        progress(f"simulating {total} sub-tiles")
-        outcome = host.run(machine, program, transactions, bounds, configurable=full,
-                           progress=lambda done, _: progress(f"simulating {total} sub-tiles, {done} done"))
+        # A specialised machine has its settings, but no contents of memories.
+        machine.configure(words(program, arch) if full else contents(program))
+        outcome = drive(machine)
         simulated = machine.cycles
     seconds = time.perf_counter() - begin
     return Run(outcome.blocks, outcome.cycles, outcome.launches, model.build_s, seconds, simulated,

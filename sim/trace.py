@@ -26,11 +26,13 @@ class Traced:
     primitives : {(x, y): (primitive, its configuration)}
     edges : {sink tile port: source tile port}, each (x, y, port); IO tiles have ports g2f and f2g.
     hops : {sink tile port: switch-box outputs passed}
+    registers : {sink tile port: cycles from the source's core output to behind the register of the core input, if static}
     """
 
     primitives: Mapping[Site, tuple[str, Mapping[str, int | str]]]
     edges: Mapping[TilePort, TilePort]
     hops: Mapping[TilePort, int]
+    registers: Mapping[TilePort, int]
 
 
 def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
@@ -46,6 +48,7 @@ def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
             primitives[site] = (str(mode), sets.get(str(mode), {}))
     edges: dict[TilePort, TilePort] = {}
     hops: dict[TilePort, int] = {}
+    registers: dict[TilePort, int] = {}
     for site, sets in config.items():
         for layer in LAYERS:
             for port in arch.tiles[site].inputs(layer):
@@ -53,18 +56,27 @@ def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
                     continue
                 index = graph.index[Node(*site, layer, "in", port.name)]
                 sink, passed = (site[0], site[1], port.name), -1
+                cycles = 1
                 while graph.nodes[index].kind != "out":
                     node = graph.nodes[index]
                     box = "sb" if node.kind == "sb" else "cb"
                     code = int(config.get((node.x, node.y), {}).get(f"{box}_{layer}", {}).get(f"{node.name}_sel", 0))
                     source = graph.source_of(index, code)
                     assert source is not None, f"{node} selects code {code}, which nothing drives"
+                    cycles += node.kind == "sb" and _delays(config, node)
                     index, passed = source, passed + 1
                     assert passed <= len(graph.nodes), f"the route to {sink} is a ring"
                 found = graph.nodes[index]
                 edges[sink] = (found.x, found.y, found.name)
                 hops[sink] = passed
-    return Traced(primitives, edges, hops)
+                registers[sink] = cycles
+    return Traced(primitives, edges, hops, registers)
+
+
+def _delays(config: Mapping[Site, Config], node: Node) -> bool:
+    """Whether a static switch-box output is a register: on odd tiles always, on even ones where it is set to delay."""
+    box = config[node.x, node.y][f"sb_{node.layer}"]
+    return (node.x + node.y) % 2 == 1 or box.get(f"{node.name}_mode") == "delay" or bool(box.get(f"{node.name}_delay"))
 
 
 def stream_edges(traced: Traced, arch: Arch) -> list[tuple[tuple[Site, str], tuple[Site, str]]]:

@@ -11,10 +11,11 @@ from ..ir.program import Config, Site
 
 
 def configure(graph: MappedGraph, arch: Arch, placement: Mapping[str, Site],
-              routes: Mapping[str, Mapping[int, int]]) -> dict[Site, Config]:
+              routes: Mapping[str, Mapping[int, int]], static: bool = False) -> dict[Site, Config]:
     """Field values of every tile that a block or a route uses.
 
-    placement: block -> (x, y). routes: net name -> routing tree as {node: the node that drives it}.
+    placement: block -> (x, y). routes: net name -> routing tree as {node: the node that drives it}. static: registers on the
+    way are pipeline stages, else FIFOs.
     """
     values: dict[Site, dict[str, dict[str, int | str]]] = defaultdict(lambda: defaultdict(dict))
     for name, block in graph.blocks.items():
@@ -26,7 +27,10 @@ def configure(graph: MappedGraph, arch: Arch, placement: Mapping[str, Site],
         for sink, source in tree.items():
             node = arch.graph.nodes[sink]
             box = "sb" if node.kind == "sb" else "cb"
-            values[node.x, node.y][f"{box}_{node.layer}"][f"{node.name}_sel"] = arch.graph.select(sink, source)
+            fields = values[node.x, node.y][f"{box}_{node.layer}"]
+            fields[f"{node.name}_sel"] = arch.graph.select(sink, source)
+            if static and arch.interconnect.fifo != "none":
+                fields |= {f"{node.name}_mode": "static"} if box == "sb" else {f"{node.name}_static": 1}
     # Through the words and back: every field of a used tile has a value, as on the machine.
     config: dict[Site, Config] = {}
     for site in sorted(values):

@@ -10,6 +10,7 @@ A bitstream is a text file of lines, so that it can be read and compared by eye:
     01030000 00000041                             (address {x, y, register}, data)
     crc 5d1c3a90                                  (CRC-32 of everything above)
 
+A MEM tile that is read as a table has its contents from register 0x8000 on, and their number in the source as ``contents``.
 Every register of a used tile is written, zeros too, so that nothing of an earlier program survives.
 """
 
@@ -20,6 +21,7 @@ import zlib
 from collections.abc import Mapping
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.config import MEMORY_REGISTER, memory_words
 from ...hw.arch.errors import UserError
 from ..ir.program import Binding, Config, Program, Site
 
@@ -33,9 +35,16 @@ def address(x: int, y: int, register: int) -> int:
 
 def words(program: Program, arch: Arch) -> list[tuple[int, int]]:
     """Every configuration write of a program: (address, data), tile by tile."""
-    return [(address(x, y, register), word)
-            for (x, y), values in sorted(program.config.items())
-            for register, word in enumerate(arch.config_map(arch.tiles[x, y].kind).encode(values))]
+    registers = [(address(x, y, register), word)
+                 for (x, y), values in sorted(program.config.items())
+                 for register, word in enumerate(arch.config_map(arch.tiles[x, y].kind).encode(values))]
+    return registers + contents(program)
+
+
+def contents(program: Program) -> list[tuple[int, int]]:
+    """The configuration writes that fill memories."""
+    return [(address(x, y, register), word) for (x, y), each in sorted(program.contents.items())
+            for register, word in memory_words(each)]
 
 
 def encode(program: Program, arch: Arch) -> str:
@@ -74,7 +83,11 @@ def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
             bindings.append(Binding(rest[0], int(rest[1]), first, int(rest[2])))
         else:
             raw[int(first, 16)] = int(rest[0], 16)
-    return Program(fingerprint, source, decode_words(raw, arch), tuple(bindings))
+    sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
+    filled = {(x, y): tuple(raw.get(address(x, y, MEMORY_REGISTER + n // 2), 0) >> 16 * (n % 2) & 0xFFFF for n in range(size))
+              for (x, y), size in sizes.items()}
+    settings = {where: word for where, word in raw.items() if where & 0xFFFF < MEMORY_REGISTER}
+    return Program(fingerprint, source, decode_words(settings, arch), tuple(bindings), filled)
 
 
 def decode_words(raw: Mapping[int, int], arch: Arch) -> dict[Site, Config]:

@@ -1,0 +1,103 @@
+"""Between images and streams: the words of every load stream of a tile, and the picture from those of the store streams.
+
+Images are NumPy arrays with y first, streams and points are x first. A result is computed in tiles of one shape; the last ones
+reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..compiler.dense.grid import Load, Walk
+
+Words = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A picture in tiles.
+
+    Parameters
+    ----------
+    walk : Walk            Of one tile.
+    images : mapping       Input arrays, y first, of integers.
+    shape : tuple          Of the result, x first, in all its dimensions.
+    tile : tuple           Of a tile of it, in the dimensions of the grid.
+    starts : mapping       Where an image begins, x first, if not at 0 everywhere.
+    """
+
+    walk: Walk
+    images: Mapping[str, np.ndarray]
+    shape: tuple[int, ...]
+    tile: tuple[int, ...]
+    starts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._corners)
+
+    @property
+    def _sides(self) -> tuple[int, ...]:
+        """The result in the dimensions of the grid."""
+        planes = self.walk.stores[0].stream.plane
+        return tuple(size for size, plane in zip(self.shape, planes, strict=True) if plane is None)
+
+    @property
+    def _corners(self) -> list[tuple[int, ...]]:
+        """First element of every tile, x fastest."""
+        starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
+        return [corner[::-1] for corner in itertools.product(*starts)]
+
+    def loads(self) -> Iterator[Words]:
+        """Words of every load stream, tile by tile."""
+        for corner in self._corners:
+            yield {load.name: self._load(load, corner) for load in self.walk.loads}
+
+    def _load(self, load: Load, corner: Sequence[int]) -> np.ndarray:
+        """Words of one stream; zeros outside the image."""
+        grid, stream = self.walk.grid, load.stream
+        elements = []
+        for dim, (origin, extent) in enumerate(zip(grid.origin, grid.extents, strict=True)):
+            points = np.arange(origin, origin + extent) + self._moved(corner, dim)
+            elements.append((stream.scale[dim] * points + stream.shift[dim]) // stream.divide[dim])
+        if stream.pattern:
+            total = functools.reduce(np.add.outer, elements[::-1])
+            return np.array(stream.pattern, np.uint16)[total % len(stream.pattern)].reshape(-1)
+        image = self.images[stream.image]
+        rest = iter(elements)
+        # One index array for each dimension of the image, x first.
+        starts = self.starts.get(stream.image, (0,) * image.ndim)
+        where = [(next(rest) if plane is None else np.array([plane])) - start
+                 for plane, start in zip(stream.plane, starts, strict=True)]
+        sizes = image.shape[::-1]
+        found = image[np.ix_(*(np.clip(each, 0, size - 1) for each, size in zip(where[::-1], sizes[::-1], strict=True)))]
+        inside = functools.reduce(np.logical_and.outer,
+                                  [(each >= 0) & (each < size) for each, size in zip(where[::-1], sizes[::-1], strict=True)])
+        return (np.where(inside, found, 0).astype(np.int64) & 0xFFFF).astype(np.uint16).reshape(-1)
+
+    def _moved(self, corner: Sequence[int], dim: int) -> int:
+        """Points between the first tile and the one with its first element at a corner."""
+        store = self.walk.stores[0]
+        return store.stride[dim] * corner[dim] // (store.lanes if dim == 0 else 1)
+
+    def picture(self, stores: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+        """The result from the words of every store stream, tile by tile: the last dimension first, as uint16."""
+        whole = np.zeros(self.shape[::-1], np.uint16)
+        for corner, words in zip(self._corners, stores, strict=True):
+            for store in self.walk.stores:
+                tile = words[store.name].reshape(store.counts[::-1])
+                where: list[slice] = []
+                for dim, (start, size, count) in enumerate(zip(corner, self._sides, store.counts, strict=True)):
+                    step = store.lanes if dim == 0 else 1
+                    begin = start + (store.lane if dim == 0 else 0)
+                    fits = max(0, min(count, -(-(size - begin) // step)))
+                    tile = np.take(tile, range(fits), axis=len(corner) - 1 - dim)
+                    where.append(slice(begin, begin + fits * step, step))
+                slices = iter(where)
+                place = [next(slices) if plane is None else plane for plane in store.stream.plane]
+                whole[tuple(place[::-1])] = tile
+        return whole
