@@ -212,12 +212,12 @@ def _run(program: Einsum, data: Mapping[str, Coo], arch: Arch, engine: str, tile
                    "tokens_per_cycle": round((loaded + words) / max(1, found.cycles), 3),
                    "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
                    "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
-                   "verilog": str(_keep(found.verilog, dump))}
+                   "verilog": str(keep(found.verilog, dump))}
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=found.cycles)
 
 
-def _keep(verilog: Path | None, dump: Path | None) -> Path | None:
+def keep(verilog: Path | None, dump: Path | None) -> Path | None:
     """A copy of the Verilog that ran, beside the other stages; without a folder, where the model was built."""
     if verilog is None or dump is None:
         return verilog
@@ -319,7 +319,8 @@ def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
     machine = _arch(arch)
     program = decode(Path(path).read_text(), machine, str(path))
     lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
-    lines += [f"{b.direction:5} {b.name:8} column {b.column}" for b in program.bindings]
+    static = "walk" in program.source       # its streams are images, not levels of tensors
+    lines += [f"{b.direction:5} {b.tensor if static else b.name:8} column {b.column}" for b in program.bindings]
     tiles: dict[str, object] = {}
     for (x, y), sets in program.config.items():
         fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()

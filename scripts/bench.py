@@ -18,16 +18,23 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
+import halide
+import skimage.data
 from bench_pnr import random_netlist
 
+import sardonyx.halide
 from sardonyx import api
+from sardonyx.apps.dense import gaussian as gaussian_app
 from sardonyx.compiler.backend.encode import encode
 from sardonyx.compiler.backend.native import library
 from sardonyx.compiler.backend.place import place, slots_of
 from sardonyx.compiler.backend.route import route
+from sardonyx.compiler.dense_pipeline import compile_halide
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.halide.reader import read
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.tiling import tile
@@ -37,6 +44,7 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.sim import engines, fabric
 from sardonyx.sim.work import Work
 
+DENSE = ("pointwise", "conv_3_3", "gaussian", "cascade", "box", "down_sample", "up_sample", "unsharp", "harris")
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -131,6 +139,38 @@ def cycles() -> list[Row]:
                 "<= 1.2", ratio <= 1.2)]
 
 
+def dense() -> list[Row]:
+    """The programs of apps/dense on onyx: tiles they take, time to compile."""
+    rows, slowest = [], (0.0, "")
+    onyx, found = presets.get("onyx"), {}
+    for name in DENSE:
+        program = import_module(f"sardonyx.apps.dense.{name}").build()
+        pipeline = read(halide.serialize_pipeline(halide.Pipeline(program), get_params=False))
+        began = time.perf_counter()
+        found[name] = compile_halide(pipeline, onyx, (62, 62))
+        slowest = max(slowest, (time.perf_counter() - began, name))
+    for name, most in (("unsharp", 57), ("harris", 80)):
+        pes = found[name].graph.count("pe")
+        rows.append(Row(f"{name} on `onyx`: PEs", f"{pes}", f"<= {most}", pes <= most))
+    return [*rows, Row("compile, slowest program of `apps/dense` on `onyx`", f"{slowest[0]:.1f} s ({slowest[1]})", "<= 10 s",
+                       slowest[0] <= 10)]
+
+
+def gaussian() -> list[Row]:
+    """A 3 x 3 Gaussian blur on onyx in Verilog: one tile with one lane, and a picture with fourteen."""
+    program, photo = gaussian_app.build(), skimage.data.camera()
+    one = sardonyx.halide.run(program, inputs={"photo": photo[:64, :64]}, tile=(62, 62), arch="onyx")
+    cycles, pes, mems = one.cycles, one.report["tiles_used"]["pe"], one.report["tiles_used"]["mem"]
+    seconds = one.report["build_s"] + one.report["simulate_s"]
+    wide = sardonyx.halide.run(program, inputs={"photo": photo}, tile=(518, 128), unroll=14, arch="onyx")
+    rate = wide.report["elements_checked"] / wide.cycles
+    return [Row("gaussian, 64 x 64 pixels in, one lane: cycles from start to done; tiles", f"{cycles:,}; {pes} PE, {mems} MEM",
+                "<= 4,095 + 32 (depth of the pipeline); <= 12 PE, 2 MEM", cycles <= 4127 and pes <= 12 and mems <= 2),
+            Row("the same: build of `rtl` on `onyx` and the tile", f"{seconds:.0f} s", "<= 90 s", seconds <= 90),
+            Row("gaussian, 510 x 510, 14 lanes: pixels per cycle from start to done", f"{rate:.2f} ({rate / 14:.0%} of 14)",
+                ">= 90 % of 14", rate >= 0.9 * 14)]
+
+
 def size() -> list[Row]:
     """The installed environment."""
     files = (path for path in (ROOT / ".venv").rglob("*") if path.is_file() and not path.is_symlink())
@@ -150,7 +190,7 @@ def tests() -> list[Row]:
 
 MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "onyx_rtl": onyx_rtl, "small_rtl_full": small_rtl_full, "compile": compile_time, "pnr": pnr,
-    "cycles": cycles, "size": size, "tests": tests}
+    "cycles": cycles, "dense": dense, "gaussian": gaussian, "size": size, "tests": tests}
 
 
 def render(rows: list[Row]) -> str:

@@ -54,7 +54,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/streams.md", "docs/tutorial.md")
+DOCUMENTS = ("README.md", "docs/halide.md", "docs/streams.md", "docs/tutorial.md")
 PICTURE = "docs/images/spmspm_small.svg"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 SHELL = ("ls", "head", "cat")

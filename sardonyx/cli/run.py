@@ -1,4 +1,4 @@
-"""`sardonyx run einsum | kernel | demo`: compile a program, run it on an engine, check it."""
+"""`sardonyx run einsum | kernel | image | demo`: compile a program, run it on an engine, check it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ..hw.arch.errors import UserError
 from ..options import ENGINES, VALUES
-from .console import Console
+from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
 
@@ -17,13 +17,15 @@ def add(commands: Any) -> None:
     """Add the command to the command line."""
     parser: Parser = commands.add_parser(
         "run", prog="sardonyx run", help="run a program on an engine",
-        about="Run an expression, a kernel that we ship, or the demo.",
+        about="Run an expression, a kernel that we ship, a Halide program on a picture, or the demo.",
         examples=["sardonyx run demo",
                   "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.mtx",
-                  "sardonyx run kernel spmspm --engine tokens"])
+                  "sardonyx run kernel spmspm --engine tokens",
+                  "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
     _add_einsum(programs)
     _add_kernel(programs)
+    _add_image(programs)
     _add_demo(programs)
 
 
@@ -65,11 +67,61 @@ def _add_kernel(programs: Any) -> None:
     parser.set_defaults(body=run_kernel)
 
 
+def _add_image(programs: Any) -> None:
+    parser: Parser = programs.add_parser(
+        "image", prog="sardonyx run image", help="a Halide program on pictures",
+        about="Compile a serialised Halide pipeline (halide.serialize_pipeline) and run it on pictures,\n"
+              "tile by tile. Every element is checked against NumPy.",
+        examples=[
+            "sardonyx run image blur.hlpipe --input photo.png --output blurred.png --arch onyx --engine rtl",
+            "sardonyx run image blur.hlpipe --input photo=photo.png --tile 128x64 --unroll 2",
+        ])
+    parser.add_argument("pipeline", metavar="FILE", type=Path, help="the .hlpipe file")
+    parser.add_argument("--input", metavar="[NAME=]FILE", type=_named_file, action="append", default=[],
+                        help="the picture for an ImageParam; its name may be left out if there is only one")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
+    parser.add_argument("--tile", metavar="WxH", type=_size, help="size of a tile (default: 64x64)")
+    parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
+                        help="the value of a scalar Param")
+    parser.add_argument("--unroll", metavar="N", type=whole(1), default=1,
+                        help="neighbours in x that are computed at once (default: 1)")
+    parser.add_argument("--arch", metavar="NAME|FILE", default="small", help="a preset or a description file (default: small)")
+    parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
+                        help=f"{_listed(ENGINES)} (default: rtl)")
+    parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
+    parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+    add_common(parser)
+    parser.set_defaults(body=run_image)
+
+
+def _named_file(text: str) -> tuple[str, Path]:
+    """``photo=photo.png``, or a file alone."""
+    name, equals, file = text.partition("=")
+    return (name, Path(file)) if equals else ("", Path(text))
+
+
+def _named_value(text: str) -> tuple[str, int]:
+    """``gain=3``."""
+    name, _, value = text.partition("=")
+    try:
+        return name, int(value, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a name and a whole number: write gain=3") from None
+
+
+def _size(text: str) -> tuple[int, ...]:
+    """``128x64`` as (128, 64); one size for each dimension."""
+    sides = text.split("x")
+    if not all(side.isdecimal() and int(side) for side in sides):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size: write width and height, as 128x64")
+    return tuple(map(int, sides))
+
+
 def _add_demo(programs: Any) -> None:
     parser: Parser = programs.add_parser(
-        "demo", prog="sardonyx run demo", help="sparse matrix multiplication in generated Verilog",
-        about="Multiply a real sparse matrix with itself in the Verilog of preset `small`, tile by tile,\n"
-              "and check every word.",
+        "demo", prog="sardonyx run demo", help="a sparse matrix product and a blurred photograph in generated Verilog",
+        about="Multiply a real sparse matrix with itself, and blur a photograph with a Halide program, both in the\n"
+              "Verilog of preset `small`, and check every word. With --matrix, the product alone.",
         examples=["sardonyx run demo", "sardonyx run demo --matrix a.mtx --out out/mine"])
     parser.add_argument("--matrix", metavar="FILE", type=Path,
                         help="a Matrix Market file; one not square is multiplied with its transpose")
@@ -146,12 +198,39 @@ def run_kernel(options: argparse.Namespace, console: Console) -> int:
     return _finish(result, options, console)
 
 
+def run_image(options: argparse.Namespace, console: Console) -> int:
+    """Run a Halide program on pictures."""
+    from .. import halide
+
+    files = dict(options.input)
+    if len(files) < len(options.input):
+        raise UserError("an image is given twice", where="--input", fix="name each: --input NAME=FILE")
+    params = dict(options.param)
+    if len(params) < len(options.param):
+        raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
+    result = halide.run_files(options.pipeline, files, options.output, params, tile=options.tile, unroll=options.unroll,
+                              arch=options.arch, engine=options.engine, seed=options.seed, dump=options.dump,
+                              progress=console.progress)
+    console.show(result)
+    console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
+    return 0
+
+
 def run_demo(options: argparse.Namespace, console: Console) -> int:
     """Run the demo."""
     from .. import api
 
-    console.show(api.demo(options.matrix, out=options.out, progress=console.progress))
-    console.end(f"open the picture in {options.out}, or sardonyx run demo --matrix FILE")
+    product = api.demo(options.matrix, out=options.out, progress=console.progress)
+    if options.matrix is not None:
+        console.show(product)
+        console.end(f"open the picture in {options.out}")
+        return 0
+    from .. import halide
+
+    blur = halide.demo(options.out / "blur", progress=console.progress)
+    text = f"{table(product.report)}\n\n{table(blur.report)}"
+    console.show(api.Outcome({"product": product.report, "blur": blur.report}, text))
+    console.end(f"open the pictures in {options.out}, or sardonyx run demo --matrix FILE")
     return 0
 
 

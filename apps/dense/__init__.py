@@ -1,0 +1,1 @@
+"""Halide programs that ship with the package."""

@@ -1,0 +1,255 @@
+"""Halide programs in, checked pictures out.
+
+    >>> import halide as hl, numpy as np, sardonyx.halide
+    >>> x, y, photo, twice = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "photo"), hl.Func("twice")
+    >>> twice[x, y] = hl.u16(photo[x, y]) * 2
+    >>> sardonyx.halide.run(twice, inputs={"photo": np.array([[1, 2], [3, 4]], np.uint8)}, engine="golden").value.tolist()
+    [[2, 4], [6, 8]]
+
+Arrays are NumPy's, y first (and colour in front of it); Halide's dimensions and every size given here are x first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from .api import Outcome, Result, keep, silent
+from .compiler.backend.route import Unroutable
+from .compiler.dense.lower import lower
+from .compiler.dense_pipeline import CompiledDense, compile_words
+from .compiler.ir.dataflow import WordGraph
+from .compiler.lang.halide.extent import largest
+from .compiler.lang.halide.pipeline import BOOL, Pipeline, Type
+from .compiler.lang.halide.reader import read
+from .hw.arch import presets
+from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
+from .options import ENGINES
+from .pictures import check_picture, read_picture, write_picture
+from .sim import engines, halide_golden, static_engines
+from .sim.frames import Frames
+
+# Sides of a tile in the first two dimensions, if none are given.
+TILE = (64, 64)
+
+
+def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[int] | None = None,
+        tile: Sequence[int] | None = None, unroll: int = 1, arch: str | Arch = "small", engine: str = "rtl",
+        params: Mapping[str, int] | None = None, dump: Path | None = None, seed: int = 0,
+        progress: Callable[[str], None] = silent) -> Result:
+    """Run a Halide program on images and check every element against NumPy.
+
+    Parameters
+    ----------
+    program : halide.Func, halide.Pipeline, bytes or path     Bytes and files (.hlpipe) as `halide.serialize_pipeline` makes.
+    inputs : mapping          NumPy arrays of the types of the ImageParams by their names, y first.
+    shape : sequence of int   Size of the result, x first; default: the largest that the inputs allow.
+    tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
+                              few planes; default: 64 x 64, and all of further dimensions.
+    unroll : int              Neighbours in x that are computed at once, on streams of their own.
+    arch : str | Arch         A preset, a .json file, or a description.
+    engine : str              golden, tokens, fabric, rtl or rtl-full.
+    params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.
+    dump : Path               Folder for every stage of the compiler.
+
+    Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
+    """
+    if engine not in ENGINES:
+        raise UserError(f"there is no engine '{engine}'", fix=f"choose one of {', '.join(ENGINES)}")
+    began = time.perf_counter()
+    pipeline = _pipeline(program, params or {})
+    images = _images(pipeline, inputs)
+    size = tuple(shape) if shape is not None else largest(pipeline, _extents(pipeline, images))
+    _check_size(pipeline, size)
+    progress("computing the result in NumPy")
+    expected = halide_golden.realize(pipeline, images, size[::-1])
+    report: dict[str, object] = {"engine": engine, "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
+    if engine == engines.GOLDEN:
+        return Result(report, value=expected)
+
+    machine = arch if isinstance(arch, Arch) else presets.get(arch)
+    progress(f"compiling for '{machine.name}'")
+    compile_began = time.perf_counter()
+    words = lower(pipeline)
+    part = _part(words, size, tile, unroll)
+    compiled = _compile(words, machine, part, unroll, seed, dump)
+    compile_s = time.perf_counter() - compile_began
+    if dump:
+        compiled.dump(Path(dump))
+    buffers = {name: each for name, each in pipeline.inputs.items() if each.data is not None}
+    contents = {name: np.array(each.data, _dtype(each.type)).reshape(each.extents[::-1]) for name, each in buffers.items()}
+    frames = Frames(compiled.walk, contents | images, size, part, {name: each.minimum for name, each in buffers.items()})
+    found = static_engines.run(engine, compiled, frames, progress)
+    progress("checking every element against NumPy")
+    value = frames.picture(found.blocks).astype(expected.dtype)
+    wrong = int(np.count_nonzero(value != expected))
+    assert not wrong, f"{wrong} of {expected.size} elements differ from NumPy, the first at {np.argwhere(value != expected)[0]}"
+    report |= {"arch": machine.name, "tiles": len(frames), "tile": " x ".join(map(str, part)), "lanes": unroll,
+               "tiles_used": {kind: compiled.graph.count(kind) for kind in ("pe", "mem", "io")},
+               "elements_checked": expected.size, "compile_s": round(compile_s, 3)}
+    if found.cycles is not None:
+        report |= {"cycles": found.cycles, "elements_per_cycle": round(expected.size / found.cycles, 3),
+                   "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
+                   "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
+                   "verilog": str(keep(found.verilog, dump))}
+    report["elapsed_s"] = round(time.perf_counter() - began, 2)
+    return Result(report, value=value, cycles=found.cycles)
+
+
+def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
+    """Blur a real photograph in generated Verilog, and compare every pixel with NumPy and with Halide.
+
+    Writes `photo.png`, `blurred.png`, the picture of the array and every stage of the compiler into `out`.
+    """
+    import halide
+    import skimage.data
+
+    from .apps.dense import gaussian
+    photo = skimage.data.camera()
+    image = halide.ImageParam(halide.UInt(8), 2, "photo")
+    blur = gaussian.build(image)
+    result = run(blur, inputs={"photo": photo}, tile=(255, 170), dump=out, progress=progress)
+    image.set(halide.Buffer(photo))
+    assert np.array_equal(np.asarray(blur.realize(list(result.value.shape[::-1]))), result.value), "the result is not Halide's"
+    write_picture(photo, out / "photo.png")
+    write_picture(result.value, out / "blurred.png")
+    return Outcome({"program": "gaussian blur, 3 x 3, of skimage.data.camera()", **result.report, "halide": "equal",
+                    "pictures": f"{out / 'photo.png'}, {out / 'blurred.png'}", "array": str(out / "array.svg")})
+
+
+def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = None,
+              params: Mapping[str, int] | None = None, **options: Any) -> Result:
+    """Run a .hlpipe file on pictures and write the result as one.
+
+    inputs: files by the name of the ImageParam; the name may be empty if there is only one. options: see `run`.
+    """
+    pipeline = _pipeline(program, params or {})
+    names = _image_names(pipeline)
+    if set(inputs) == {""} and len(names) == 1:
+        inputs = {names[0]: inputs[""]}
+    _check_names(names, inputs, str(program), "--input {}=FILE")
+    func = pipeline.funcs[pipeline.outputs[0]]
+    if output is not None:
+        # Before the run, which may take minutes.
+        check_picture(output, _dtype(func.types[0]), len(func.args))
+    images = {name: read_picture(file, pipeline.inputs[name].dimensions) for name, file in inputs.items()}
+    result = run(program, inputs=images, params=params, **options)
+    if output is not None:
+        write_picture(result.value, output)
+    return result
+
+
+def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int] | None, lanes: int) -> tuple[int, ...]:
+    """The tile, no larger than it needs to be, in the dimensions of the grid."""
+    plane = next(iter(words.outputs.values())).plane
+    sides = [side for side, at in zip(size, plane, strict=True) if at is None]
+    sides[0] = -(-sides[0] // max(1, lanes)) * max(1, lanes)
+    if tile is None:
+        width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
+        tile = (width, *TILE[1:], *sides[len(TILE):])[:len(sides)]
+    # A wrong number of sizes is refused by the compiler.
+    return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
+
+
+def _compile(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int, seed: int, dump: Path | None) -> CompiledDense:
+    try:
+        return compile_words(words, arch, tile, lanes, seed)
+    except Unroutable as failure:
+        picture = (dump or Path("out")) / "unroutable.svg"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_text(failure.picture)
+        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
+
+
+def _pipeline(program: object, params: Mapping[str, int]) -> Pipeline:
+    """The program as frozen values; it has one output."""
+    pipeline = _read(program, params)
+    if len(pipeline.outputs) > 1:
+        raise UserError(f"the program has {len(pipeline.outputs)} outputs, {', '.join(pipeline.outputs)}",
+                        fix="run the Funcs one by one")
+    return pipeline
+
+
+def _read(program: object, params: Mapping[str, int]) -> Pipeline:
+    if isinstance(program, str | Path):
+        try:
+            return read(Path(program).read_bytes(), params, str(program))
+        except OSError as error:
+            raise UserError(f"cannot read the program: {error.strerror}", str(program),
+                            "write it with halide.serialize_pipeline") from None
+    if isinstance(program, bytes):
+        return read(program, params, "program")
+    import halide
+    whole = halide.Pipeline(program) if isinstance(program, halide.Func) else program
+    if not isinstance(whole, halide.Pipeline):
+        raise UserError(f"a {type(program).__name__} is no Halide program",
+                        fix="give a halide.Func, a halide.Pipeline or a .hlpipe file")
+    data, scalars = cast(Any, halide.serialize_pipeline(whole, get_params=True))
+    values = {}
+    for name, param in scalars.items():
+        if param.is_buffer() or name in params:
+            continue
+        try:
+            values[name] = halide.evaluate(param.scalar_expr())
+        except halide.HalideError:
+            # It has no value; the reader names all that are missing.
+            continue
+    return read(data, {**values, **params}, "program")
+
+
+def _image_names(pipeline: Pipeline) -> list[str]:
+    return [each.name for each in pipeline.inputs.values() if each.data is None]
+
+
+def _check_names(names: Sequence[str], given: Mapping[str, object], where: str, fix: str) -> None:
+    """UserError if images are missing or unknown."""
+    if missing := [name for name in names if name not in given]:
+        raise UserError(f"the program reads {', '.join(names)}, and nothing is given for {', '.join(missing)}", where,
+                        fix.format(missing[0]))
+    if unknown := [name for name in given if name not in names]:
+        raise UserError(f"the program reads no image '{unknown[0]}'", where, f"its images are {', '.join(names) or 'none'}")
+
+
+def _dtype(type_: Type) -> np.dtype[Any]:
+    return np.dtype("bool" if type_ == BOOL else f"{type_.kind}{type_.bits}")
+
+
+def _images(pipeline: Pipeline, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The inputs as arrays, each of the type and rank that the program reads."""
+    _check_names(_image_names(pipeline), inputs, "", "inputs={{'{}': array}}")
+    images = {}
+    for name, each in inputs.items():
+        array, image = np.asarray(each), pipeline.inputs[name]
+        wanted = _dtype(image.type)
+        if array.dtype != wanted or array.ndim != image.dimensions:
+            raise UserError(f"the program reads {wanted} with {image.dimensions} dimensions, the image is {array.dtype} with "
+                            f"{array.ndim}", f"image {name}", f"convert it, as with array.astype('{wanted}')")
+        if not array.size:
+            raise UserError(f"the image is empty, its shape is {array.shape}", f"image {name}", "give a larger image")
+        images[name] = array
+    return images
+
+
+def _extents(pipeline: Pipeline, images: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+    """How far images and constant Buffers that begin at 0 reach, x first."""
+    constant = {name: each.extents for name, each in pipeline.inputs.items() if each.data is not None and not any(each.minimum)}
+    return constant | {name: image.shape[::-1] for name, image in images.items()}
+
+
+def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:
+    """UserError for a shape of the result that the program does not have."""
+    func = pipeline.funcs[pipeline.outputs[0]]
+    text = " x ".join(map(str, size)) or "no dimensions"
+    if len(size) != len(func.args) or any(side < 1 for side in size):
+        raise UserError(f"a result of {text} for dimensions {', '.join(func.args)}", f"Func {func.name}",
+                        "give one positive size for each, x first")
+    for arg, side in zip(func.args, size, strict=True):
+        if arg in func.bounds and func.bounds[arg] != (0, side):
+            low, extent = func.bounds[arg]
+            raise UserError(f"{arg} is bounded to {low}..{low + extent - 1}, and the result has 0..{side - 1}",
+                            f"Func {func.name}", f"bound it from 0 on, and ask for {extent} elements")

@@ -1,0 +1,74 @@
+"""Picture files and arrays: what the command line reads and writes.
+
+Arrays have y first, and colour planes in front of it: the order of a Halide image (x, y, c) reversed. A file that ends in .npy
+holds any array.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from .hw.arch.errors import UserError
+
+# Modes of Pillow of one plane with 16 bits.
+GREY_16 = ("I;16", "I;16B", "I;16L", "I;16N")
+
+
+def read_picture(path: Path, dimensions: int) -> np.ndarray:
+    """A picture as 8-bit or 16-bit integers: grey with two dimensions, red, green and blue planes with three.
+
+    UserError for a file that cannot be read.
+    """
+    try:
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path))
+        if dimensions not in (2, 3):
+            raise UserError(f"the program reads an image of {dimensions} dimensions, a picture has 2 (grey) or 3 (colour)",
+                            str(path), "give the image as .npy")
+        with Image.open(path) as picture:
+            if dimensions == 3:
+                return np.ascontiguousarray(np.moveaxis(np.asarray(picture.convert("RGB")), 2, 0))
+            if picture.mode in GREY_16:
+                return np.asarray(picture).astype(np.uint16)
+            return np.asarray(picture if picture.mode == "L" else picture.convert("L"))
+    except UnidentifiedImageError:
+        raise UserError("not a picture that can be read", str(path), "give a PNG, JPEG or TIFF file, or .npy") from None
+    except ValueError as error:
+        raise UserError(f"not an array that can be read: {error}", str(path), "write it with numpy.save") from None
+    except OSError as error:
+        raise UserError(f"cannot read the picture: {error.strerror or error}", str(path), "name a file that is there") from None
+
+
+def check_picture(path: Path, dtype: np.dtype[Any], dimensions: int) -> None:
+    """UserError if arrays of a type and rank cannot be written to a file of this name."""
+    if path.suffix == ".npy":
+        return
+    if path.suffix.lower() not in Image.registered_extensions():
+        raise UserError("the name does not say which kind of picture to write", str(path), "let it end in .png or .npy")
+    if not ((dimensions == 2 and dtype in (np.uint8, np.uint16)) or (dimensions == 3 and dtype == np.uint8)):
+        raise UserError(f"a result of {dtype} with {dimensions} dimensions is no picture", str(path),
+                        "give a file name that ends in .npy")
+
+
+def write_picture(value: np.ndarray, path: Path) -> None:
+    """Write integers as a picture: 8 bits, or 16 bits grey; any array as .npy. Folders are made.
+
+    UserError for an array or a name that does not make a picture, or a file that cannot be written.
+    """
+    check_picture(path, value.dtype, value.ndim)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".npy":
+            np.save(path, value)
+            return
+        if value.ndim == 3 and len(value) != 3:
+            raise UserError(f"a result of {value.dtype} with {len(value)} planes is no picture", str(path),
+                            "give a file name that ends in .npy")
+        Image.fromarray(np.moveaxis(value, 0, 2) if value.ndim == 3 else value).save(path)
+    except OSError as error:
+        raise UserError(f"cannot write the picture: {error.strerror or error}", str(path),
+                        "name another file; 16 bits go into .png or .tiff") from None

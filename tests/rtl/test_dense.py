@@ -1,0 +1,180 @@
+"""Halide programs in generated Verilog: one reconfigurable machine, built once, runs them all, as every other engine does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import halide as hl
+import numpy as np
+import pytest
+from halide_programs import TYPES, X, Y, load
+from hypothesis import assume, event, given, note, settings
+from hypothesis import strategies as st
+
+from sardonyx.apps.dense import gaussian
+from sardonyx.compiler.dense_pipeline import CompiledDense, compile_halide, compile_pes
+from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.lang.halide.pipeline import Pipeline
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import ALU, BUFFER
+from sardonyx.hw.arch.tile import MEM, PE
+from sardonyx.sim import static_engines
+from sardonyx.sim.engines import Run
+from sardonyx.sim.frames import Frames
+from sardonyx.sim.halide_golden import realize
+
+# The least machine for stencils, quick to build: 9 PE and 3 MEM tiles.
+STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace(MEM, primitives=(BUFFER,), read_loops=3),
+                interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=2, store_loops=2))
+TILES = ("tokens", "fabric", "rtl-full")
+
+
+def frames(compiled: CompiledDense, images: dict[str, np.ndarray], shape: tuple[int, ...], tile: tuple[int, ...]) -> Frames:
+    return Frames(compiled.walk, images, shape, tile)
+
+
+def agree(pipeline: Pipeline, images: dict[str, np.ndarray], shape: tuple[int, ...], tile: tuple[int, ...], lanes: int = 1,
+          seed: int = 0, engines: tuple[str, ...] = TILES) -> tuple[CompiledDense, dict[str, Run]]:
+    """NumPy and the engines give the same picture; what the engines gave."""
+    expected = realize(pipeline, images, shape[::-1])
+    compiled = compile_halide(pipeline, STENCILS, tile, lanes, seed)
+    whole = frames(compiled, images, shape, tile)
+    found = {engine: static_engines.run(engine, compiled, whole) for engine in engines}
+    for engine, run in found.items():
+        np.testing.assert_array_equal(whole.picture(run.blocks).astype(expected.dtype), expected, err_msg=engine)
+    return compiled, found
+
+
+def test_a_specialised_machine_gives_the_same_words_in_the_same_cycles() -> None:
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    down = hl.Func("down")
+    down[X, Y] = hl.u8((hl.u16(photo[X, Y]) * 3 + hl.u16(photo[X, Y + 1]) + hl.u16(photo[X + 1, Y + 2])) >> 2)
+    images = {"photo": np.random.default_rng(0).integers(0, 256, (20, 61), dtype=np.uint8)}
+    compiled, found = agree(load(down), images, (60, 18), (40, 10), engines=("rtl", "rtl-full"))
+    assert compiled.static.lines
+    assert found["rtl"].cycles == found["rtl-full"].cycles
+    words = [[{name: each.tolist() for name, each in item.items()} for item in run.blocks] for run in found.values()]
+    assert words[0] == words[1]
+
+
+def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    blur = gaussian.build(photo)
+    picture = np.random.default_rng(1).integers(0, 256, (22, 62), dtype=np.uint8)
+    compiled, found = agree(load(blur), {"photo": picture}, (60, 20), (60, 20))
+    photo.set(hl.Buffer(picture))
+    np.testing.assert_array_equal(frames(compiled, {"photo": picture}, (60, 20), (60, 20)).picture(found["rtl-full"].blocks),
+                                  np.asarray(blur.realize([60, 20])))
+    points, cycles = compiled.walk.grid.points, found["rtl-full"].cycles
+    assert cycles is not None
+    assert points <= cycles <= points + 100
+
+
+def test_lanes_tiles_that_do_not_divide_and_one_element() -> None:
+    photo = hl.ImageParam(hl.Int(16), 2, "photo")
+    images = {"photo": np.random.default_rng(2).integers(-32768, 32768, (9, 14), dtype=np.int16)}
+    edges = hl.Func("edges")
+    edges[X, Y] = hl.max(photo[X, Y], photo[X + 1, Y]) - photo[X, Y + 1]
+    agree(load(edges), images, (13, 7), (6, 3), lanes=2)
+    agree(load(edges), images, (1, 1), (1, 1))
+    agree(load(edges), images, (13, 8), (13, 1))
+
+
+def test_smaller_and_larger_pictures() -> None:
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    images = {"photo": np.random.default_rng(3).integers(0, 256, (9, 14), dtype=np.uint8)}
+    half, double = hl.Func("half"), hl.Func("double")
+    half[X, Y] = hl.u16(photo[2 * X, 2 * Y]) + hl.u16(photo[2 * X + 1, 2 * Y + 1])
+    agree(load(half), images, (7, 4), (3, 2))
+    double[X, Y] = hl.select(X % 2 == 0, photo[X // 2, Y], hl.u8(255) - photo[X // 2, Y])
+    agree(load(double), images, (28, 9), (9, 4))
+
+
+def test_tables_with_contents_of_their_own_one_program_after_the_other() -> None:
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    images = {"photo": np.random.default_rng(6).integers(0, 256, (9, 14), dtype=np.uint8)}
+    for seed in range(2):
+        curve = hl.Buffer(np.random.default_rng(seed).integers(0, 65536, 256, dtype=np.uint16))
+        mapped = hl.Func("mapped")
+        mapped[X, Y] = curve[hl.i32(photo[X, Y])] + hl.u16(photo[X, Y + 1])
+        agree(load(mapped), images, (14, 8), (7, 4))
+
+
+def test_a_row_longer_than_a_mem_tile() -> None:
+    """Two delay lines, one behind the other: the machine has three MEM tiles."""
+    photo = hl.ImageParam(hl.UInt(16), 2, "photo")
+    rows = hl.Func("rows")
+    rows[X, Y] = photo[X, Y] + photo[X, Y + 1] * 3
+    images = {"photo": np.random.default_rng(4).integers(0, 65536, (2, 2048), dtype=np.uint16)}
+    compiled, _ = agree(load(rows), images, (2048, 1), (2048, 1), engines=("fabric", "rtl-full"))
+    assert len(compiled.static.lines) == 2
+
+
+def test_a_node_ahead_of_the_grid() -> None:
+    """What a line keeps may be needed before the first point that is loaded."""
+    nodes = (PeNode("input", name="photo"), PeNode("mult0", {"a": Ref(0, (5, 3)), "b": 2}),
+             PeNode("adc", {"a": Ref(1, (0, 0)), "b": Ref(1, (0, 1)), "d": 0}))
+    photo = hl.ImageParam(hl.UInt(16), 2, "photo")
+    copy = hl.Func("copy")
+    copy[X, Y] = photo[X, Y] + 1
+    stream = compile_halide(load(copy), STENCILS, (2, 2)).pes.inputs["photo"]
+    graph = PeGraph(("x", "y"), nodes, {"photo": stream}, {"out": Ref(2, (0, 0))}, {"out": replace(stream, image="out")})
+    compiled = compile_pes(graph, STENCILS, (60, 4))
+    assert compiled.static.lines
+    image = np.random.default_rng(5).integers(0, 65536, (8, 65), dtype=np.uint16)
+    whole = frames(compiled, {"photo": image}, (60, 4), (60, 4))
+    found = whole.picture(static_engines.run("rtl-full", compiled, whole).blocks)
+    assert np.array_equal(found, 2 * image[3:7, 5:] + 2 * image[4:8, 5:])
+
+
+@st.composite
+def programs(draw: Any) -> tuple[hl.Func, dict[str, str]]:
+    """Small pipelines of one or two Funcs on one or two images, stencils of words with flags among them."""
+    names = {name: draw(st.sampled_from(["uint8", "int8", "uint16", "int16"])) for name in draw(st.sampled_from(["a", "ab"]))}
+    images = {name: hl.ImageParam(TYPES[dtype], 2, name) for name, dtype in names.items()}
+
+    def tap(source: Any) -> hl.Expr:
+        return hl.cast(hl.UInt(16), source[X + draw(st.integers(0, 3)), Y + draw(st.integers(0, 2))])
+
+    def value(depth: int, sources: list[Any]) -> hl.Expr:
+        if depth == 0:
+            return tap(draw(st.sampled_from(sources)))
+        one, other = (value(draw(st.integers(0, depth - 1)), sources) for _ in range(2))
+        return draw(st.sampled_from([
+            lambda: one + other, lambda: one - other, lambda: one * hl.u16(draw(st.integers(1, 300))) + other,
+            lambda: hl.min(one, other), lambda: hl.max(one, other), lambda: one ^ other,
+            lambda: hl.select(one > other, one - other, hl.u16(draw(st.integers(0, 9)))),
+            lambda: (one >> draw(st.integers(1, 9))) + other, lambda: hl.select(one == other, hl.u16(1), one)]))()
+
+    sources: list[Any] = list(images.values())
+    if draw(st.booleans()):
+        first = hl.Func("first")
+        first[X, Y] = value(1, sources)
+        sources = [first, *sources]
+    out = hl.Func("out")
+    # Every image is read, so that the shape of the result is known.
+    out[X, Y] = sum((tap(each) for each in images.values()), value(draw(st.integers(1, 2)), sources))
+    return out, names
+
+
+@settings(max_examples=25)
+@given(programs(), st.tuples(st.integers(1, 9), st.integers(1, 7)), st.tuples(st.integers(1, 6), st.integers(1, 5)),
+       st.integers(1, 2), st.integers(0, 10 ** 6))
+def test_random_programs_give_the_same_words_on_every_engine(program: tuple[hl.Func, dict[str, str]], shape: tuple[int, int],
+                                                             tile: tuple[int, int], lanes: int, seed: int) -> None:
+    func, names = program
+    rng = np.random.default_rng(seed)
+    images = {name: rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, (shape[1] + 8, shape[0] + 12)).astype(dtype)
+              for name, dtype in names.items()}
+    note(f"seed {seed}")
+    try:
+        _, found = agree(load(func), images, shape, (tile[0] * lanes, tile[1]), lanes, seed % 100)
+    except UserError as error:
+        event(error.what[:40])
+        assume(False)
+        pytest.fail("refused programs are not counted")
+    assert found["rtl-full"].cycles

@@ -1,0 +1,276 @@
+"""Halide programs from Python and from the command line: the same pictures from every engine, and clear words otherwise."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import halide as hl
+import numpy as np
+import pytest
+from halide_programs import C, X, Y, image
+
+import sardonyx.halide
+from sardonyx.apps.dense import gaussian
+from sardonyx.cli import main
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.pictures import read_picture, write_picture
+
+RANDOM = np.random.default_rng(0)
+PHOTO = RANDOM.integers(0, 256, (13, 18), dtype=np.uint8)
+COLOUR = RANDOM.integers(0, 256, (3, 9, 14), dtype=np.uint8)
+ENGINES = ("golden", "tokens", "fabric")
+
+
+def func(value: hl.Expr, *args: hl.Var) -> hl.Func:
+    found = hl.Func("f")
+    found[args or (X, Y)] = value
+    return found
+
+
+def exactly(program: Any, expected: np.ndarray, **options: Any) -> None:
+    """Every engine gives an array and no other, in its type."""
+    for engine in ENGINES:
+        found = sardonyx.halide.run(program, engine=engine, **options).value
+        assert found.dtype == expected.dtype, engine
+        assert found.tolist() == expected.tolist(), engine
+
+
+def save(program: hl.Func, path: Path) -> Path:
+    path.write_bytes(hl.serialize_pipeline(hl.Pipeline([program])))
+    return path
+
+
+@pytest.mark.parametrize("arch", ["tiny", "small", "amber"])
+def test_a_blur_equals_halide(arch: str) -> None:
+    photo = image("photo", "uint8")
+    blur = gaussian.build(photo)
+    photo.set(hl.Buffer(PHOTO))
+    exactly(blur, np.array(blur.realize([16, 11])), inputs={"photo": PHOTO}, tile=(7, 5), arch=arch)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+def test_lanes_and_tiles_do_not_change_the_picture(lanes: int) -> None:
+    photo = image("photo", "uint8")
+    sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 1, Y + 2]) * 3)
+    exactly(sums, PHOTO[:-2, :-1].astype(np.uint16) + PHOTO[2:, 1:].astype(np.uint16) * 3, inputs={"photo": PHOTO},
+            tile=(2 * lanes, 4), unroll=lanes)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 17), (13, 1), (7, 11), (64, 65)])
+def test_pictures_of_any_size(shape: tuple[int, int]) -> None:
+    photo = image("photo", "int16")
+    picture = RANDOM.integers(-32768, 32768, (shape[0] + 1, shape[1]), dtype=np.int16)
+    exactly(func(photo[X, Y] - photo[X, Y + 1]), picture[:-1] - picture[1:], inputs={"photo": picture})
+
+
+def test_colour_planes_come_in_the_order_of_the_program() -> None:
+    photo = image("photo", "uint8", 3)
+    found = func(hl.u8(255) - photo[X, Y, C], X, Y, C)
+    found.bound(C, 0, 3)
+    exactly(found, 255 - COLOUR, inputs={"photo": COLOUR}, tile=(5, 4))
+    inner = func(hl.u8(255) - photo[C, X, Y], C, X, Y)
+    inner.bound(C, 0, 3)
+    last = np.ascontiguousarray(np.moveaxis(COLOUR, 0, 2))
+    exactly(inner, 255 - last, inputs={"photo": last}, tile=(5, 4))
+
+
+def test_grids_of_one_and_three_dimensions() -> None:
+    line, volume = image("line", "uint16", 1), image("volume", "uint8", 3)
+    words = RANDOM.integers(0, 65536, 50, dtype=np.uint16)
+    exactly(func(line[X] + line[X + 3], X), words[:-3] + words[3:], inputs={"line": words}, tile=(11,))
+    cube = RANDOM.integers(0, 256, (5, 6, 7), dtype=np.uint8)
+    sums = func(hl.u16(volume[X, Y, C]) + hl.u16(volume[X + 1, Y + 2, C + 1]), X, Y, C)
+    expected = cube[:-1, :-2, :-1].astype(np.uint16) + cube[1:, 2:, 1:]
+    exactly(sums, expected, inputs={"volume": cube})
+    exactly(sums, expected, inputs={"volume": cube}, tile=(4, 2, 3))
+
+
+def test_smaller_and_larger_pictures() -> None:
+    photo = image("photo", "uint8")
+    exactly(func(photo[2 * X + 1, 2 * Y]), PHOTO[::2, 1::2], inputs={"photo": PHOTO}, tile=(4, 3))
+    larger = func(hl.select(X % 2 == 0, photo[X // 2, Y], hl.u8(7)))
+    expected = np.where(np.arange(36) % 2 == 0, np.repeat(PHOTO, 2, axis=1), 7).astype(np.uint8)
+    exactly(larger, expected, inputs={"photo": PHOTO}, shape=(36, 13), tile=(7, 5))
+
+
+def test_flags_and_booleans() -> None:
+    photo, mask = image("photo", "uint8"), image("mask", "bool")
+    bright = func(photo[X, Y] > photo[X + 1, Y])
+    exactly(bright, PHOTO[:, :-1] > PHOTO[:, 1:], inputs={"photo": PHOTO})
+    exactly(func(hl.select(mask[X, Y], photo[X, Y], hl.u8(9))), np.where(PHOTO % 2 == 0, PHOTO, 9).astype(np.uint8),
+            inputs={"photo": PHOTO, "mask": PHOTO % 2 == 0})
+
+
+def test_a_constant_buffer_is_an_image_wherever_it_begins() -> None:
+    photo = image("photo", "uint8")
+    shade = hl.Buffer(np.arange(12, dtype=np.uint8).reshape(3, 4))
+    exactly(func(photo[X, Y] + shade[X, Y]), PHOTO[:3, :4] + np.arange(12, dtype=np.uint8).reshape(3, 4),
+            inputs={"photo": PHOTO})
+    shade.set_min([-1, 0])
+    exactly(func(photo[X, Y] + shade[X - 1, Y]), PHOTO[:3, :4] + np.arange(12, dtype=np.uint8).reshape(3, 4),
+            inputs={"photo": PHOTO}, shape=(4, 3))
+
+
+def test_a_table_read_at_data_is_a_mem_tile() -> None:
+    photo = image("photo", "uint8")
+    curve = RANDOM.integers(0, 65536, 256, dtype=np.uint16)
+    table = hl.Buffer(curve)
+    expected = curve[PHOTO[:, :-1]] + PHOTO[:, 1:]
+    exactly(func(table[hl.i32(photo[X, Y])] + hl.u16(photo[X + 1, Y])), expected, inputs={"photo": PHOTO}, tile=(6, 5))
+
+
+def test_parameters_have_the_values_that_are_set_or_given(tmp_path: Path) -> None:
+    photo, gain = image("photo", "uint8"), hl.Param(hl.UInt(8), "gain")
+    scaled = func(hl.u16(photo[X, Y]) * hl.u16(gain))
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(scaled, inputs={"photo": PHOTO}, engine="golden")
+    assert str(error.value) == "program: no value for the parameters gain (uint8)\n  try: give a value for each by its name"
+    exactly(scaled, PHOTO.astype(np.uint16) * 5, inputs={"photo": PHOTO}, params={"gain": 5})
+    gain.set(3)
+    exactly(scaled, PHOTO.astype(np.uint16) * 3, inputs={"photo": PHOTO})
+    exactly(scaled, PHOTO.astype(np.uint16) * 5, inputs={"photo": PHOTO}, params={"gain": 5})
+    exactly(save(scaled, tmp_path / "scaled.hlpipe"), PHOTO.astype(np.uint16) * 2, inputs={"photo": PHOTO}, params={"gain": 2})
+
+
+def refused(program: Any, *, inputs: Any, **options: Any) -> str:
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(program, inputs=inputs, engine="fabric", **options)
+    return str(error.value)
+
+
+def test_images_must_be_those_that_the_program_reads() -> None:
+    a, b = image("a", "uint8"), image("b", "uint8")
+    both = func(a[X, Y] + b[X, Y])
+    assert refused(both, inputs={"a": PHOTO}) == (
+        "the program reads a, b, and nothing is given for b\n  try: inputs={'b': array}")
+    assert refused(both, inputs={"a": PHOTO, "b": PHOTO, "c": PHOTO}) == (
+        "the program reads no image 'c'\n  try: its images are a, b")
+    assert refused(both, inputs={"a": PHOTO, "b": PHOTO.astype(np.uint16)}) == (
+        "image b: the program reads uint8 with 2 dimensions, the image is uint16 with 2\n"
+        "  try: convert it, as with array.astype('uint8')")
+    assert refused(both, inputs={"a": PHOTO, "b": COLOUR}) == (
+        "image b: the program reads uint8 with 2 dimensions, the image is uint8 with 3\n"
+        "  try: convert it, as with array.astype('uint8')")
+    assert refused(both, inputs={"a": PHOTO, "b": PHOTO[:0]}) == (
+        "image b: the image is empty, its shape is (0, 18)\n  try: give a larger image")
+
+
+def test_images_must_be_large_enough() -> None:
+    photo = image("photo", "uint8")
+    sums = hl.Func("sums")
+    sums[X, Y] = photo[X, Y] + photo[X + 20, Y]
+    assert refused(sums, inputs={"photo": PHOTO}) == (
+        f"Func {sums.name()}: the images are too small for one element of the result (photo 18 x 13)\n"
+        "  try: give larger images")
+    assert refused(sums, inputs={"photo": PHOTO}, shape=(2, 2)).startswith(
+        "input photo: the image does not cover what the program reads: dimension 0 (x) is read at 0..21 but has 0..17")
+
+
+def test_results_must_have_the_shape_of_the_program() -> None:
+    photo = image("photo", "uint8", 3)
+    copy = func(photo[X, Y, C] + 1, X, Y, C)
+    copy.bound(C, 0, 3)
+    name = copy.name()
+    assert refused(copy, inputs={"photo": COLOUR}, shape=(4, 4)) == (
+        f"Func {name}: a result of 4 x 4 for dimensions x, y, c\n  try: give one positive size for each, x first")
+    assert refused(copy, inputs={"photo": COLOUR}, shape=(4, 4, 2)) == (
+        f"Func {name}: c is bounded to 0..2, and the result has 0..1\n  try: bound it from 0 on, and ask for 3 elements")
+    later = func(photo[X, Y, C] + 1, X, Y, C)
+    later.bound(C, 1, 2)
+    assert refused(later, inputs={"photo": COLOUR}) == (
+        f"Func {later.name()}: c is bounded to 1..2, and the result has 0..1\n"
+        "  try: bound it from 0 on, and ask for 2 elements")
+
+
+def test_tiles_and_lanes_must_fit() -> None:
+    photo = image("photo", "uint8")
+    copy = func(photo[X, Y] + 1)
+    assert refused(copy, inputs={"photo": PHOTO}, tile=(5, 4), unroll=2) == (
+        "5 columns of a tile do not divide into 2 lanes\n  try: change the tile or unroll")
+    assert refused(copy, inputs={"photo": PHOTO}, tile=(5,)) == (
+        "a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
+    assert refused(copy, inputs={"photo": PHOTO}, unroll=0) == (
+        "18 columns of a tile do not divide into 0 lanes\n  try: change the tile or unroll")
+
+
+def test_one_output_at_a_time() -> None:
+    photo = image("photo", "uint8")
+    a, b = hl.Func("first"), hl.Func("second")
+    a[X, Y], b[X, Y] = photo[X, Y] + 1, photo[X, Y] + 2
+    names = f"{a.name()}, {b.name()}"
+    assert refused(hl.Pipeline([a, b]), inputs={"photo": PHOTO}) == (
+        f"the program has 2 outputs, {names}\n  try: run the Funcs one by one")
+
+
+def test_what_is_no_program_or_engine_is_refused(tmp_path: Path) -> None:
+    assert refused(7, inputs={}) == (
+        "a int is no Halide program\n  try: give a halide.Func, a halide.Pipeline or a .hlpipe file")
+    assert refused(tmp_path / "gone.hlpipe", inputs={}) == (
+        f"{tmp_path / 'gone.hlpipe'}: cannot read the program: No such file or directory\n"
+        "  try: write it with halide.serialize_pipeline")
+    with pytest.raises(UserError, match="there is no engine 'gpu'"):
+        sardonyx.halide.run(func(hl.u8(1)), inputs={}, engine="gpu")
+
+
+def test_the_report_says_what_was_run(tmp_path: Path) -> None:
+    photo = image("photo", "uint8")
+    found = sardonyx.halide.run(func(photo[X, Y] + 1), inputs={"photo": PHOTO}, engine="fabric", tile=(6, 5), unroll=2,
+                                dump=tmp_path)
+    assert {key: found.report[key] for key in ("engine", "result", "arch", "tiles", "tile", "lanes", "elements_checked")} == {
+        "engine": "fabric", "result": "18 x 13, uint8", "arch": "small", "tiles": 9, "tile": "6 x 5", "lanes": 2,
+        "elements_checked": 234}
+    assert (tmp_path / "app.bits").exists()
+
+
+@pytest.fixture
+def blur(tmp_path: Path) -> Path:
+    write_picture(PHOTO, tmp_path / "photo.png")
+    return save(gaussian.build(), tmp_path / "blur.hlpipe")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_picture_is_run_from_the_command_line(blur: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    photo, out = blur.with_name("photo.png"), blur.with_name("new") / "blurred.png"
+    assert main(["run", "image", str(blur), "--input", str(photo), "--output", str(out), "--engine", engine, "--tile", "8x4",
+                 "--arch", "tiny", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["engine"] == engine
+    total = sum(weight * PHOTO[j:j + 11, i:i + 16].astype(int) for j, row in enumerate(gaussian.WEIGHTS)
+                for i, weight in enumerate(row))
+    assert np.array_equal(read_picture(out, 2), total >> 8)
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What a command that fails says."""
+    assert main(["run", "image", *map(str, arguments), "--engine", "fabric"]) == 2
+    return capsys.readouterr().err.strip()
+
+
+def test_mistakes_on_the_command_line_are_named(blur: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photo = blur.with_name("photo.png")
+    assert command(capsys, blur) == (
+        f"sardonyx: {blur}: the program reads photo, and nothing is given for photo\n  try: --input photo=FILE")
+    assert command(capsys, blur, "--input", f"foto={photo}", "--input", f"photo={photo}") == (
+        f"sardonyx: {blur}: the program reads no image 'foto'\n  try: its images are photo")
+    assert command(capsys, blur, "--input", photo, "--input", photo) == (
+        "sardonyx: --input: an image is given twice\n  try: name each: --input NAME=FILE")
+    assert command(capsys, blur, "--input", photo, "--output", "a.txt") == (
+        "sardonyx: a.txt: the name does not say which kind of picture to write\n  try: let it end in .png or .npy")
+    assert command(capsys, blur, "--input", photo, "--tile", "8xx4").endswith(
+        "'8xx4' is not a size: write width and height, as 128x64\n  try: sardonyx run image --help")
+    assert command(capsys, blur, "--input", photo, "--param", "gain").endswith(
+        "'gain' is not a name and a whole number: write gain=3\n  try: sardonyx run image --help")
+    assert command(capsys, blur, "--input", photo, "--param", "gain=3") == (
+        f"sardonyx: {blur}: parameter gain is not in the pipeline\n  try: give no parameters")
+    write_picture(PHOTO.astype(np.uint16), photo)
+    assert command(capsys, blur, "--input", photo) == (
+        "sardonyx: image photo: the program reads uint8 with 2 dimensions, the image is uint16 with 2\n"
+        "  try: convert it, as with array.astype('uint8')")
+
+
+def test_parameters_come_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photo, gain = image("photo", "uint8"), hl.Param(hl.UInt(8), "gain")
+    program = save(func(hl.u16(photo[X, Y]) * hl.u16(gain)), tmp_path / "scaled.hlpipe")
+    write_picture(PHOTO, tmp_path / "photo.png")
+    assert main(["run", "image", str(program), "--input", str(tmp_path / "photo.png"), "--param", "gain=0x10", "--engine",
+                 "fabric", "--output", str(tmp_path / "scaled.npy")]) == 0
+    assert np.array_equal(np.load(tmp_path / "scaled.npy"), PHOTO.astype(np.uint16) * 16)
