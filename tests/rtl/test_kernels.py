@@ -1,8 +1,11 @@
 """Every kernel on every engine: equal words everywhere, equal cycles in both forms of the Verilog.
 
 The machine is 10 x 5 tiles with every third column of MEM tiles and a load stream per column: the smallest on which all
-kernels fit. One reconfigurable model serves all of them; the specialised one is built per kernel.
+kernels fit, without the dense parts (test_dense.py has them), which take long to build. One reconfigurable model serves
+all of them; the specialised one is built per kernel.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +17,13 @@ from sardonyx.compiler.sparse.tiling import Tiling, tile
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.coordinates import Coo
 from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.primitive import LEVEL
+from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.sim import engines, fabric, golden, host, tensors
 from sardonyx.sim.work import Work, by_slot, named
 
-MACHINE = Arch("kernels", 10, 5, mem_every=3, glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+MACHINE = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
+               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 DENSITIES = (0.05, 0.3, 1.0)
 
 
