@@ -30,6 +30,8 @@ def test_fingerprints_tell_machines_apart_but_not_names():
     ({"format": 9}, "arch: not a machine description of format 1\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
                                          "repeater, reducer, dropper, pass_through, level, buffer"),
+    ({"glb": {"banks": 3, "columns_per_tile": 1}}, "glb: banks is 3\n  try: give a power of two from 1"),
+    ({"glb": {"bank_bytes": 1000}}, "glb: bank_bytes is 1000\n  try: give a power of two from 16"),
     ({"glb": {"columns_per_tile": 3}}, "tiny: 4 columns do not divide into GLB tiles of 3 columns\n"
                                        "  try: change glb.columns_per_tile or the number of columns"),
 ])
