@@ -122,8 +122,9 @@ def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, s
             break
         except alignment.Misaligned as failure:
             misaligned = failure
-            # What waits where was decided with an estimate of the wires: take what they are.
-            net = max(1, round(sum(latency.values()) / len(latency)))
+            # What waits where was decided with an estimate of the wires: take turns with what they are and longer ones.
+            mean = max(1, round(sum(latency.values()) / len(latency)))
+            net = mean if attempt % 2 == 0 else NET + attempt
     else:
         raise misaligned
     alignment.verify(static, found, latency, arch)
