@@ -89,18 +89,35 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     glb = machine.arch.glb
     split = glb.bank_bytes * (glb.banks - 1) if glb.banks > 1 else glb.bank_bytes // 2
     for binding in program.loads:
-        tile, column = divmod(binding.column, glb.columns_per_tile)
-        words = np.concatenate([blocks[binding.name] for blocks in batch])
-        machine.write_memory(tile * glb.tile_bytes, words)
-        for name, value in (("load_control", 1 | column << 8), ("load_start", 0),
-                            ("load_extent0", len(words) - 1), ("load_stride0", 2)):
-            machine.write_register(name, value, tile)
+        load(machine, binding, np.concatenate([blocks[binding.name] for blocks in batch]))
     for binding in program.stores:
         tile, column = divmod(binding.column, glb.columns_per_tile)
         for name, value in (("store_control", 1 | column << 8), ("store_start", split),
                             ("store_limit", (glb.tile_bytes - split) // 2),
                             ("store_sections", binding.sections * len(batch))):
             machine.write_register(name, value, tile)
+    cycles = start(machine, program, configurable)
+    results: list[dict[str, np.ndarray]] = [{} for _ in batch]
+    for binding in program.stores:
+        tile = binding.column // glb.columns_per_tile
+        words = machine.read_memory(tile * glb.tile_bytes + split, machine.read_register("store_words", tile))
+        for result, block in zip(results, split_blocks(words, binding, len(batch)), strict=True):
+            result[binding.name] = block
+    return results, cycles
+
+
+def load(machine: Machine, binding: Binding, words: np.ndarray) -> None:
+    """Put the words of a load stream at the start of its GLB tile, to be read in order."""
+    glb = machine.arch.glb
+    tile, column = divmod(binding.column, glb.columns_per_tile)
+    machine.write_memory(tile * glb.tile_bytes, words)
+    for name, value in (("load_control", 1 | column << 8), ("load_start", 0),
+                        ("load_extent0", len(words) - 1), ("load_stride0", 2)):
+        machine.write_register(name, value, tile)
+
+
+def start(machine: Machine, program: Program, configurable: bool) -> int:
+    """Start a run and wait for its end; returns its cycles, raises what `explain` says if it was stopped."""
     machine.write_register("watchdog_limit", WATCHDOG_CYCLES)
     machine.write_register("irq_status", 0xFFFFFFFF)
     machine.write_register("irq_enable", 0xFFFFFFFF)
@@ -109,14 +126,7 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     status = machine.read_register("status")
     if not status >> FINISHED & 1:
         explain(machine, program, status, configurable)
-    cycles = machine.read_register("cycles")
-    results: list[dict[str, np.ndarray]] = [{} for _ in batch]
-    for binding in program.stores:
-        tile = binding.column // glb.columns_per_tile
-        words = machine.read_memory(tile * glb.tile_bytes + split, machine.read_register("store_words", tile))
-        for result, block in zip(results, split_blocks(words, binding, len(batch)), strict=True):
-            result[binding.name] = block
-    return results, cycles
+    return machine.read_register("cycles")
 
 
 def clear(machine: Machine) -> None:

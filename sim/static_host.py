@@ -12,12 +12,9 @@ import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
-from ..hw.arch.soc import FINISHED
-from .host import LAUNCH_LIMIT, WATCHDOG_CYCLES, Outcome, clear, explain
+from ..hw.arch.soc import STORE_STATIC
+from .host import Outcome, clear, load, start
 from .machine import Machine
-
-# The bit `static` of the register store_control.
-STATIC = 1 << 2
 
 
 def run(machine: Machine, program: Program, tiles: Sequence[Mapping[str, np.ndarray]], counts: Mapping[str, int],
@@ -51,26 +48,14 @@ def _launch(machine: Machine, program: Program, words: Mapping[str, np.ndarray],
             raise UserError(f"stream {binding.tensor} takes {needed} words a tile but a bank of the global buffer holds {room}",
                             fix="use a smaller tile")
     for binding in program.loads:
-        tile, column = divmod(binding.column, glb.columns_per_tile)
-        machine.write_memory(tile * glb.tile_bytes, words[binding.tensor])
-        for name, value in (("load_control", 1 | column << 8), ("load_start", 0),
-                            ("load_extent0", len(words[binding.tensor]) - 1), ("load_stride0", 2)):
-            machine.write_register(name, value, tile)
+        load(machine, binding, words[binding.tensor])
     for binding in program.stores:
         tile, column = divmod(binding.column, glb.columns_per_tile)
-        for name, value in (("store_control", 1 | STATIC | column << 8), ("store_start", split),
+        for name, value in (("store_control", 1 | 1 << STORE_STATIC | column << 8), ("store_start", split),
                             ("store_limit", counts[binding.tensor]), ("store_extent0", counts[binding.tensor] - 1),
                             ("store_stride0", 2)):
             machine.write_register(name, value, tile)
-    machine.write_register("watchdog_limit", WATCHDOG_CYCLES)
-    machine.write_register("irq_status", 0xFFFFFFFF)
-    machine.write_register("irq_enable", 0xFFFFFFFF)
-    machine.write_register("control", 1)
-    assert machine.wait(LAUNCH_LIMIT), "no interrupt: neither the run nor its watchdog ended"
-    status = machine.read_register("status")
-    if not status >> FINISHED & 1:
-        explain(machine, program, status, configurable)
-    cycles = machine.read_register("cycles")
+    cycles = start(machine, program, configurable)
     found = {b.tensor: machine.read_memory(b.column // glb.columns_per_tile * glb.tile_bytes + split, counts[b.tensor])
              for b in program.stores}
     return found, cycles

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.glb import Glb
-from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers
+from ..arch.soc import EXTENT_BITS, RW, STORE_STATIC, STRIDE_BITS, glb_registers
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.sram import Sram
@@ -65,7 +65,7 @@ class GlbTile(wiring.Component):
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
-            store.affine.eq(values["store_control"][1]), store.static.eq(values["store_control"][2]),
+            store.affine.eq(values["store_control"][1]), store.static.eq(values["store_control"][STORE_STATIC]),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
