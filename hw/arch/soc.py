@@ -96,8 +96,8 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
     enable = ("enable", 0, 1, "takes part in the run")
     column = ("column", 8, 8, "which of the tile's columns")
     mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
-    static = ("static", STORE_STATIC, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream shows "
-                                         "1; valid and ready play no part")
+    static = ("static", STORE_STATIC, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream "
+                                         "shows 1; valid and ready play no part")
     return _registers(
         ("load_control", RW, "load stream, from memory to the array", (enable, column)),
         ("load_start", RW, "byte address in the tile of the first word"),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -22,7 +21,6 @@ from halide_ast import (
     c,
     call,
     cast,
-    clamp,
     high,
     low,
     of,
@@ -32,130 +30,14 @@ from halide_ast import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from lower_programs import agrees, cascade, gaussian, harris, of_two, operations, rx, ry, shown, unsharp
 
 from sardonyx.compiler.dense.lower import lower
 from sardonyx.compiler.dense.words import reciprocal
-from sardonyx.compiler.ir.dataflow import Ref, WordGraph, to_text
-from sardonyx.compiler.lang.halide.pipeline import Access, Binary, Number, Pipeline, Range, Update, Variable
+from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.lang.halide.pipeline import Access, Binary, Number, Range, Update, Variable
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim.dataflow import evaluate_words, on_grid, stored
-
-rx, ry = E(Variable("r$x")), E(Variable("r$y"))
-BOX = {"r$x": (0, 3), "r$y": (0, 3)}
-
-
-def operations(graph: WordGraph) -> Counter[str]:
-    """How often each operation is there."""
-    return Counter(node.op for node in graph.nodes if node.op != "input")
-
-
-def noise(pipeline: Pipeline, extents: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Images of random values, ends of the range among them; planes behind the given extents are 4."""
-    rng = np.random.default_rng(7)
-    found = {}
-    for name, image in pipeline.inputs.items():
-        if image.data is None:
-            shape = tuple(reversed((*extents, 4)[:image.dimensions]))
-            ends = [0, 2 ** image.type.bits - 1] if image.type.kind == "uint" else \
-                [-2 ** (image.type.bits - 1), 2 ** (image.type.bits - 1) - 1]
-            some = rng.integers(ends[0], ends[1] + 1, shape)
-            found[name] = np.where(rng.random(shape) < 0.2, rng.choice(ends, shape), some)
-    return found
-
-
-def agrees(program: Program, image: tuple[int, ...] = (9, 8), result: tuple[int, ...] = (3, 2),
-           grid: tuple[int, ...] | None = None, margin: int = 0) -> WordGraph:
-    """The graph of a program, after it has been compared with exact integers at every point of a result.
-
-    The grid begins `margin` points before 0; what is read there must not matter.
-    """
-    pipeline = program.pipeline()
-    graph = lower(pipeline)
-    images = noise(pipeline, image)
-    origin, extents = (-margin,) * len(graph.dims), tuple(each + margin for each in grid or image)
-    words = {name: on_grid(stream, images.get(stream.image), extents, origin) for name, stream in graph.inputs.items()}
-    found = evaluate_words(graph, words, origin)
-    exact = Exact(pipeline, images)
-    for name, stream in graph.outputs.items():
-        expected = np.zeros(result[::-1], int)
-        for point in np.ndindex(*result):
-            inner = iter(point)
-            place = tuple(next(inner) if at is None else at for at in stream.plane)
-            expected[point[::-1]] = exact.func(stream.image, place) % 65536
-        np.testing.assert_array_equal(stored(stream, found[name], result), expected, name)
-    return graph
-
-
-def shown(graph: WordGraph) -> list[str]:
-    """The nodes of a dump."""
-    return [line.strip() for line in to_text(graph).splitlines() if line.strip()[0].isdigit()]
-
-
-def weighted(weights: list[list[int]], type_: Type, read: Callable[..., E], program: Program, name: str) -> Callable[..., E]:
-    """A Func that is a weighted sum of neighbours, by a reduction over a Buffer of weights."""
-    columns, rows = len(weights[0]), len(weights)
-    kernel = program.buffer(f"{name}_weights", type_, [each for row in weights for each in row], (columns, rows))
-    domain = {"r$x": (0, columns), "r$y": (0, rows)}
-    return program.sum(name, [x, y], domain, kernel(rx, ry) * cast(type_, read(x + rx, y + ry)))
-
-
-# Programs.
-
-
-def gaussian() -> Program:
-    program = Program()
-    photo = program.image("photo")
-    total = weighted([[24, 30, 24], [30, 37, 30], [24, 30, 24]], U16, photo, program, "sum")
-    program.func("gaussian", [x, y], cast(U8, total(x, y) >> 8))
-    return program
-
-
-def cascade() -> Program:
-    program = Program()
-    read = program.image("photo", U16)
-    for stage in ("first", "second"):
-        total = weighted([[1, 2, 1], [2, 4, 2], [1, 2, 1]], U16, read, program, f"{stage}_sum")
-        read = program.func(stage, [x, y], total(x, y) // 16)
-    return program
-
-
-def unsharp() -> Program:
-    program = Program()
-    rgb = program.image("rgb", U8, 3)
-    gray = program.func("gray", [x, y], cast(U16, rgb(x, y, 0)) * 77 + cast(U16, rgb(x, y, 1)) * 150
-                        + cast(U16, rgb(x, y, 2)) * 29 >> 8)
-    bell = np.exp(-np.arange(-3, 4) ** 2 / 4.5)
-    weights = np.outer(bell, bell)
-    blur = weighted((256 * weights / weights.sum()).astype(int).tolist(), U16, gray, program, "blur")
-    here = gray(x + 3, y + 3)
-    sharp = program.func("sharp", [x, y], clamp(cast(I16, here * 2) - cast(I16, blur(x, y) >> 8), 0, 255))
-    inverse = program.func("inverse", [x], cast(U16, of(256, I32) // high(x, 1)))
-    ratio = program.func("ratio", [x, y], cast(U16, sharp(x, y)) * inverse(clamp(cast(I32, here), 0, 255)))
-    product = cast(U32, ratio(x, y)) * cast(U32, rgb(x + 3, y + 3, c))
-    program.func("unsharp", [x, y, c], cast(U8, product >> 8), bounds={"c": (0, 3)})
-    return program
-
-
-def harris() -> Program:
-    program = Program()
-    photo = program.image("photo")
-    gray = program.func("gray", [x, y], cast(I16, photo(x, y)))
-    gx = weighted([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], I16, gray, program, "gx")
-    gy = weighted([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], I16, gray, program, "gy")
-    sums = {}
-    for name, a, b in (("xx", gx, gx), ("yy", gy, gy), ("xy", gx, gy)):
-        product = program.func(name, [x, y], clamp(a(x, y), -180, 180) * clamp(b(x, y), -180, 180) >> 6)
-        total = program.sum(f"{name}_sum", [x, y], BOX, product(x + rx, y + ry))
-        sums[name] = total(x, y) >> 6
-    trace = sums["xx"] + sums["yy"]
-    corner = program.func("corner", [x, y], sums["xx"] * sums["yy"] - sums["xy"] * sums["xy"] - (trace * trace >> 4))
-    found = corner(x + 1, y + 1) >= 1
-    for dy in range(3):
-        for dx in range(3):
-            if (dx, dy) != (1, 1):
-                found = found & (corner(x + 1, y + 1) > corner(x + dx, y + dy))
-    program.func("harris", [x, y], select(found, of(255, U8), 0))
-    return program
+from sardonyx.sim.dataflow import evaluate_words, stored
 
 
 def test_gaussian_shares_the_products_of_equal_weights() -> None:
@@ -241,11 +123,6 @@ def test_a_copy_has_no_operation() -> None:
 # Words of 8, 16 and 32 bits.
 
 
-def of_two(build: Callable[[E, E], E], left: Type = U8, right: Type = U8) -> Program:
-    program = Program()
-    a, b = program.image("a", left), program.image("b", right)
-    program.func("out", [x, y], build(a(x, y), b(x, y)))
-    return program
 
 
 @pytest.mark.parametrize(("build", "types", "expected"), [
@@ -561,156 +438,3 @@ def test_a_chain_of_a_hundred_funcs_is_lowered() -> None:
     for stage in range(100):
         read = program.func(f"stage{stage}", [x, y], read(x, y) + read(x + 1, y))
     assert operations(lower(program.pipeline())) == {"add": 100}
-
-
-# What is refused.
-
-
-def refusal(program: Program) -> UserError:
-    with pytest.raises(UserError) as caught:
-        lower(program.pipeline())
-    assert caught.value.fix
-    return caught.value
-
-
-@pytest.mark.parametrize(("build", "types", "what"), [
-    (lambda a, b: cast(U8, cast(F32, a) * of(0.5, F32)), (U8, U8),
-     "it computes with numbers of type float32, but the array computes with integers"),
-    (lambda a, b: a // b, (U8, U8), "it divides by a value that is not constant"),
-    (lambda a, b: a // of(7, U16), (U16, U16), "it divides values of 0..65535 by 7, for which no factor of 16 bits is exact"),
-    (lambda a, b: a // of(-2, I16), (I16, I16), "it divides by -2"),
-    (lambda a, b: cast(U16, low(cast(U32, a) * cast(U32, b), 1000)), (U16, U16),
-     "it reads a value of 0..4294836225, which does not fit a word of 16 bits"),
-    (lambda a, b: cast(U16, low(cast(I32, a) - cast(I32, b), 0)), (U16, U16),
-     "it reads a value of -65535..65535, which does not fit a word of 16 bits"),
-    (lambda a, b: cast(U16, high(cast(I32, a), cast(I32, b))), (U16, I16),
-     "it reads values of 0..65535 and -32768..32767 together, which are neither all signed words nor all unsigned ones"),
-    (lambda a, b: cast(U16, cast(I32, a).equals(cast(I32, b))), (U16, I16),
-     "it reads values of 0..65535 and -32768..32767 together, which are neither all signed words nor all unsigned ones"),
-    (lambda a, b: cast(U16, cast(U32, a) + cast(U32, b) >> 1), (U16, U16),
-     "it reads a value of 0..131070, which does not fit a word of 16 bits"),
-    (lambda a, b: cast(U32, a) * cast(U32, b), (U16, U16),
-     "values of type uint32 in 0..4294836225 are stored, but a word has 16 bits"),
-    (lambda a, b: a << b, (I16, I16), "it shifts by -32768..32767, where a negative count would shift the other way"),
-    (lambda a, b: call("popcount", U8, a), (U8, U8), "function popcount is not computed on the array"),
-    (lambda a, b: cast(U16, cast(U32, a) * 65536), (U8, U8),
-     "it does not depend on an image, so there is nothing to compute on the array"),
-    (lambda a, b: a * 0 + 5, (U8, U8), "it does not depend on an image, so there is nothing to compute on the array"),
-    (lambda a, b: a + cast(U8, x), (U8, U8), "a loop variable is a value here, but only images and tables give values"),
-])
-def test_what_words_cannot_hold_is_refused(build: Callable[[E, E], E], types: tuple[Type, Type], what: str) -> None:
-    error = refusal(of_two(build, *types))
-    assert error.what == what
-    assert error.where.startswith("Func out")
-
-
-def test_a_refusal_shows_the_func_and_the_expression() -> None:
-    program = Program()
-    photo = program.image("photo", U16)
-    ratio = program.func("ratio", [x, y], photo(x, y) // photo(x + 1, y))
-    program.func("out", [x, y], ratio(x, y) + 1)
-    assert str(refusal(program)) == (
-        "Func ratio, photo(x, y) / photo(x + 1, y): it divides by a value that is not constant\n"
-        "  try: multiply by a reciprocal from a table: a Func of constants read at the divisor")
-
-
-@pytest.mark.parametrize(("indices", "what"), [
-    (lambda photo: (clamp(x, 0, 9), y), "photo is read at max(min(x, 9), 0), not at a loop variable times and plus constants"),
-    (lambda photo: (x + y, y), "photo is read at add(x, y), not at a loop variable times and plus constants"),
-    (lambda photo: ((x * 3 + 1) // 2 * 2, y),
-     "photo is read at mul((3 * x + 1) / 2, 2), not at a loop variable times and plus constants"),
-    (lambda photo: (cast(I32, photo(x, y)), y), "photo is read at a place that depends on data: cast(photo(x, y))"),
-    (lambda photo: (y, x), "photo is read along y x, but the loops are x y"),
-    (lambda photo: (of(9, I32) - x, y), "photo is read backwards along x"),
-    (lambda photo: (x, of(3, I32)), "photo is not read along y, so that this is no stencil"),
-    (lambda photo: (x, x), "photo is read more than once along x, so that this is no stencil"),
-])
-def test_what_is_no_stencil_is_refused(indices: Callable[[Callable[..., E]], tuple[E, E]], what: str) -> None:
-    program = Program()
-    photo = program.image("photo")
-    program.func("out", [x, y], photo(*indices(photo)) + photo(x, y))
-    assert refusal(program).what == what
-
-
-def test_a_matrix_product_is_refused() -> None:
-    program = Program()
-    a, b = program.image("a", U16), program.image("b", U16)
-    program.sum("product", [x, y], {"r$x": (0, 4)}, a(rx, y) * b(x, rx))
-    assert refusal(program).what == "a is not read along x, so that this is no stencil"
-
-
-def test_a_long_reduction_is_refused() -> None:
-    program = Program()
-    photo = program.image("photo", U16)
-    program.sum("total", [x, y], {"r$x": (0, 64), "r$y": (0, 64)}, photo(x + rx, y + ry))
-    error = refusal(program)
-    assert error.what == "it reduces over 4096 points, but at most 1024 are unrolled into a stencil"
-    assert error.where == "Func total, RDom r$x, r$y"
-
-
-def test_a_symbolic_reduction_is_refused() -> None:
-    program = Program()
-    photo = program.image("photo", U16)
-    own = Access(U16, "sum", (x.expr, y.expr))
-    update = Update(own.args, (Binary("add", U16, own, photo(x + rx, y).expr),),
-                    (Range("r$x", Number(I32, 0), Variable("photo.extent.0")),))
-    program.func("sum", [x, y], of(0, U16), [update])
-    assert refusal(program).what == "photo.extent.0 has no value when the program is compiled"
-
-
-def test_a_histogram_is_refused() -> None:
-    program = Program()
-    photo = program.image("photo")
-    own = E(Access(U16, "histogram", (photo(rx, ry).expr,)))
-    update = Update((cast(I32, photo(rx, ry)).expr,), ((own + 1).expr,),
-                    (Range("r$x", Number(I32, 0), Number(I32, 4)), Range("r$y", Number(I32, 0), Number(I32, 4))))
-    program.func("histogram", [x], of(0, U16), [update])
-    assert refusal(program).what == "histogram is updated at some of the points only that are read"
-
-
-def test_a_table_with_too_many_entries_is_refused() -> None:
-    program = Program()
-    photo = program.image("photo", U16)
-    curve = program.func("curve", [x], cast(U16, x * 3))
-    program.func("out", [x, y], curve(cast(I32, photo(x, y))))
-    assert refusal(program).what == "table curve is read at 0..65535, but a table has entries 0..2047"
-
-
-def test_a_table_of_two_variables_is_refused() -> None:
-    program = Program()
-    photo = program.image("photo")
-    both = program.func("both", [x, y], cast(U16, x * y))
-    program.func("out", [x, y], both(cast(I32, photo(x, y)), cast(I32, photo(x + 1, y))))
-    assert refusal(program).what == "table both is read at more than one value that is not constant"
-
-
-def test_a_buffer_is_not_read_outside_itself() -> None:
-    program = Program()
-    photo = program.image("photo")
-    weights = program.buffer("weights", U8, [1, 2, 3], (3,))
-    program.func("out", [x, y], photo(x, y) * weights(3))
-    assert refusal(program).what == "weights has elements 0..2, but 3 is read"
-
-
-@pytest.mark.parametrize("type_", [U32, F32])
-def test_images_of_32_bits_are_refused(type_: Type) -> None:
-    program = Program()
-    photo = program.image("photo", type_)
-    program.func("out", [x, y], cast(U16, photo(x, y)))
-    assert refusal(program).what == f"image photo has elements of type {type_}, but words hold integers of up to 16 bits"
-
-
-def test_an_output_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError) as caught:
-        lower(gaussian().pipeline(), "blur")
-    assert caught.value.what == "the pipeline has no output blur"
-
-
-def test_outputs_of_different_rank_are_refused_together() -> None:
-    program = Program()
-    photo = program.image("photo")
-    program.func("line", [x], photo(x, 0))
-    program.func("plane", [x, y], photo(x, y))
-    with pytest.raises(UserError) as caught:
-        lower(program.pipeline("plane", "line"))
-    assert caught.value.what == "it has 1 dimensions to run over, and plane has 2"
