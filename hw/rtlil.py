@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from .rtlil_process import assign_once, read_wires
 
+_MODULE = re.compile(r"^module [^\n]*\n.*?^end$", re.M | re.S)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIRE = re.compile(r'\\[^\s"]+|\$\d+|"(?:[^"\\]|\\.)*"')
 _PORT = re.compile(r"^  wire width \d+ (input|output|inout) ")
@@ -33,7 +34,12 @@ def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
     text = assign_once(text)
-    return re.sub(r"^module [^\n]*\n.*?^end$", lambda match: _tidy_module(read_wires(match[0])), text, flags=re.M | re.S)
+    return _MODULE.sub(lambda match: _tidy_module(match[0]), text)
+
+
+def whole_reads(text: str) -> str:
+    """An RTLIL text, as Yosys writes it, whose processes read whole wires."""
+    return _MODULE.sub(lambda match: read_wires(match[0]), text)
 
 
 def plain_names(text: str) -> str:

@@ -16,9 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
-_WIRE = re.compile(r"^  wire width (\d+) (?:\w+ \d+ +)?(\S+)$", re.M)
-_PART = re.compile(r"(\\\S+|\$\d+) \[(\d+)(?::(\d+))?\]")
-_ASSIGN = re.compile(r"assign ((\S+)(?: \[[\d:]+\])?) (.+)")
+_WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(\S+)$", re.M)
+_PART = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
+_BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
+# A connection of a part.
+_CONNECT = re.compile(r"^  connect (([\\$]\S+) \[[\d:]+\]) (.+)\n", re.M)
+_NAME = re.compile(r"(?<!\S)[\\$]\S+")
+_ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ def assign_once(text: str) -> str:
 
 
 def read_wires(module: str) -> str:
-    """Give every part of a vector that a process of a module reads a wire of its own, such as ``sb_5_3`` for bits 5 to 3."""
-    widths = {name: int(width) for width, name in _WIRE.findall(module)}
+    """Give every part of a vector that a process of a module reads a wire of its own, such as ``sb_5_3`` for bits 5 to 3.
+
+    What is connected to a part of a wire is such a process, too, if another part is assigned: Yosys writes it as one. Nothing
+    may be optimized afterwards: Yosys would draw the parts into the processes again.
+    """
+    widths = {name: int(width or 1) for width, name in _WIRE.findall(module)}
     made: dict[str, str] = {}
 
     def whole(part: re.Match[str]) -> str:
@@ -57,7 +65,7 @@ def read_wires(module: str) -> str:
         if high - low + 1 == widths[name]:
             return part[0]
         if part[0] not in made:
-            stem = name[1:] if name.startswith("\\") else f"_{name[1:]}"
+            stem = re.sub(r"\W", "_", name.removeprefix("\\").replace("$flatten\\", "$"))
             wire = "_".join((f"\\{stem}", *map(str, dict.fromkeys((high, low)))))
             while wire in widths:
                 wire += "_"
@@ -70,15 +78,41 @@ def read_wires(module: str) -> str:
         at = line.index(target[1]) + len(target[1]) if target else 0
         return line[:at] + _PART.sub(whole, line[at:])
 
-    def rewrite(process: re.Match[str]) -> str:
-        return "".join(f"{read(line)}\n" for line in process[0].splitlines())
+    def bits(wire: re.Match[str]) -> str:
+        high, low = (int(wire[2]), int(wire[3] or wire[2])) if wire[2] else (widths[wire[1]] - 1, 0)
+        each = [f"{wire[1]} [{bit}]" for bit in range(high, low - 1, -1)]
+        return wire[0] if widths[wire[1]] == 1 else " ".join(_PART.sub(whole, bit) for bit in each)
 
-    head, _, body = _PROCESS.sub(rewrite, module).partition("\n")
+    def rewrite(process: re.Match[str]) -> str:
+        lines = process[0].splitlines()
+        for at, line in enumerate(lines):
+            indent, switch, on = line.partition("switch ")
+            # Yosys writes patterns of which a bit does not matter as decisions on the others, one by one.
+            lines[at] = f"{indent}switch {{ {_BITS.sub(bits, on.strip('{} '))} }}" if switch and _loose(lines[at:]) else read(line)
+        return "".join(f"{line}\n" for line in lines)
+
+    def connected(connect: re.Match[str]) -> str:
+        return connect[0] if connect[2] not in assigned else f"  connect {connect[1]} {_PART.sub(whole, connect[3])}\n"
+
+    assigned = {name for process in _PROCESS.finditer(module) for assign in _ASSIGN.finditer(process[0])
+                for name in _NAME.findall(assign[1])}
+    head, _, body = _CONNECT.sub(connected, _PROCESS.sub(rewrite, module)).partition("\n")
     wires = "".join(f"  wire width {widths[wire]} {wire}\n" for wire in made.values())
-    # Buffers, because Yosys draws a plain connection into the process again.
-    parts = "".join(f"  cell $buf ${wire[1:]}\n    parameter \\WIDTH {widths[wire]}\n    connect \\A {part}\n"
-                    f"    connect \\Y {wire}\n  end\n" for part, wire in made.items())
+    parts = "".join(f"  connect {wire} {part}\n" for part, wire in made.items())
     return f"{head}\n{wires}{body.removesuffix('end')}{parts}end"
+
+
+def _loose(switch: list[str]) -> bool:
+    """Whether there are patterns in which some bit does not matter; the first line is that of the switch."""
+    depth = 0
+    for line in switch:
+        word, _, rest = line.strip().partition(" ")
+        depth += (word == "switch") - (word == "end")
+        if depth == 0:
+            break
+        if depth == 1 and word == "case" and "-" in rest:
+            return True
+    return False
 
 
 def _rewrite(process: str, inner: str) -> str:
@@ -99,7 +133,7 @@ def _parse(lines: Iterator[str]) -> _Body:
         if word == "assign":
             found = _ASSIGN.match(line.strip())
             assert found, line
-            body.append(_Assign(found[1], found[3]))
+            body.append(_Assign(found[1], found[2]))
         else:
             assert word == "switch", f"a process has {line!r}"
             body.append(_parse_switch(line.strip().removeprefix("switch "), lines))

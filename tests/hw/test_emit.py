@@ -60,6 +60,32 @@ class Counter(wiring.Component):
         return m
 
 
+class Inner(wiring.Component):
+    """No macro; its processes read all of its inputs."""
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(4), "choice": In(1), "result": Out(4)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        with m.If(self.choice):
+            m.d.comb += self.result.eq(self.a)
+        return m
+
+
+class Outer(wiring.Component):
+    """Gives parts of its input to what is drawn into it."""
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(9), "result": Out(4)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.inner = inner = Inner()
+        m.d.comb += [inner.a.eq(self.a[2:6]), inner.choice.eq(self.a[8]), self.result.eq(inner.result)]
+        return m
+
+
 class Pair(wiring.Component):
     """Two counters of one kind, one of another, one flushed apart."""
 
@@ -224,6 +250,11 @@ def test_output_passes_verilator_and_yosys(files: "list[Path]") -> None:
 @pytest.mark.icarus
 def test_output_passes_icarus(files: "list[Path]") -> None:
     emit.check_icarus(files, "pair")
+
+
+@pytest.mark.icarus
+def test_what_is_drawn_into_a_module_reads_whole_wires(tmp_path: Path) -> None:
+    emit.check_icarus(emit.emit(Outer(), tmp_path), "outer")
 
 
 @pytest.mark.icarus

@@ -79,7 +79,7 @@ def simulate(component: wiring.Component, primitive: Primitive, cfg: int, inputs
             signals += [f"assign {name}_r = phase != 2;"]
             moves += [f'if ({name}_v && {name}_r) $display("{name} %0d", {name}_p);']
     cycles = 100 + 4 * sum(map(len, inputs.values()))
-    text = BENCH.format(top=top, cfg=f"{cfg}", signals="\n  ".join(signals), ports=", ".join(ports), reads="\n  ".join(reads),
+    text = BENCH.format(top=top, cfg=f"{primitive.config.layout.size}'d{cfg}", signals="\n  ".join(signals), ports=", ".join(ports), reads="\n  ".join(reads),
                         moves="\n    ".join(moves), time=10 * cycles)
     (folder / "bench.sv").write_text(text)
     found: dict[str, list[int]] = {port.name: [] for port in primitive.outputs}
@@ -94,7 +94,7 @@ def run_icarus(files: "list[Path]", folder: Path) -> str:
     """What ``bench.sv`` of a folder prints with files."""
     compiled = subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", str(folder / "bench.vvp"), str(folder / "bench.sv"),
                                *map(str, files)], capture_output=True, text=True)
-    assert compiled.returncode == 0, compiled.stderr
+    assert compiled.returncode == 0 and not compiled.stdout + compiled.stderr, compiled.stdout + compiled.stderr
     return subprocess.run(["vvp", "-n", str(folder / "bench.vvp")], capture_output=True, text=True, timeout=120).stdout
 
 
