@@ -24,11 +24,15 @@ from .backend.pnr import place_and_route
 from .backend.route import Routing, Unroutable
 from .backend.timing import Timing, timing
 from .dense import align as alignment
+from .dense import controllers
+from .dense import product as products
 from .dense.grid import Walk, walk
+from .dense.lanes import check_lanes
 from .dense.lower import lower
+from .dense.product import Product
 from .dense.select import select
 from .dense.settings import settle
-from .dense.storage import NET, StaticGraph, store
+from .dense.storage import NET, StaticGraph, store, with_passes
 from .ir import dataflow, mapped
 from .ir.dataflow import PeGraph, WordGraph
 from .ir.mapped import LOAD, MappedGraph
@@ -94,6 +98,15 @@ def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int 
     return compile_pes(select(words, arch.pe.ops), arch, tile, lanes, seed, words, title)
 
 
+def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0) -> CompiledDense:
+    """Compile a matrix product for `lanes` columns and `rows` rows of the result at once; errors as of `compile_halide`."""
+    steps = products.steps(product, product.products, arch)
+    carries = steps * product.products < product.terms
+    pes = products.graph(product, lanes, product.products, steps, carries, arch.pe.ops)
+    name = f"{product.name}, {lanes} columns and {product.products} terms at once,"
+    return compile_pes(pes, arch, (1, rows), seed=seed, name=name)
+
+
 def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,
                 name: str = "program") -> CompiledDense:
     """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
@@ -104,12 +117,12 @@ def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, s
     if not pes.inputs:
         raise UserError("the results are the same for all images, so there is nothing to compute on the array", name,
                         "compute them in the host program")
+    check_lanes(pes, arch, tile, lanes)
     walked = walk(pes, tile, lanes)
     check_banks(walked, arch)
-    net = NET
+    static = store(walked, arch)
+    check_resources(static.graph, arch)
     for attempt in range(ATTEMPTS):
-        static = store(walked, arch, net)
-        check_resources(static.graph, arch)
         mapped.verify(static.graph, arch)
         try:
             placement, routing = place_and_route(static.graph, arch, seed=seed + attempt)
@@ -122,15 +135,19 @@ def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, s
             break
         except alignment.Misaligned as failure:
             misaligned = failure
-            # What waits where was decided with an estimate of the wires: take turns with what they are and longer ones.
+            # What waits where was decided with an estimate of the wires. What cannot wait gets PEs to wait in; if there are
+            # none left, take turns with what the wires are and longer ones; else only the places change.
             mean = max(1, round(sum(latency.values()) / len(latency)))
-            net = mean if attempt % 2 == 0 else NET + attempt
+            relieved = [(with_passes(static, failure.waiting), NET)] if failure.waiting else []
+            static = stored(*relieved, (walked, mean if attempt % 2 == 0 else NET + attempt), arch=arch) or static
     else:
         raise misaligned
     alignment.verify(static, found, latency, arch)
-    graph = settle(static, found, arch)
+    settled = settle(static, found, arch)
+    graph = settled.graph
     mapped.verify(graph, arch)
     config = configure(graph, arch, placement.tiles, routing.trees, static=True)
+    controllers.verify(config, graph, placement.tiles, settled.meant, arch)
     bindings = tuple(Binding(stream.tensor, stream.level, stream.direction, placement.tiles[stream.block][0])
                      for stream in sorted(graph.streams, key=lambda stream: stream.direction != LOAD))
     names = {f"{x},{y}": name for name, (x, y) in sorted(placement.tiles.items(), key=lambda item: item[1])
@@ -172,6 +189,18 @@ def check_tile(graph: PeGraph, tile: Sequence[int], lanes: int) -> None:
         if lanes > 1 and stream.scale[0] > 1:
             raise UserError(f"one element of {name} is computed for {stream.scale[0]} columns of the grid, so {lanes} lanes "
                             "would compute what is not stored", name, "leave out unroll")
+
+
+def stored(*options: tuple[Walk, int], arch: Arch) -> StaticGraph | None:
+    """The first of several walks that fits a machine with so many cycles expected for a net."""
+    for walked, net in options:
+        try:
+            found = store(walked, arch, net)
+        except UserError:
+            continue
+        if all(each.needed <= each.has for each in mapped.graph_demands(found.graph, arch)):
+            return found
+    return None
 
 
 def check_tables(graph: PeGraph, arch: Arch) -> None:

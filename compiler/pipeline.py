@@ -97,11 +97,7 @@ def bind(stream: Stream, column: int) -> Binding:
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:
     """UserError naming every resource of which the program needs more than the machine has."""
-    kinds = [tile.kind for tile in arch.tiles.values()]
-    loads = sum(stream.direction == mapped.LOAD for stream in graph.streams)
-    needs = [("PE tiles", graph.count("pe"), kinds.count("pe")), ("MEM tiles", graph.count("mem"), kinds.count("mem")),
-             ("load streams", loads, arch.glb_tiles), ("store streams", len(graph.streams) - loads, arch.glb_tiles)]
-    short = [f"{needed} {what}, has {has}" for what, needed, has in needs if needed > has]
+    short = [f"{needed} {what}, has {has}" for what, needed, has in mapped.graph_demands(graph, arch) if needed > has]
     primitives = {block.primitive for block in graph.blocks.values() if block.primitive}
     missing = sorted(primitives - {p.name for tile in (arch.pe, arch.mem) for p in tile.primitives})
     if missing:

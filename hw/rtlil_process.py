@@ -87,8 +87,11 @@ def read_wires(module: str) -> str:
         lines = process[0].splitlines()
         for at, line in enumerate(lines):
             indent, switch, on = line.partition("switch ")
-            # Yosys writes patterns of which a bit does not matter as decisions on the others, one by one.
-            lines[at] = f"{indent}switch {{ {_BITS.sub(bits, on.strip('{} '))} }}" if switch and _loose(lines[at:]) else read(line)
+            if switch and _loose(lines[at:]):
+                # Yosys writes patterns of which a bit does not matter as decisions on the others, one by one.
+                lines[at] = f"{indent}switch {{ {_BITS.sub(bits, on.strip('{} '))} }}"
+            else:
+                lines[at] = read(line)
         return "".join(f"{line}\n" for line in lines)
 
     def connected(connect: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,26 +21,32 @@ import numpy as np
 
 from .api import Outcome, Result, keep, silent
 from .compiler.backend.route import Unroutable
+from .compiler.dense.lanes import limit, product_limit
 from .compiler.dense.lower import lower
-from .compiler.dense_pipeline import CompiledDense, compile_words
+from .compiler.dense.product import Product, find, tile_of
+from .compiler.dense.schedule import plan, said
+from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import BOOL, Pipeline, Type
 from .compiler.lang.halide.reader import read
+from .compiler.lang.halide.walk import bind
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .options import ENGINES
 from .pictures import check_picture, read_picture, write_picture
 from .sim import engines, halide_golden, static_engines
+from .sim.engines import Run
 from .sim.frames import Frames
+from .sim.products import Products, factor_matrix, multiply
 
-# Sides of a tile in the first two dimensions, if none are given.
+# Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
 TILE = (64, 64)
 
 
 def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[int] | None = None,
-        tile: Sequence[int] | None = None, unroll: int = 1, arch: str | Arch = "small", engine: str = "rtl",
+        tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str = "rtl",
         params: Mapping[str, int] | None = None, dump: Path | None = None, seed: int = 0,
         progress: Callable[[str], None] = silent) -> Result:
     """Run a Halide program on images and check every element against NumPy.
@@ -48,10 +55,13 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
     ----------
     program : halide.Func, halide.Pipeline, bytes or path     Bytes and files (.hlpipe) as `halide.serialize_pipeline` makes.
     inputs : mapping          NumPy arrays of the types of the ImageParams by their names, y first.
-    shape : sequence of int   Size of the result, x first; default: the largest that the inputs allow.
+    shape : sequence of int   Size of the result, x first; default: the largest that the inputs allow, that of the image where
+                              a boundary condition allows any.
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
-                              few planes; default: 64 x 64, and all of further dimensions.
-    unroll : int              Neighbours in x that are computed at once, on streams of their own.
+                              few planes; default: as the program is scheduled (see compiler/dense/schedule.py), else
+                              64 x 64, and all of further dimensions.
+    unroll : int              Lanes: neighbours in x that are computed at once, on streams of their own; default: as the
+                              program is scheduled, else 1.
     arch : str | Arch         A preset, a .json file, or a description.
     engine : str              golden, tokens, fabric, rtl or rtl-full.
     params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.
@@ -64,7 +74,9 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
     began = time.perf_counter()
     pipeline = _pipeline(program, params or {})
     images = _images(pipeline, inputs)
-    size = tuple(shape) if shape is not None else largest(pipeline, _extents(pipeline, images))
+    extents = _extents(pipeline, images)
+    pipeline = bind(pipeline, extents)
+    size = tuple(shape) if shape is not None else largest(pipeline, extents)
     _check_size(pipeline, size)
     progress("computing the result in NumPy")
     expected = halide_golden.realize(pipeline, images, size[::-1])
@@ -75,21 +87,20 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
     machine = arch if isinstance(arch, Arch) else presets.get(arch)
     progress(f"compiling for '{machine.name}'")
     compile_began = time.perf_counter()
-    words = lower(pipeline)
-    part = _part(words, size, tile, unroll)
-    compiled = _compile(words, machine, part, unroll, seed, dump)
+    images = {**_buffers(pipeline), **images}
+    product = find(pipeline)
+    job = _stencil(pipeline, images, size, tile, unroll, machine, seed, dump) if product is None else \
+        _product(product, images, size, tile, unroll, machine, seed, dump)
+    compiled = job.compiled
     compile_s = time.perf_counter() - compile_began
     if dump:
         compiled.dump(Path(dump))
-    buffers = {name: each for name, each in pipeline.inputs.items() if each.data is not None}
-    contents = {name: np.array(each.data, _dtype(each.type)).reshape(each.extents[::-1]) for name, each in buffers.items()}
-    frames = Frames(compiled.walk, contents | images, size, part, {name: each.minimum for name, each in buffers.items()})
-    found = static_engines.run(engine, compiled, frames, progress)
+    found, words = job.compute(engine, progress)
     progress("checking every element against NumPy")
-    value = frames.picture(found.blocks).astype(expected.dtype)
+    value = words.astype(expected.dtype)
     wrong = int(np.count_nonzero(value != expected))
     assert not wrong, f"{wrong} of {expected.size} elements differ from NumPy, the first at {np.argwhere(value != expected)[0]}"
-    report |= {"arch": machine.name, "tiles": len(frames), "tile": " x ".join(map(str, part)), "lanes": unroll,
+    report |= {"arch": machine.name, "tiles": job.tiles, "tile": " x ".join(map(str, job.tile)), **job.facts(),
                "tiles_used": {kind: compiled.graph.count(kind) for kind in ("pe", "mem", "io")},
                "elements_checked": expected.size, "compile_s": round(compile_s, 3)}
     if found.cycles is not None:
@@ -99,6 +110,64 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
                    "verilog": str(keep(found.verilog, dump))}
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=found.cycles)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A compiled program with what it runs on.
+
+    tile: of the result, x first. compute: engine and progress -> what the engine found, and the words of the result, y first.
+    facts: more of the report.
+    """
+
+    compiled: CompiledDense
+    tile: Sequence[int]
+    tiles: int
+    compute: Callable[[str, Callable[[str], None]], tuple[Run, np.ndarray]]
+    facts: Callable[[], Mapping[str, object]]
+
+
+def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
+             unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
+    words = lower(pipeline)
+    asked = plan(pipeline, words.dims, tile=tile is None, lanes=unroll is None)
+    lanes = unroll if unroll is not None else asked.lanes or 1
+    wanted = tuple(tile) if tile is not None else _wanted(words, size, lanes, asked.sides)
+    part = _part(words, size, wanted, lanes)
+    compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), dump)
+    frames = Frames(compiled.walk, images, size, part,
+                    {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
+
+    def compute(engine: str, progress: Callable[[str], None]) -> tuple[Run, np.ndarray]:
+        found = static_engines.run(engine, compiled, frames, progress)
+        return found, frames.picture(found.blocks)
+
+    def facts() -> Mapping[str, object]:
+        most = limit(compiled.pes, machine, part)
+        return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
+                "schedule": said(asked, words.dims, wanted, lanes, (tile is not None, unroll is not None))}
+
+    return _Job(compiled, part, len(frames), compute, facts)
+
+
+def _product(product: Product, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
+             unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
+    lanes = product.lanes if unroll is None else unroll
+    part = tile_of(product, lanes, size, tile, machine)
+    compiled = _compile(lambda: compile_product(product, machine, lanes, part[1], seed), dump)
+    left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
+    whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
+                     product.products * compiled.walk.grid.extents[0])
+
+    def compute(engine: str, progress: Callable[[str], None]) -> tuple[Run, np.ndarray]:
+        return multiply(engine, compiled, whole, progress)
+
+    def facts() -> Mapping[str, object]:
+        most, origin = product_limit(product, machine), "the program" if unroll is None else "the arguments"
+        return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
+                "schedule": f"{lanes} columns at once from {origin}, {product.products} terms at once from the program"}
+
+    return _Job(compiled, part, len(whole), compute, facts)
 
 
 def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
@@ -144,21 +213,30 @@ def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = N
     return result
 
 
-def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int] | None, lanes: int) -> tuple[int, ...]:
-    """The tile, no larger than it needs to be, in the dimensions of the grid."""
+def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:
+    """The result in the dimensions of the grid."""
     plane = next(iter(words.outputs.values())).plane
-    sides = [side for side, at in zip(size, plane, strict=True) if at is None]
+    return [side for side, at in zip(size, plane, strict=True) if at is None]
+
+
+def _wanted(words: WordGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int]) -> tuple[int, ...]:
+    """The tile that the program asks for, with what it leaves open."""
+    width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
+    sides = (width, *TILE[1:], *_sides(words, size)[len(TILE):])
+    return tuple(asked.get(dim, side) for dim, side in zip(words.dims, sides, strict=False))
+
+
+def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
+    """The tile, no larger than it needs to be, in the dimensions of the grid."""
+    sides = _sides(words, size)
     sides[0] = -(-sides[0] // max(1, lanes)) * max(1, lanes)
-    if tile is None:
-        width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
-        tile = (width, *TILE[1:], *sides[len(TILE):])[:len(sides)]
     # A wrong number of sizes is refused by the compiler.
     return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
 
 
-def _compile(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int, seed: int, dump: Path | None) -> CompiledDense:
+def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> CompiledDense:
     try:
-        return compile_words(words, arch, tile, lanes, seed)
+        return compiler()
     except Unroutable as failure:
         picture = (dump or Path("out")) / "unroutable.svg"
         picture.parent.mkdir(parents=True, exist_ok=True)
@@ -233,6 +311,12 @@ def _images(pipeline: Pipeline, inputs: Mapping[str, np.ndarray]) -> dict[str, n
             raise UserError(f"the image is empty, its shape is {array.shape}", f"image {name}", "give a larger image")
         images[name] = array
     return images
+
+
+def _buffers(pipeline: Pipeline) -> dict[str, np.ndarray]:
+    """The constant Buffers of a program, y first."""
+    return {name: np.array(each.data, _dtype(each.type)).reshape(each.extents[::-1])
+            for name, each in pipeline.inputs.items() if each.data is not None}
 
 
 def _extents(pipeline: Pipeline, images: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:

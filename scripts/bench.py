@@ -1,6 +1,6 @@
 """Measure the budgets and write the table in docs/performance.md between its markers.
 
-    make bench                      everything, about 15 minutes on 2 cores
+    make bench                      everything, about half an hour on 2 cores
     make bench ARGS="emit pnr"      only these
 
 Each measurement runs in a process of its own with an empty cache of models, so that times are those of a first run.
@@ -22,19 +22,23 @@ from importlib import import_module
 from pathlib import Path
 
 import halide
+import numpy as np
 import skimage.data
 from bench_pnr import random_netlist
+from platformdirs import user_cache_path
 
 import sardonyx.halide
 from sardonyx import api
-from sardonyx.apps.dense import gaussian as gaussian_app
+from sardonyx.apps.dense import matrix_product
 from sardonyx.compiler.backend.encode import encode
 from sardonyx.compiler.backend.native import library
 from sardonyx.compiler.backend.place import place, slots_of
 from sardonyx.compiler.backend.route import route
-from sardonyx.compiler.dense_pipeline import compile_halide
+from sardonyx.compiler.dense.product import find
+from sardonyx.compiler.dense_pipeline import compile_halide, compile_product
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.halide.reader import read
+from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.tiling import tile
@@ -44,7 +48,8 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.sim import engines, fabric
 from sardonyx.sim.work import Work
 
-DENSE = ("pointwise", "conv_3_3", "gaussian", "cascade", "box", "down_sample", "up_sample", "unsharp", "harris")
+DENSE = ("pointwise", "conv_3_3", "gaussian", "cascade", "box", "down_sample", "up_sample", "unsharp", "harris", "blur_edges",
+         "matrix_product")
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -57,7 +62,7 @@ class Row:
     what: str
     measured: str
     budget: str
-    met: bool
+    met: bool | None
 
 
 def emit() -> list[Row]:
@@ -108,6 +113,7 @@ def _spmspm(arch_name: str, *, full: bool, cache: Path | None) -> tuple[engines.
 
 def compile_time() -> list[Row]:
     """Einsum to bitstream of every kernel on onyx, after imports."""
+    library()       # the placer in C++, built once on a machine
     slowest = (0.0, "")
     for name in kernel_names():
         arch = replace(presets.get("onyx"))     # a fresh one, without routing graph
@@ -140,35 +146,73 @@ def cycles() -> list[Row]:
 
 
 def dense() -> list[Row]:
-    """The programs of apps/dense on onyx: tiles they take, time to compile."""
-    rows, slowest = [], (0.0, "")
-    onyx, found = presets.get("onyx"), {}
+    """From Halide's program to bitstream of every program of apps/dense on onyx, after imports."""
+    library()
+    times = {}
     for name in DENSE:
         program = import_module(f"sardonyx.apps.dense.{name}").build()
         pipeline = read(halide.serialize_pipeline(halide.Pipeline(program), get_params=False))
+        pipeline = bind(pipeline, {"photo": (512, 512)})
+        arch = replace(presets.get("onyx"))     # a fresh one, without routing graph
         began = time.perf_counter()
-        found[name] = compile_halide(pipeline, onyx, (62, 62))
-        slowest = max(slowest, (time.perf_counter() - began, name))
-    for name, most in (("unsharp", 57), ("harris", 80)):
-        pes = found[name].graph.count("pe")
-        rows.append(Row(f"{name} on `onyx`: PEs", f"{pes}", f"<= {most}", pes <= most))
-    return [*rows, Row("compile, slowest program of `apps/dense` on `onyx`", f"{slowest[0]:.1f} s ({slowest[1]})", "<= 10 s",
-                       slowest[0] <= 10)]
+        product = find(pipeline)
+        compiled = compile_halide(pipeline, arch, (62, 62)) if product is None else \
+            compile_product(product, arch, product.lanes, 62)
+        encode(compiled.program, arch)
+        times[name] = time.perf_counter() - began
+    measured = ", ".join(f"{name} {each:.1f} s" for name, each in times.items())
+    return [Row("compile, programs of `apps/dense` on `onyx`", measured, "<= 10 s each", max(times.values()) <= 10)]
 
 
 def gaussian() -> list[Row]:
-    """A 3 x 3 Gaussian blur on onyx in Verilog: one tile with one lane, and a picture with fourteen."""
-    program, photo = gaussian_app.build(), skimage.data.camera()
-    one = sardonyx.halide.run(program, inputs={"photo": photo[:64, :64]}, tile=(62, 62), arch="onyx")
-    cycles, pes, mems = one.cycles, one.report["tiles_used"]["pe"], one.report["tiles_used"]["mem"]
+    """A 3 x 3 Gaussian blur on onyx: one tile with one lane, and a whole picture with fourteen lanes."""
+    photo = skimage.data.camera()
+    one = _photograph("gaussian", photo[:64, :64], (62, 62))
+    pes, mems = (one.report["tiles_used"][kind] for kind in ("pe", "mem"))
     seconds = one.report["build_s"] + one.report["simulate_s"]
-    wide = sardonyx.halide.run(program, inputs={"photo": photo}, tile=(518, 128), unroll=14, arch="onyx")
-    rate = wide.report["elements_checked"] / wide.cycles
-    return [Row("gaussian, 64 x 64 pixels in, one lane: cycles from start to done; tiles", f"{cycles:,}; {pes} PE, {mems} MEM",
-                "<= 4,095 + 32 (depth of the pipeline); <= 12 PE, 2 MEM", cycles <= 4127 and pes <= 12 and mems <= 2),
+    wide = _photograph("gaussian", photo, (518, 128), lanes=14)
+    rate = wide.value.size / wide.cycles
+    return [Row("gaussian, 64 x 64 pixels in, one lane: cycles from start to done; tiles",
+                f"{one.cycles:,}; {pes} PE, {mems} MEM", "<= 4,095 + 32 (depth of the pipeline); <= 12 PE, 2 MEM",
+                one.cycles <= 4127 and pes <= 12 and mems <= 2),
             Row("the same: build of `rtl` on `onyx` and the tile", f"{seconds:.0f} s", "<= 90 s", seconds <= 90),
-            Row("gaussian, 510 x 510, 14 lanes: pixels per cycle from start to done", f"{rate:.2f} ({rate / 14:.0%} of 14)",
-                ">= 90 % of 14", rate >= 0.9 * 14)]
+            Row(f"gaussian, 512 x 512 pixels in, 14 lanes, {wide.report['tiles']} launches: pixels per cycle, start to done",
+                f"{rate:.2f} ({rate / 14:.0%} of 14)", ">= 90 % of 14", rate >= 0.9 * 14)]
+
+
+def harris() -> list[Row]:
+    """Corners of a whole picture on onyx."""
+    return [_whole("harris", skimage.data.camera(), 80)]
+
+
+def unsharp() -> list[Row]:
+    """A whole colour picture, sharper, on onyx."""
+    return [_whole("unsharp", np.ascontiguousarray(np.moveaxis(skimage.data.astronaut(), 2, 0)), 57)]
+
+
+def _whole(name: str, photo: np.ndarray, most: int) -> Row:
+    """A program on 512 x 512 pixels in tiles that fit a bank; most: PEs that it may take."""
+    found = _photograph(name, photo, (253, 169))
+    pes, mems = (found.report["tiles_used"][kind] for kind in ("pe", "mem"))
+    rows, columns = found.value.shape[-2:]
+    each = found.cycles / (rows * columns)
+    return Row(f"{name} on `onyx`, 512 x 512 pixels in, one lane, {found.report['tiles']} launches: tiles; cycles per pixel",
+               f"{pes} PE, {mems} MEM; {each:.2f}", f"<= {most} PE", pes <= most)
+
+
+def product() -> list[Row]:
+    """A matrix product on onyx, four columns and four terms at once."""
+    matrix = np.arange(64 * 64, dtype=np.int16).reshape(64, 64)
+    found = sardonyx.halide.run(matrix_product.build(64), inputs={"weights": matrix, "rows": matrix}, arch="onyx")
+    pes, rate = found.report["tiles_used"]["pe"], 64**3 / found.cycles
+    return [Row(f"matrix product on `onyx`, 64 x 64 times 64 x 64, {found.report['tiles']} launches: tiles; products per cycle",
+                f"{pes} PE; {rate:.1f} ({rate / 16:.0%} of 16)", "none given", None)]
+
+
+def _photograph(name: str, photo: np.ndarray, tile: tuple[int, int], lanes: int = 1) -> api.Result:
+    """A program of apps/dense on a picture, in Verilog that is specialised to it on onyx."""
+    program = import_module(f"sardonyx.apps.dense.{name}").build()
+    return sardonyx.halide.run(program, inputs={"photo": photo}, tile=tile, unroll=lanes, arch="onyx")
 
 
 def size() -> list[Row]:
@@ -190,13 +234,15 @@ def tests() -> list[Row]:
 
 MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "onyx_rtl": onyx_rtl, "small_rtl_full": small_rtl_full, "compile": compile_time, "pnr": pnr,
-    "cycles": cycles, "dense": dense, "gaussian": gaussian, "size": size, "tests": tests}
+    "cycles": cycles, "dense": dense, "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "product": product,
+    "size": size, "tests": tests}
 
 
 def render(rows: list[Row]) -> str:
     """The table in Markdown."""
     lines = ["| what | measured | budget | |", "|---|---|---|---|"]
-    lines += [f"| {r.what} | {r.measured} | {r.budget} | {'met' if r.met else '**missed**'} |" for r in rows]
+    words = {None: "", True: "met", False: "**missed**"}
+    lines += [f"| {r.what} | {r.measured} | {r.budget} | {words[r.met]} |" for r in rows]
     return "\n".join(lines)
 
 
@@ -212,13 +258,19 @@ def main() -> int:
     rows: list[Row] = []
     for name in options.names or MEASUREMENTS:
         print(f"measuring {name}", file=sys.stderr, flush=True)
-        done = subprocess.run([sys.executable, __file__, name, "--one"], stdout=subprocess.PIPE, text=True, check=True)
+        with tempfile.TemporaryDirectory() as folder:
+            # What Yosys has once compiled itself to on this machine is no model.
+            yosys = user_cache_path("YoWASP", appauthor=False)
+            if yosys.exists():
+                Path(folder, yosys.name).symlink_to(yosys)
+            done = subprocess.run([sys.executable, __file__, name, "--one"], stdout=subprocess.PIPE, text=True, check=True,
+                                  env={**os.environ, "XDG_CACHE_HOME": folder})
         rows += [Row(**row) for row in json.loads(done.stdout.splitlines()[-1])]
     print(render(rows))
     if not options.names:
         head, _, rest = TABLE.read_text().partition(BEGIN)
         TABLE.write_text(f"{head}{BEGIN}\n{render(rows)}\n{END}{rest.partition(END)[2]}")
-    return 0 if all(row.met for row in rows) else 1
+    return 1 if any(row.met is False for row in rows) else 0
 
 
 if __name__ == "__main__":

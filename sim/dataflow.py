@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream, WordGraph, WordNode
+from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream, WordGraph, WordNode
 
 WORD = 1 << 16
 Array = Any
@@ -180,12 +180,14 @@ PE_CONDITION: dict[str, Callable[..., Array]] = {
 }
 
 
-def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array]) -> dict[str, Region]:
+def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array], first: tuple[int, ...] | None = None) -> dict[str, Region]:
     """Every result of a graph of PEs where all that it needs lies inside the inputs; inputs as for `evaluate_words`.
 
-    What is made of constants alone has a value everywhere; its region reaches beyond the inputs by their size.
+    Regions count from the first point of the inputs, which is `first` (x first; None for 0) where a graph names points. What is
+    made of constants alone has a value everywhere; its region reaches beyond the inputs by their size.
     """
     rank = len(graph.dims)
+    begin = first or (0,) * rank
     shape = next((np.asarray(each).shape for each in inputs.values()), (1,) * rank)
     ports: list[dict[str, Region]] = []
     for node in graph.nodes:
@@ -199,11 +201,30 @@ def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array]) -> dict[str, Regio
         end = tuple(map(min, zip(*(region.end for region in seen.values())))) or tuple(2 * each for each in reversed(shape))
         assert all(a < b for a, b in zip(origin, end, strict=True)), "the grid has no point where all operands have values"
         size = tuple(b - a for a, b in zip(reversed(origin), reversed(end), strict=True))
-        operands = {port: seen[port].part(origin, end) if port in seen else np.full(size, each, dtype=np.int64)
-                    for port, each in node.operands.items()}
-        result, flag = pe_outputs(node, {port: operands.get(port, np.zeros(size, dtype=np.int64)) for port in "abcdef"})
+        operands = {port: np.zeros(size, dtype=np.int64) for port in "abcdef"}
+        operands |= {port: seen[port].part(origin, end) if port in seen else np.full(size, each, dtype=np.int64)
+                     for port, each in node.operands.items() if not isinstance(each, Held | Running)}
+        for port, each in node.kept():
+            if isinstance(each, Held):
+                row = tuple(at - low for at, low in zip(each.at, begin[1:], strict=True))
+                held = seen[each.port].part((origin[0], *row), (end[0], *(at + 1 for at in row)))
+                operands[port] = np.broadcast_to(held, size)
+        result, flag = _along(node, operands, -begin[0] - origin[0])
         ports.append({"res": Region(result, origin)} | ({"p": Region(flag, origin)} if node.cond else {}))
     return {name: _moved(ports[ref.node][ref.port], ref) for name, ref in graph.results.items()}
+
+
+def _along(node: PeNode, operands: Mapping[str, Array], zero: int) -> tuple[Array, Array]:
+    """As `pe_outputs`, also of a PE that reads its own result of the point before; x = 0 is column `zero` of the arrays."""
+    own = [port for port, each in node.kept() if isinstance(each, Running)]
+    if not own:
+        return pe_outputs(node, operands)
+    result, flag = (np.zeros_like(operands["a"]) for _ in range(2))
+    for x in range(result.shape[-1]):
+        before = result[..., x - 1] if x > max(0, zero) else np.zeros_like(result[..., x])
+        here = {port: before if port in own else words[..., x] for port, words in operands.items()}
+        result[..., x], flag[..., x] = pe_outputs(node, here)
+    return result, flag
 
 
 def pe_outputs(node: PeNode, operands: Mapping[str, Array]) -> tuple[Array, Array]:

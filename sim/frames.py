@@ -1,7 +1,8 @@
 """Between images and streams: the words of every load stream of a tile, and the picture from those of the store streams.
 
 Images are NumPy arrays with y first, streams and points are x first. A result is computed in tiles of one shape; the last ones
-reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on.
+reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on. What a boundary
+condition says of an image is gathered here, word by word.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..compiler.dense.grid import Load, Walk
+from ..compiler.lang.halide.pipeline import Func
+from .halide_golden import gather
 
 Words = dict[str, np.ndarray]
 
@@ -29,6 +32,7 @@ class Frames:
     shape : tuple          Of the result, x first, in all its dimensions.
     tile : tuple           Of a tile of it, in the dimensions of the grid.
     starts : mapping       Where an image begins, x first, if not at 0 everywhere.
+    gathered : mapping     Images that are gathered from these: Funcs over the dimensions of the grid, by name.
     """
 
     walk: Walk
@@ -36,6 +40,7 @@ class Frames:
     shape: tuple[int, ...]
     tile: tuple[int, ...]
     starts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    gathered: Mapping[str, Func] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._corners)
@@ -67,6 +72,8 @@ class Frames:
         if stream.pattern:
             total = functools.reduce(np.add.outer, elements[::-1])
             return np.array(stream.pattern, np.uint16)[total % len(stream.pattern)].reshape(-1)
+        if stream.image in self.gathered:
+            return _words(gather(self.gathered[stream.image], self.images, self.starts, elements))
         image = self.images[stream.image]
         rest = iter(elements)
         # One index array for each dimension of the image, x first.
@@ -77,7 +84,7 @@ class Frames:
         found = image[np.ix_(*(np.clip(each, 0, size - 1) for each, size in zip(where[::-1], sizes[::-1], strict=True)))]
         inside = functools.reduce(np.logical_and.outer,
                                   [(each >= 0) & (each < size) for each, size in zip(where[::-1], sizes[::-1], strict=True)])
-        return (np.where(inside, found, 0).astype(np.int64) & 0xFFFF).astype(np.uint16).reshape(-1)
+        return _words(np.where(inside, found, 0))
 
     def _moved(self, corner: Sequence[int], dim: int) -> int:
         """Points between the first tile and the one with its first element at a corner."""
@@ -101,3 +108,8 @@ class Frames:
                 place = [next(slices) if plane is None else plane for plane in store.stream.plane]
                 whole[tuple(place[::-1])] = tile
         return whole
+
+
+def _words(elements: np.ndarray) -> np.ndarray:
+    """Elements of any type as words, x fastest."""
+    return (elements.astype(np.int64) & 0xFFFF).astype(np.uint16).reshape(-1)

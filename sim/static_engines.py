@@ -6,7 +6,8 @@ on the routing graph cycle by cycle; ``rtl`` and ``rtl-full`` run generated Veri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import numpy as np
 
@@ -16,14 +17,20 @@ from ..compiler.dense_pipeline import CompiledDense, store_counts
 from . import host, static_host
 from .dataflow import Region, evaluate_pes
 from .engines import FABRIC, RTL_FULL, TOKENS, Run, in_verilog
-from .frames import Frames
 from .machine import Machine
 from .static_fabric import run_tile
 
 Words = Mapping[str, np.ndarray]
 
 
-def run(engine: str, compiled: CompiledDense, frames: Frames, progress: Callable[[str], None] = lambda stage: None) -> Run:
+class Tiles(Protocol):
+    """What is computed tile by tile."""
+
+    def loads(self) -> Iterable[Words]:
+        """Words of every load stream, tile by tile."""
+
+
+def run(engine: str, compiled: CompiledDense, frames: Tiles, progress: Callable[[str], None] = lambda stage: None) -> Run:
     """Run a compiled pipeline on every tile of the frames; `blocks` of the result are words by store stream."""
     tiles = list(frames.loads())
     if engine == TOKENS:
@@ -47,7 +54,7 @@ def _graph(compiled: CompiledDense, words: Words) -> dict[str, np.ndarray]:
     """Words of every store stream of a tile, from the meaning of the PEs at every point of the grid."""
     walk = compiled.walk
     shape = walk.grid.extents[::-1]
-    values = evaluate_pes(walk.graph, {name: each.reshape(shape) for name, each in words.items()})
+    values = evaluate_pes(walk.graph, {name: each.reshape(shape) for name, each in words.items()}, walk.grid.origin)
     return {store.name: pick(values[store.name], store, walk.grid) for store in walk.stores}
 
 

@@ -1,16 +1,22 @@
-"""The programs of apps/dense: equal to Halide's own results, compiled for onyx, within the tiles that they may take."""
+"""The programs of apps/dense: equal to Halide's own results, compiled for onyx, within the tiles that they may take; the
+larger ones, and the Gaussian blur in lanes, in generated Verilog on photographs."""
 
 import pkgutil
 from importlib import import_module
+from typing import Any
 
 import halide as hl
 import numpy as np
 import pytest
+import skimage.data
+from stencil_machine import STENCILS
 
 import sardonyx.halide
+from sardonyx.api import Result
 from sardonyx.apps import dense
 
-NAMES = [module.name for module in pkgutil.iter_modules(dense.__path__)]
+# All that make a picture of a `photo`.
+NAMES = [module.name for module in pkgutil.iter_modules(dense.__path__) if module.name != "matrix_product"]
 # PEs at most: budgets of the programs that have one.
 MOST = {"gaussian": 12, "unsharp": 57, "harris": 80}
 
@@ -23,10 +29,68 @@ def test_a_program_gives_what_halide_gives(name: str) -> None:
     result = sardonyx.halide.run(program, inputs={"photo": photo}, engine="tokens", arch="onyx", tile=(12, 9))
     assert result.report["tiles_used"]["pe"] <= MOST.get(name, 16)
 
-    own = hl.Buffer(photo)
+    assert np.array_equal(result.value, by_halide(program, photo, result.value.shape))
+
+
+def by_halide(program: hl.Func, photo: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """What Halide's own compiler makes of a program."""
     file = hl.serialize_pipeline(hl.Pipeline([program]), get_params=True)
     parameters = dict(file[1])
-    parameters["photo"].set_buffer(own)
+    parameters["photo"].set_buffer(hl.Buffer(photo))
     again = hl.deserialize_pipeline(file[0], parameters)
-    expected = np.asarray(again.realize(list(result.value.shape[::-1])))
-    assert np.array_equal(result.value, expected)
+    return np.asarray(again.realize(list(shape[::-1])))
+
+
+def checked(name: str, photo: np.ndarray, **options: Any) -> Result:
+    """A run of a program on a photograph, equal to NumPy (which the run itself sees to) and to Halide."""
+    program = import_module(f"sardonyx.apps.dense.{name}").build()
+    result = sardonyx.halide.run(program, inputs={"photo": photo}, **options)
+    assert np.array_equal(result.value, by_halide(program, photo, result.value.shape))
+    return result
+
+
+def is_one_point_a_cycle(result: Result, columns: int, rows: int, depth: int) -> bool:
+    """Whether tiles on grids of so many points take a cycle a point, and `depth` cycles more at most."""
+    tiles = result.report["tiles"]
+    assert isinstance(tiles, int) and result.cycles is not None
+    return tiles * columns * rows <= result.cycles <= tiles * (columns * rows + depth)
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_a_blur_in_lanes_runs_from_the_bitstream_of_onyx(lanes: int) -> None:
+    """The decoded bitstream, cycle by cycle; tiles reach beyond the picture on both sides."""
+    checked("gaussian", skimage.data.camera()[100:132, 150:192], engine="fabric", arch="onyx", tile=(24, 13), unroll=lanes)
+
+
+@pytest.mark.slow
+def test_corners_of_a_photograph_in_verilog() -> None:
+    """Four tiles of 40 x 30 on grids of 46 x 36 points; the last ones reach beyond the 64 x 44 elements of the result."""
+    result = checked("harris", skimage.data.camera()[100:150, 150:220], engine="rtl", arch="onyx", tile=(40, 30))
+    assert 0 < np.count_nonzero(result.value) < result.value.size // 20
+    assert is_one_point_a_cycle(result, 46, 36, 200)
+
+
+@pytest.mark.slow
+def test_a_sharper_colour_photograph_in_verilog() -> None:
+    photo = np.ascontiguousarray(np.moveaxis(skimage.data.astronaut()[100:150, 150:220], 2, 0))
+    result = checked("unsharp", photo, engine="rtl", arch="onyx", tile=(40, 30))
+    assert result.value.shape == (3, 44, 64)
+    assert is_one_point_a_cycle(result, 46, 36, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes", [1, 2, 4, 14])
+def test_a_blur_in_lanes_in_verilog(lanes: int) -> None:
+    """Tiles are no squares, and the last ones reach beyond the picture."""
+    columns = 42 if lanes == 14 else 44
+    result = checked("gaussian", skimage.data.camera()[100:150, 150:220], engine="rtl", arch="onyx", tile=(columns, 30),
+                     unroll=lanes)
+    assert is_one_point_a_cycle(result, columns // lanes + -(-2 // lanes), 32, 100)
+
+
+@pytest.mark.slow
+def test_a_blur_on_the_smallest_machine_takes_the_same_cycles_specialised_and_reconfigurable() -> None:
+    photo = skimage.data.camera()[100:150, 150:220]
+    full, special = (checked("gaussian", photo, engine=engine, arch=STENCILS, tile=(40, 30)) for engine in ("rtl-full", "rtl"))
+    assert full.cycles == special.cycles
+    assert is_one_point_a_cycle(full, 42, 32, 100)

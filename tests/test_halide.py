@@ -7,7 +7,7 @@ from typing import Any
 import halide as hl
 import numpy as np
 import pytest
-from halide_programs import C, X, Y, image
+from halide_programs import C, X, Y, image, name_of
 
 import sardonyx.halide
 from sardonyx.apps.dense import gaussian
@@ -160,7 +160,7 @@ def test_images_must_be_large_enough() -> None:
     sums = hl.Func("sums")
     sums[X, Y] = photo[X, Y] + photo[X + 20, Y]
     assert refused(sums, inputs={"photo": PHOTO}) == (
-        f"Func {sums.name()}: the images are too small for one element of the result (photo 18 x 13)\n"
+        f"Func {name_of(sums)}: the images are too small for one element of the result (photo 18 x 13)\n"
         "  try: give larger images")
     assert refused(sums, inputs={"photo": PHOTO}, shape=(2, 2)).startswith(
         "input photo: the image does not cover what the program reads: dimension 0 (x) is read at 0..21 but has 0..17")
@@ -170,7 +170,7 @@ def test_results_must_have_the_shape_of_the_program() -> None:
     photo = image("photo", "uint8", 3)
     copy = func(photo[X, Y, C] + 1, X, Y, C)
     copy.bound(C, 0, 3)
-    name = copy.name()
+    name = name_of(copy)
     assert refused(copy, inputs={"photo": COLOUR}, shape=(4, 4)) == (
         f"Func {name}: a result of 4 x 4 for dimensions x, y, c\n  try: give one positive size for each, x first")
     assert refused(copy, inputs={"photo": COLOUR}, shape=(4, 4, 2)) == (
@@ -178,7 +178,7 @@ def test_results_must_have_the_shape_of_the_program() -> None:
     later = func(photo[X, Y, C] + 1, X, Y, C)
     later.bound(C, 1, 2)
     assert refused(later, inputs={"photo": COLOUR}) == (
-        f"Func {later.name()}: c is bounded to 1..2, and the result has 0..1\n"
+        f"Func {name_of(later)}: c is bounded to 1..2, and the result has 0..1\n"
         "  try: bound it from 0 on, and ask for 2 elements")
 
 
@@ -197,7 +197,7 @@ def test_one_output_at_a_time() -> None:
     photo = image("photo", "uint8")
     a, b = hl.Func("first"), hl.Func("second")
     a[X, Y], b[X, Y] = photo[X, Y] + 1, photo[X, Y] + 2
-    names = f"{a.name()}, {b.name()}"
+    names = f"{name_of(a)}, {name_of(b)}"
     assert refused(hl.Pipeline([a, b]), inputs={"photo": PHOTO}) == (
         f"the program has 2 outputs, {names}\n  try: run the Funcs one by one")
 
@@ -216,10 +216,61 @@ def test_the_report_says_what_was_run(tmp_path: Path) -> None:
     photo = image("photo", "uint8")
     found = sardonyx.halide.run(func(photo[X, Y] + 1), inputs={"photo": PHOTO}, engine="fabric", tile=(6, 5), unroll=2,
                                 dump=tmp_path)
-    assert {key: found.report[key] for key in ("engine", "result", "arch", "tiles", "tile", "lanes", "elements_checked")} == {
-        "engine": "fabric", "result": "18 x 13, uint8", "arch": "small", "tiles": 9, "tile": "6 x 5", "lanes": 2,
-        "elements_checked": 234}
+    keys = ("engine", "result", "arch", "tiles", "tile", "lanes", "schedule", "elements_checked")
+    assert {key: found.report[key] for key in keys} == {
+        "engine": "fabric", "result": "18 x 13, uint8", "arch": "small", "tiles": 9, "tile": "6 x 5",
+        "lanes": "2 of at most 8: GLB tiles (9 lanes need 9 load streams and 9 store streams, 'small' has 8 with one of each)",
+        "schedule": "tile 6 x 5 and 2 lanes from the arguments", "elements_checked": 234}
     assert (tmp_path / "app.bits").exists()
+
+
+def test_a_program_is_run_as_it_is_scheduled() -> None:
+    photo = image("photo", "uint8")
+    sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 1, Y + 2]) * 3)
+    xi, yi = hl.Var("xi"), hl.Var("yi")
+    sums.tile(X, Y, xi, yi, 6, 4).unroll(xi, 3).parallel(Y)
+    expected = PHOTO[:-2, :-1].astype(np.uint16) + PHOTO[2:, 1:].astype(np.uint16) * 3
+    exactly(sums, expected, inputs={"photo": PHOTO})
+
+    def report(**options: Any) -> dict[str, object]:
+        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="tokens", **options).report
+        return {key: str(found[key]).partition(" of ")[0] for key in ("tile", "lanes", "schedule")}
+    assert report() == {"tile": "6 x 4", "lanes": "3", "schedule": (
+        "tile 6 x 4 and 3 lanes from the program; not used: parallel y.y")}
+    assert report(tile=(12, 5)) == {"tile": "12 x 5", "lanes": "3", "schedule": (
+        "tile 12 x 5 from the arguments, 3 lanes from the program; not used: parallel y.y")}
+    assert report(tile=(12, 5), unroll=2) == {"tile": "12 x 5", "lanes": "2", "schedule": (
+        "tile 12 x 5 and 2 lanes from the arguments; not used: parallel y.y")}
+
+
+def test_a_program_without_a_schedule_has_tiles_of_64_x_64_and_one_lane() -> None:
+    photo = image("photo", "uint8", 1)
+    line = func(photo[X] + 1, X)
+    words = RANDOM.integers(0, 256, 100, dtype=np.uint8)
+    report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
+    assert (report["tile"], report["tiles"], report["schedule"]) == ("64", 2, "tile 64 and 1 lane by default")
+    line.split(X, X, hl.Var("xi"), 30)
+    report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
+    assert (report["tile"], report["tiles"], report["schedule"]) == (
+        "30", 4, "tile 30 from the program, 1 lane by default")
+
+
+def test_a_schedule_that_is_no_walk_of_the_array_is_refused_unless_arguments_say_more() -> None:
+    photo = image("photo", "uint8")
+    turned = func(photo[X, Y] + 1).reorder(Y, X)
+    assert refused(turned, inputs={"photo": PHOTO}) == (
+        f"Func {name_of(turned)}, pure definition: the loops of a tile are y, x from the innermost on, but the array walks x, "
+        "then y\n  try: reorder them, or give tile and unroll as arguments")
+    exactly(turned, PHOTO + 1, inputs={"photo": PHOTO}, tile=(6, 5))
+
+
+def test_lanes_that_do_not_fit_name_what_is_short_and_how_many_do() -> None:
+    photo = image("photo", "uint8")
+    wide = func(photo[X, Y] + 1).unroll(X, 9)
+    assert refused(wide, inputs={"photo": PHOTO}) == (
+        "9 lanes do not fit: GLB tiles (9 lanes need 9 load streams and 9 store streams, 'small' has 8 with one of each)\n"
+        "  try: unroll by 8 at most, or use a larger machine")
+    exactly(wide, PHOTO + 1, inputs={"photo": PHOTO}, unroll=2)
 
 
 @pytest.fixture
@@ -237,6 +288,20 @@ def test_a_picture_is_run_from_the_command_line(blur: Path, engine: str, capsys:
     total = sum(weight * PHOTO[j:j + 11, i:i + 16].astype(int) for j, row in enumerate(gaussian.WEIGHTS)
                 for i, weight in enumerate(row))
     assert np.array_equal(read_picture(out, 2), total >> 8)
+
+
+def test_a_scheduled_file_needs_no_tile_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photo, xi, yi = image("photo", "uint8"), hl.Var("xi"), hl.Var("yi")
+    sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X, Y + 1]))
+    sums.tile(X, Y, xi, yi, 8, 4).unroll(xi, 2)
+    write_picture(PHOTO, tmp_path / "photo.png")
+    line = ["run", "image", str(save(sums, tmp_path / "sums.hlpipe")), "--input", str(tmp_path / "photo.png"), "--engine",
+            "tokens", "--json"]
+    for options, expected in (([], "tile 8 x 4 and 2 lanes from the program"),
+                              (["--unroll", "4"], "tile 8 x 4 from the program, 4 lanes from the arguments"),
+                              (["--tile", "16x2", "--unroll", "1"], "tile 16 x 2 and 1 lane from the arguments")):
+        assert main([*line, *options]) == 0
+        assert json.loads(capsys.readouterr().out)["report"]["schedule"] == expected
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

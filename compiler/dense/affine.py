@@ -1,7 +1,8 @@
 """Affine patterns of memory ports: what a loop nest means, and the fields of the controller that walks it.
 
 `events` is the definition, by nested loops; `recurrence` turns the distances that a person thinks in into the deltas that
-hardware adds; `fields` gives the configuration of a port of a MEM tile (`hw/arch/buffer.py`).
+hardware adds; `fields` gives the configuration of a port of a MEM tile (`hw/arch/buffer.py`) or of a register file
+(`hw/arch/register_file.py`). `controllers` proves that it does what the nested loops say.
 
     Pattern((3, 2), (1, 5), (1, 64), 10, 0)     loops of 3 (inner) and 2 iterations
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from ...hw.arch.buffer import VALID, MemSizes
 from ...hw.arch.errors import UserError
+from ...hw.arch.register_file import ScheduleSizes
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,9 @@ def recurrence(extents: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int,
     return tuple(deltas)
 
 
-def fields(sizes: MemSizes, port: str, pattern: Pattern) -> dict[str, int]:
-    """The configuration fields of a port that make it follow a pattern; of the flag `valid` the addresses do not matter.
+def fields(sizes: MemSizes | ScheduleSizes, port: str, pattern: Pattern) -> dict[str, int]:
+    """The configuration fields of a port, of a MEM tile or of a register file, that make it follow a pattern; of the flag
+    `valid` the addresses do not matter.
 
     UserError if the port has too few loops, if an extent, a start or a gap does not fit its bits, or if a word does not come
     after the one before it.
@@ -98,7 +101,7 @@ def replay(sizes: MemSizes, port: str, cycle: int, address: int) -> dict[str, in
     return _start(sizes, port, cycle, address) | {f"{port}_replay": 1}
 
 
-def _start(sizes: MemSizes, port: str, cycle: int, address: int) -> dict[str, int]:
+def _start(sizes: MemSizes | ScheduleSizes, port: str, cycle: int, address: int) -> dict[str, int]:
     found = {f"{port}_on": 1, f"{port}_cycle": _checked(cycle, sizes.cycle_bits, "the cycle of the first word", port)}
     return found if port == VALID else found | {f"{port}_address": address % sizes.buffer_words}
 

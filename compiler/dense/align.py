@@ -2,8 +2,8 @@
 
 The value of step i leaves a block in cycle ``start + i``. Loads start when the global buffer does; a PE starts when the last
 of its operands is there; flags cannot wait, so what makes them starts just in time; a delay line is read as late as the
-first of its consumers allows, so that the least is left for register files; the flag that says which words of a store count
-is timed to arrive with them.
+first of its consumers allows, so that the least is left for register files; a PE that only passes a word on starts later if
+register files behind it are too small; the flag that says which words of a store count is timed to arrive with them.
 
 Needs:   StaticGraph, latency of every sink.
 Gives:   Alignment; `verify` proves that at every join the same step meets.
@@ -11,20 +11,33 @@ Gives:   Alignment; `verify` proves that at every join the same step meets.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
+from ...hw.arch.register_file import CHANNELS
 from ...hw.arch.soc import LOAD_START_CYCLE
+from ..ir.dataflow import PeNode
 from ..ir.mapped import Pin
+from .registers import kept_words
 from .storage import NET, StaticGraph, longest_line
+
+# Words of a register file that another placement may need more of.
+MARGIN = 8
 
 
 class Misaligned(UserError):
-    """A placement whose wires differ too much in length to be evened out."""
+    """A placement whose wires differ too much in length to be evened out.
+
+    waiting: operands that register files are too small for, or nearly so; the one that waits longest of every PE.
+    """
+
+    def __init__(self, what: str, where: str, fix: str, waiting: Sequence[Pin] = ()) -> None:
+        super().__init__(what, where, fix)
+        self.waiting = tuple(waiting)
 
 
 @dataclass(frozen=True)
@@ -129,7 +142,7 @@ def align(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> Alignm
     read = {f"{name}.{port}": starts[f"{name}.{port}"] for name, ports in static.lines.items() for port in ports}
     least.clear()
     least.update(floor)
-    return _settle(static, latency, arch, source_of, schedule(read) if read else starts)
+    return _settle(static, latency, arch, source_of, schedule(read) if read else starts, order)
 
 
 def least_age(arch: Arch) -> int:
@@ -154,7 +167,7 @@ def _wanted(sink: Pin, static: StaticGraph, arch: Arch, starts: Mapping[str, int
 
 
 def _settle(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch, source_of: Mapping[Pin, Pin],
-            starts: Mapping[str, int]) -> Alignment:
+            starts: Mapping[str, int], order: Sequence[str]) -> Alignment:
     """Waits, arrivals and the flags of stores, given the start of everything else."""
     grid, graph = static.walk.grid, static.graph
     given = {source: starts[_key(source, static)] for source in dict.fromkeys(source_of.values())
@@ -169,6 +182,7 @@ def _settle(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch, source_
             waits[sink] = starts[sink.block] - there
         else:
             arrivals[sink] = there
+    _pass_waits_on(static, given, waits, arch, order)
     _check(static, waits, arch)
     for each in static.walk.stores:
         flag = Pin(static.valid[each.name], "bit")
@@ -178,19 +192,81 @@ def _settle(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch, source_
     return Alignment(given, {sink: wait for sink, wait in waits.items() if sink.port.startswith("data")}, arrivals)
 
 
+def _pass_waits_on(static: StaticGraph, given: dict[Pin, int], waits: dict[Pin, int], arch: Arch, order: Sequence[str]) -> None:
+    """Start PEs with a single operand later where operands that wait behind them do not fit a register file.
+
+        pass -> (waits 40) add    register files of 32 words    ->    (waits 8) pass -> (waits 32) add
+
+    Such a PE has a register file of its own, in which the wait costs the same. Consumers come first, so that a wait may go
+    through several of them.
+    """
+    made = Counter(net.source.block for net in static.graph.nets)
+    # Flags cannot wait, so what makes or takes them starts when it does.
+    nets = {net.source.block: net for net in static.graph.nets
+            if net.layer == "data" and made[net.source.block] == 1 and all(sink in waits for sink in net.sinks)}
+    operands: dict[str, list[Pin]] = defaultdict(list)
+    for sink in waits:
+        operands[sink.block].append(sink)
+    single = {name: pins[0] for name, pins in operands.items() if name in nets and len(pins) == 1
+              and pins[0].port.startswith("data") and not list(_node(static, name).kept())}
+    before = {sink: name for name in single for sink in nets[name].sinks}
+
+    def room(sink: Pin) -> int:
+        """Cycles by which the PE before an operand can start later, if that operand waits for as long."""
+        name = before[sink]
+        pin = single[name]
+        own = arch.pe.register_words - waits[pin] + (room(pin) if pin in before else 0)
+        return min([own, *(waits[other] for other in nets[name].sinks if other != sink)])
+
+    for name in reversed(order):
+        channels, words = _register_file(static, name, arch) if name in operands else (0, 0)
+        while name in operands:
+            waiting = sorted((pin for pin in operands[name] if waits[pin]), key=lambda pin: waits[pin])
+            over = sum(waits[pin] for pin in waiting) - words
+            crowded = len(waiting) > channels
+            rooms = {pin: min(waits[pin], room(pin)) for pin in waiting if pin in before}
+            found = [(pin, most) for pin, most in rooms.items() if most and (not crowded or most == waits[pin])]
+            if not found or not (crowded or over > 0):
+                break
+            pin, most = found[0] if crowded else max(found, key=lambda item: item[1])
+            later = most if crowded else min(most, over)
+            passing = before[pin]
+            waits[single[passing]] += later
+            given[nets[passing].source] += later
+            for sink in nets[passing].sinks:
+                waits[sink] -= later
+
+
 def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
     """Every operand can wait for as long as it has to."""
-    by_block: dict[str, list[int]] = defaultdict(list)
+    by_block: dict[str, list[Pin]] = defaultdict(list)
     for sink, wait in waits.items():
         if wait < 0 or (wait and sink.port.startswith("bit")):
             raise Misaligned(f"{sink.port} arrives {abs(wait)} cycles too {'late' if wait < 0 else 'early'}", sink.block,
                              "try another seed")
         if wait:
-            by_block[sink.block].append(wait)
-    for block, each in by_block.items():
-        if len(each) > 2 or sum(each) > arch.pe.register_words:
-            raise Misaligned(f"operands have to wait {', '.join(map(str, each))} cycles, more than its register file of "
-                             f"{arch.pe.register_words} words and two channels holds", block, "try another seed")
+            by_block[sink.block].append(sink)
+    fault, tight = ("", ""), list[Pin]()
+    for block, sinks in by_block.items():
+        each = [waits[sink] for sink in sinks]
+        channels, room = _register_file(static, block, arch)
+        if len(each) > channels or sum(each) > room - MARGIN:
+            tight.append(max(sinks, key=lambda sink: waits[sink]))
+        if not fault[0] and (len(each) > channels or sum(each) > room):
+            fault = (f"operands have to wait {', '.join(map(str, each))} cycles, more than the {room} words and {channels} "
+                     "channels of its register file hold", block)
+    if fault[0]:
+        raise Misaligned(*fault, "try another seed", tight)
+
+
+def _node(static: StaticGraph, block: str) -> PeNode:
+    return static.walk.graph.nodes[static.nodes[block]]
+
+
+def _register_file(static: StaticGraph, block: str, arch: Arch) -> tuple[int, int]:
+    """Channels and words of a PE's register file in which operands can wait."""
+    kept = kept_words(_node(static, block), static.walk)
+    return CHANNELS - len(kept), arch.pe.register_words - sum(kept)
 
 
 def verify(static: StaticGraph, alignment: Alignment, latency: Mapping[Pin, int], arch: Arch) -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from ..ir.dataflow import PeGraph, PeNode, Ref, Stream
+from ..ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream
 
 Point = tuple[int, ...]
 
@@ -24,7 +25,7 @@ class Grid:
     origin: Point
     extents: Point
 
-    @property
+    @cached_property
     def pitch(self) -> Point:
         """Steps between neighbours in each dimension."""
         return tuple(math.prod(self.extents[:dim]) for dim in range(len(self.extents)))
@@ -128,9 +129,16 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
              tuple(f + s * (c - 1) for f, s, c in zip(store.first, store.stride, store.counts, strict=True)))
     for number in reversed(range(len(graph.nodes))):
         if number in boxes:
+            for _, each in graph.nodes[number].kept():
+                if isinstance(each, Running):
+                    need(number, (0, *boxes[number][0][1:]), boxes[number][1])
             low, high = boxes[number]
             for _, ref in graph.nodes[number].refs():
                 need(ref.node, _moved(low, ref.offset), _moved(high, ref.offset))
+            for _, each in graph.nodes[number].kept():
+                if isinstance(each, Held):
+                    ref = graph.nodes[number].ref(each.port)
+                    need(ref.node, _moved((low[0], *each.at), ref.offset), _moved((high[0], *each.at), ref.offset))
     return boxes
 
 

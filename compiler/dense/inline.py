@@ -37,7 +37,7 @@ from ..lang.halide.pipeline import (
 from ..lang.halide.walk import accesses, children, postorder
 from .constants import is_float
 from .intrinsics import call
-from .values import Origin, Value, Values
+from .values import Origin, Value, Values, behind
 
 # Longest table: the words of a MEM tile.
 TABLE = 2048
@@ -45,8 +45,8 @@ TABLE = 2048
 UPDATES = 1024
 
 
-class NotAffine(UserError):
-    """An image is read at something that is no coordinate."""
+class NotAffine(Exception):
+    """An image is read at a multiple of a divided coordinate, which telling remainders apart may make a coordinate."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,17 @@ class Scope:
     time: int | None = None
 
 
+def image_of(pipeline: Pipeline, name: str) -> Input | None:
+    """The image that a name stands for: its own, or that of the Func by which Halide reads an ImageParam."""
+    if name in pipeline.inputs or name not in pipeline.funcs:
+        return pipeline.inputs.get(name)
+    func = pipeline.funcs[name]
+    read = func.values[0]
+    plain = len(func.values) == 1 and not func.updates and isinstance(read, Access) and \
+        read.args == tuple(map(Variable, func.args))
+    return pipeline.inputs.get(read.name) if plain and isinstance(read, Access) else None
+
+
 class Inliner:
     """Evaluates Funcs of a pipeline at arguments."""
 
@@ -76,6 +87,8 @@ class Inliner:
         self._states: dict[tuple[str, tuple[Value, ...]], list[tuple[Value, ...]]] = {}
         self._instances: dict[str, list[Instance]] = {}
         self._parted: dict[tuple[str, tuple[Value, ...]], tuple[Value, ...]] = {}
+        # Funcs within each other that are tried at divided coordinates.
+        self._tried = 0
         self._constant: dict[str, bool] = {}
         self._tables: dict[tuple[str, int, tuple[Value | None, ...], int, int], tuple[int, ...]] = {}
 
@@ -142,7 +155,7 @@ class Inliner:
         if points > UPDATES:
             raise UserError(f"it reduces over {points} points, but at most {UPDATES} are unrolled into a stencil",
                             f"Func {name}, RDom {', '.join(each.name for each in update.domain)}",
-                            "write long reductions such as matrix products with their own kernel")
+                            "long sums are computed as matrix products: out(x, y) = 0, out(x, y) += a(x, r) * b(r, y)")
         order = itertools.product(*reversed(ranges))
         names = [each.name for each in reversed(update.domain)]
         return [Instance(update, {n: self.values.index(v) for n, v in zip(names, point)}) for point in order]
@@ -192,10 +205,13 @@ class Inliner:
         if expr.name in self.pipeline.parameters:
             given = self.pipeline.parameters[expr.name]
             return self.values.constant(given.type, given.value)
+        if expr.name.partition(".")[0] in self.pipeline.inputs:
+            raise self.values.refuse(f"{expr.name} is known only with the image", "bind the program to the sizes of its images "
+                                     "(compiler.lang.halide.walk.bind) before it is lowered")
         raise self.values.refuse(f"{expr.name} has no value when the program is compiled", "give the parameter a value")
 
     def _access(self, expr: Access, args: tuple[Value, ...], scope: Scope) -> Value:
-        image = self._image_of(expr.name)
+        image = image_of(self.pipeline, expr.name)
         if image is not None:
             return self._image(image, args)
         assert expr.name in self.pipeline.funcs, f"{expr.name} is neither a Func nor an input"
@@ -219,10 +235,14 @@ class Inliner:
         if parted is None:
             return self.func(name, args)
         if (name, args) not in self._parted:
+            self._tried += 1
             try:
                 return self.func(name, args)
             except NotAffine:
-                self._parted[name, args] = self._remainders(name, args, parted)
+                pass
+            finally:
+                self._tried -= 1
+            self._parted[name, args] = self._remainders(name, args, parted)
         return self._parted[name, args]
 
     def _remainders(self, name: str, args: tuple[Value, ...], parted: int) -> tuple[Value, ...]:
@@ -239,29 +259,17 @@ class Inliner:
             found = tuple(self.values.select(here, *pair) for pair in zip(values, found, strict=True)) if found else values
         return found
 
-    def _image_of(self, name: str) -> Input | None:
-        """The image that a name stands for: its own, or that of the Func by which Halide reads an ImageParam."""
-        if name in self.pipeline.inputs or name not in self.pipeline.funcs:
-            return self.pipeline.inputs.get(name)
-        func = self.pipeline.funcs[name]
-        read = func.values[0]
-        plain = len(func.values) == 1 and not func.updates and isinstance(read, Access) and \
-            read.args == tuple(map(Variable, func.args))
-        return self.pipeline.inputs.get(read.name) if plain and isinstance(read, Access) else None
-
     def _image(self, image: Input, args: tuple[Value, ...]) -> Value:
         if image.data is not None and all(arg.constant is not None for arg in args):
             return self.values.constant(image.type, self._element(image, [arg.integer for arg in args]))
-        if image.data is not None and any(arg.varies for arg in args):
+        if image.data is not None and _is_index(args):
             return self._table(image.name, image.type, 0, args)
         for arg in args:
             if arg.data:
                 raise self.values.refuse(f"{image.name} is read at a place that depends on data: {self.values.place(arg)}",
-                                         "use a Func of constants as a table; an image is read at constant distances only")
-            if arg.varies:
-                raise NotAffine(
-                    f"{image.name} is read at {self.values.place(arg)}, not at a loop variable times and plus constants",
-                    str(self.values.origin), "give the image a margin instead of clamping its coordinates")
+                                         "use a Func of constants as a table; an image is read at places that the loops give")
+        if self._tried and any(map(_is_multiple, behind(args))):
+            raise NotAffine
         return self.values.tap(image.name, image.type, args)
 
     def _element(self, image: Input, place: list[int]) -> int | float:
@@ -317,3 +325,17 @@ class Inliner:
         found = self.func(name, args)[which]
         assert found.constant is not None, f"{name} has no image behind it and constant arguments"
         return found.integer
+
+
+def _is_index(args: tuple[Value, ...]) -> bool:
+    """Whether a Buffer read at these is a table: at data, or at nothing but a remainder."""
+    varying = [arg for arg in args if arg.constant is None]
+    if any(arg.data for arg in args):
+        return True
+    return len(varying) == 1 and varying[0].varies and not varying[0].places
+
+
+def _is_multiple(value: Value) -> bool:
+    """Whether it is a divided coordinate times something."""
+    return value.op in ("mul", "shl") and any(
+        arg.coordinate is not None and arg.coordinate.divide > 1 and not arg.coordinate.exact for arg in value.args)

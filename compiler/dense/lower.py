@@ -7,9 +7,11 @@ The grid is that of the finest image: where a program reads ``in(2 * x)``, its r
 of the output's stream); where it reads ``in(x / 2)``, the input's stream has every element twice.
 
 A dimension of an output that is bounded to `PLANES` elements or fewer, or bounded and unrolled, is no dimension of the grid:
-every element of it is a result of its own. Constant indices of an image are planes of it, with one stream each.
+every element of it is a result of its own. Constant indices of an image are planes of it, with one stream each. An image read
+at indices that are computed, as boundary conditions do, is read through another that the host gathers (`gather`).
 
-Needs:   Pipeline; integers of any width, but the bits that are stored or compared lie in 16.
+Needs:   Pipeline, bound to its images (`walk.bind`) if it asks for their sizes; integers of any width, but the bits that are
+         stored or compared lie in 16.
 Gives:   WordGraph, verified.
 Errors:  UserError for what is no stencil of such integers, with the Func, the expression and the reason.
 """
@@ -21,18 +23,21 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sardonyx.hw.arch.errors import UserError
 
 from ..ir.dataflow import Ref, Stream, WordGraph, verify
 from ..lang.halide.pipeline import Func, Pipeline
+from .gather import Gatherer
 from .inline import Inliner
 from .nodes import Nodes, reachable
 from .ranges import SIGNED_WORD, UNSIGNED_WORD
-from .values import Coordinate, Value, Values
+from .values import Coordinate, Value, Values, behind
 from .words import Words, refused
 
+# What a matrix product looks like, for messages.
+PRODUCTS = "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else"
 # Extent up to which a bounded dimension is a set of planes: the channels of an image.
 PLANES = 4
 # The same if it is unrolled as well.
@@ -70,7 +75,13 @@ def lower(pipeline: Pipeline, output: str | None = None) -> WordGraph:
     inliner = Inliner(pipeline, values)
     with _deep(funcs[0].name):
         results = [result for func in funcs for result in _results(func, values, inliner)]
-    everything = _behind([result.value for result in results])
+    for result in results:
+        if not result.value.data:
+            raise _nothing(result)
+    gatherer = Gatherer(values, pipeline.inputs)
+    moved = gatherer.replaced([result.value for result in results])
+    results = [replace(result, value=value) for result, value in zip(results, moved, strict=True)]
+    everything = behind(moved)
     _no_places(everything)
     streams = Streams(dims, [value for value in everything if value.op == "tap"])
     words = Words(streams.nodes, streams.tap, streams.pattern)
@@ -84,7 +95,9 @@ def lower(pipeline: Pipeline, output: str | None = None) -> WordGraph:
     nodes, refs = reachable(streams.nodes.made, refs)
     inputs = {node.name: streams.inputs[node.name] for node in nodes if node.op == "input"}
     outputs = {result.name: streams.output(result) for result in results}
-    return verify(WordGraph(dims, nodes, inputs, refs, outputs))
+    read = {stream.image for stream in inputs.values()}
+    return verify(WordGraph(dims, nodes, inputs, refs, outputs,
+                            {name: func for name, func in gatherer.funcs.items() if name in read}))
 
 
 @contextmanager
@@ -143,24 +156,14 @@ def _stored(result: Result, words: Words) -> Ref:
         raise UserError(f"values of type {value.type} in {value.interval} are stored, but a word has 16 bits",
                         f"Func {result.func}", "cast the output to 16 bits")
     found = words.word(value)
-    if not value.data or isinstance(found, int):
-        raise UserError("it does not depend on an image, so there is nothing to compute on the array", f"Func {result.func}",
-                        "compute it in the host program")
+    if isinstance(found, int):
+        raise _nothing(result)
     return found
 
 
-def _behind(values: list[Value]) -> list[Value]:
-    """All values that these are computed from, and themselves, operands first."""
-    found: dict[Value, None] = {}
-    stack = [(value, False) for value in reversed(values)]
-    while stack:
-        value, ready = stack.pop()
-        if ready:
-            found[value] = None
-        elif value not in found:
-            stack.append((value, True))
-            stack.extend((arg, False) for arg in reversed(value.args))
-    return list(found)
+def _nothing(result: Result) -> UserError:
+    return UserError("it does not depend on an image, so there is nothing to compute on the array", f"Func {result.func}",
+                     "compute it in the host program")
 
 
 def _no_places(values: list[Value]) -> None:
@@ -200,7 +203,7 @@ class Streams:
             if read.count(dim) != 1:
                 often = "not read" if dim not in read else "read more than once"
                 raise refused(tap, f"{tap.image} is {often} along {name}, so that this is no stencil",
-                              "write matrix products, broadcasts and diagonals with a kernel of their own")
+                              PRODUCTS)
         if read != sorted(read):
             raise refused(tap, f"{tap.image} is read along {' '.join(self.dims[dim] for dim in read)}, but the loops are "
                           f"{' '.join(self.dims)}", "transpose the image in the host program")

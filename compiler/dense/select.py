@@ -80,7 +80,8 @@ class _Emitter:
         first = next((each for _, each in node.refs()), None)
         anchor = self.zero if first is None or node.cond else first.offset
         back = tuple(-o for o in anchor)
-        places = {port: moved_operand(each, back) for port, each in node.operands.items()}
+        assert not list(node.kept()), "words have no operands of earlier points"
+        places = {port: moved_operand(each, back) for port, each in node.operands.items() if isinstance(each, Ref | int)}
         key = node.op, node.signed, node.cond, node.lut, node.name, node.table, tuple(places.items())
         number, at = self.known.setdefault(key, (len(self.nodes), anchor))
         if number == len(self.nodes):

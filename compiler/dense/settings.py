@@ -1,78 +1,95 @@
 """The configuration of the blocks of an aligned graph: schedules of MEM tiles, register files of PEs.
 
 Needs:   StaticGraph, Alignment.
-Gives:   MappedGraph with every field set, ready for `configure`.
+Gives:   MappedGraph with every field set, ready for `configure`; Meant, what its controllers are to do, for `controllers`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ...hw.arch.buffer import VALID
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
-from ...hw.arch.register_file import DELAY, OPERANDS
+from ..ir.dataflow import Held
 from ..ir.mapped import Block, MappedGraph, Pin
 from .affine import Pattern, fields
 from .align import Alignment
+from .controllers import Kept, Meant, Port
+from .registers import channels, schedules
 from .storage import OPERAND_PORT, StaticGraph
 
 Config = dict[str, "int | str | bool"]
 
 
-def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> MappedGraph:
+@dataclass(frozen=True)
+class Settled:
+    """A graph with its settings, and what its controllers are to do."""
+
+    graph: MappedGraph
+    meant: Meant
+
+
+def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> Settled:
     """The graph with the settings that the alignment asks for."""
     flagged = {mem: store for store, mem in static.valid.items()}
-    blocks = {}
+    blocks: dict[str, Block] = {}
+    patterns: dict[Port, Pattern] = {}
+    kept: dict[Pin, Kept] = {}
     for name, block in static.graph.blocks.items():
         config: Config = dict(block.config)
         if block.kind == "pe":
-            config |= _register_file(name, alignment)
+            number = static.nodes[name]
+            waits = {operand: alignment.waits.get(Pin(name, port), 0) for operand, port in OPERAND_PORT.items()}
+            start = next(start for pin, start in alignment.starts.items() if pin.block == name)
+            config |= channels(static.walk, number, waits, start, arch.pe.register_words)
+            if operands := list(static.walk.graph.nodes[number].kept()):
+                patterns |= {Port(name, port): each for port, each in schedules(static.walk, number, waits, start).items()}
+                kept |= {Pin(name, OPERAND_PORT[operand]): Kept(channel, each.port if isinstance(each, Held) else "res")
+                         for channel, (operand, each) in enumerate(operands)}
         elif block.kind == "mem":
-            config |= _line(name, static, alignment, arch)
+            found = _line(name, static, alignment, arch)
+            for port, pattern in found.items():
+                config |= fields(arch.mem, port, pattern)
             if name in flagged:
-                config |= _flag(flagged[name], name, static, alignment, arch)
+                found[VALID] = _flag(flagged[name], name, static, alignment, arch)
+                config |= _flag_fields(flagged[name], found[VALID], static, arch)
+            patterns |= {Port(name, port): pattern for port, pattern in found.items()}
         blocks[name] = Block(name, block.kind, block.primitive, config)
-    return replace(static.graph, blocks=blocks)
+    meant = Meant(patterns, {pin: wait for pin, wait in alignment.waits.items() if wait}, kept)
+    return Settled(replace(static.graph, blocks=blocks), meant)
 
 
-def _register_file(name: str, alignment: Alignment) -> Config:
-    """Operands that wait take a channel each, one region behind the other."""
-    config: Config = {}
-    base = channel = 0
-    for operand in OPERANDS:
-        wait = alignment.waits.get(Pin(name, OPERAND_PORT[operand]), 0)
-        if wait:
-            config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": DELAY, f"write{channel}": operand,
-                       f"base{channel}": base, f"depth{channel}": wait - 1}
-            base, channel = base + wait, channel + 1
-    return config
-
-
-def _line(name: str, static: StaticGraph, alignment: Alignment, arch: Arch) -> Config:
+def _line(name: str, static: StaticGraph, alignment: Alignment, arch: Arch) -> dict[str, Pattern]:
     """A delay line writes and reads every word that is needed in turn; the SRAM wraps."""
-    config: Config = {}
     first, last = static.spans.get(name, (0, 0))
     loops = _count(last - first + 1, arch)
+    patterns = {}
     for port in static.lines.get(name, ()):
         written = alignment.arrivals[Pin(name, "in0")] + first
         read = alignment.starts[Pin(name, port)] + first - arch.mem.read_latency
-        config |= fields(arch.mem, "wr0", Pattern(loops, _ramp(loops), _ramp(loops), written, 0))
-        config |= fields(arch.mem, port.replace("out", "rd"), Pattern(loops, _ramp(loops), _ramp(loops), read, 0))
-    return config
+        patterns["wr0"] = Pattern(loops, _ramp(loops), _ramp(loops), written, 0)
+        patterns[port.replace("out", "rd")] = Pattern(loops, _ramp(loops), _ramp(loops), read, 0)
+    return patterns
 
 
-def _flag(store: str, name: str, static: StaticGraph, alignment: Alignment, arch: Arch) -> Config:
+def _flag(store: str, name: str, static: StaticGraph, alignment: Alignment, arch: Arch) -> Pattern:
     """The flag is 1 when an element of the result arrives at the store."""
     each = next(each for each in static.walk.stores if each.name == store)
     pitch = static.walk.grid.pitch
     loops = [loop for count, stride, step in zip(each.counts, each.stride, pitch, strict=True)
              for loop in _loops(count, stride * step, 1 << arch.mem.extent_bits)]
     extents, strides = zip(*loops, strict=True)
-    pattern = Pattern(extents, strides, (0,) * len(loops), alignment.starts[Pin(name, "bit")], 0)
+    return Pattern(extents, strides, (0,) * len(loops), alignment.starts[Pin(name, "bit")], 0)
+
+
+def _flag_fields(store: str, pattern: Pattern, static: StaticGraph, arch: Arch) -> dict[str, int]:
+    """UserError in terms of the tile."""
+    counts = next(each.counts for each in static.walk.stores if each.name == store)
     try:
-        return {**fields(arch.mem, "valid", pattern)}
+        return fields(arch.mem, VALID, pattern)
     except UserError as error:
-        raise UserError(f"tiles of {' x '.join(map(str, each.counts))} elements cannot be counted: {error.what}", store,
+        raise UserError(f"tiles of {' x '.join(map(str, counts))} elements cannot be counted: {error.what}", store,
                         f"give smaller tiles, or sides that are products of at most {1 << arch.mem.extent_bits}") from None
 
 

@@ -18,21 +18,25 @@ Source:  unified buffers and shift registers of Amber JSSC V; register files as 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
 from ...hw.arch.op import BY_NAME, CONDITIONS
 from ...hw.arch.primitive import ALU, BUFFER
+from ...hw.arch.register_file import CHANNELS
 from ..ir.dataflow import PeGraph, PeNode, Ref
 from ..ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin, Stream
 from .grid import Walk, needed_boxes
+from .registers import kept_words
 
 # Cycles that a net is expected to take, the register of the core input included.
 NET = 4
 # Words of a register file left free for what routing adds.
 SLACK = 10
+# The same of one that keeps words by a schedule: it has less to spare.
+KEPT_SLACK = 4
 # PEs that may be added for operands to wait in, beside one for each PE.
 PASSES = 8
 # A cluster of one line serves consumers whose delays differ by no more than this.
@@ -55,6 +59,7 @@ class StaticGraph:
     origins : mapping     Delay line -> source of the values in it, and the most steps that a sink of that source is ahead.
     spans : mapping       Delay line -> first and last step of its words that are needed.
     valid : mapping       Io block of a store -> the MEM block whose flag says which of its words count.
+    nodes : mapping       Block -> the node of the walk that it computes.
     """
 
     walk: Walk
@@ -64,9 +69,10 @@ class StaticGraph:
     origins: Mapping[str, tuple[Pin, int]]
     spans: Mapping[str, tuple[int, int]]
     valid: Mapping[str, str]
+    nodes: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Use:
     """A reference of a PE: operand `port` of node `user` wants node `ref.node`, `lead` steps ahead."""
 
@@ -76,22 +82,34 @@ class _Use:
     lead: int
 
 
-def store(walk: Walk, arch: Arch, net: int = NET) -> StaticGraph:
+class Overfull(Exception):
+    """A walk needs more PEs than it may: `pes` or more."""
+
+    def __init__(self, pes: int) -> None:
+        super().__init__(f"{pes} PEs are too many")
+        self.pes = pes
+
+
+def store(walk: Walk, arch: Arch, net: int = NET, most: int | None = None) -> StaticGraph:
     """Map a walk onto tiles, with `net` cycles expected for a net.
 
-    Raises UserError if flags cannot be brought in step, or if register files are too small for what waits in them.
+    Raises UserError if flags cannot be brought in step, or if register files are too small for what waits in them; `Overfull`
+    as soon as there are more than `most` PEs.
     """
     walk = _copies(walk)
     for _ in range(PASSES + len(walk.graph.nodes)):
+        pes = sum(node.op not in ("input", "lookup") for node in walk.graph.nodes)
+        if most is not None and pes > most:
+            raise Overfull(pes)
         uses = [_Use(user, port, ref, walk.grid.steps(ref.offset))
                 for user, node in enumerate(walk.graph.nodes) for port, ref in node.refs()]
         starts = _estimate(walk.graph.nodes, uses, arch, net)
         waits = {use: starts[use.user] - _latency(walk.graph.nodes[use.user], arch) - starts[use.ref.node] - use.lead - net
                  for use in uses}
-        far, stuck = _far(arch, uses, waits)
+        far, stuck = _far(arch, walk, uses, waits)
         if stuck is None:
-            return _Mapper(walk, arch, far).map(uses, waits)
-        walk = _changed(walk, _with_pass(walk.graph, stuck))
+            return _Mapper(_changed(walk, walk.graph), arch, far).map(uses, waits)
+        walk = replace(walk, graph=_with_pass(walk.graph, stuck))
     raise UserError(f"operands wait longer than register files of {arch.pe.register_words} words allow", "",
                     "give the PEs larger register files")
 
@@ -151,17 +169,19 @@ def _estimate(nodes: tuple[PeNode, ...], uses: list[_Use], arch: Arch, net: int)
                     "rewrite conditions that use each other's results")
 
 
-def _far(arch: Arch, uses: list[_Use], waits: Mapping[_Use, int]) -> tuple[set[_Use], _Use | None]:
+def _far(arch: Arch, walk: Walk, uses: list[_Use], waits: Mapping[_Use, int]) -> tuple[set[_Use], _Use | None]:
     """The uses that go through a delay line; and one that waits too long for a register file and not long enough for a line."""
-    room = arch.pe.register_words - SLACK
     far: set[_Use] = set()
     by_user: dict[int, list[_Use]] = defaultdict(list)
     for use in uses:
         if use.ref.port == "res":
             by_user[use.user].append(use)
-    for each in by_user.values():
+    for user, each in by_user.items():
+        kept = kept_words(walk.graph.nodes[user], walk)
+        channels = CHANNELS - len(kept)
+        room = arch.pe.register_words - sum(kept) - (KEPT_SLACK if kept else SLACK)
         waiting = sorted((use for use in each if waits[use]), key=lambda use: -waits[use])
-        while waiting and (len(waiting) > 2 or sum(waits[use] for use in waiting) > room):
+        while waiting and (len(waiting) > channels or sum(waits[use] for use in waiting) > room):
             use = waiting.pop(0)
             if waits[use] < shortest_line(arch):
                 return far, use
@@ -172,14 +192,29 @@ def _far(arch: Arch, uses: list[_Use], waits: Mapping[_Use, int]) -> tuple[set[_
 def _with_pass(graph: PeGraph, use: _Use) -> PeGraph:
     """The graph with a PE that only passes the operand of a use on, with a register file of its own."""
     def later(ref: Ref) -> Ref:
-        return replace(ref, node=ref.node + 1) if ref.node >= use.user else ref
+        return Ref(ref.node + 1, ref.offset, ref.port) if ref.node >= use.user else ref
 
-    nodes = [replace(node, operands={port: later(each) if isinstance(each, Ref) else each
-                                     for port, each in node.operands.items()}) for node in graph.nodes]
+    def moved(node: PeNode) -> PeNode:
+        if all(ref.node < use.user for _, ref in node.refs()):
+            return node
+        return replace(node, operands={port: later(each) if isinstance(each, Ref) else each
+                                       for port, each in node.operands.items()})
+
+    reader = graph.nodes[use.user]
     here = Ref(use.user, (0,) * len(graph.dims))
-    nodes[use.user] = replace(nodes[use.user], operands={**nodes[use.user].operands, use.port: here})
-    nodes.insert(use.user, PeNode("or", {"a": use.ref, "b": 0}))
-    return replace(graph, nodes=tuple(nodes), results={name: later(ref) for name, ref in graph.results.items()})
+    nodes = (*graph.nodes[:use.user], PeNode("or", {"a": use.ref, "b": 0}),
+             replace(reader, operands={**reader.operands, use.port: here}), *map(moved, graph.nodes[use.user + 1:]))
+    return replace(graph, nodes=nodes, results={name: later(ref) for name, ref in graph.results.items()})
+
+
+def with_passes(static: StaticGraph, waiting: Iterable[Pin]) -> Walk:
+    """The walk of a graph with a PE before each of these operands, for them to wait in."""
+    operands = {port: operand for operand, port in OPERAND_PORT.items()}
+    found = static.walk
+    # The last node first, because a new one moves those behind it.
+    for user, port in sorted(((static.nodes[pin.block], operands[pin.port]) for pin in waiting), reverse=True):
+        found = replace(found, graph=_with_pass(found.graph, _Use(user, port, found.graph.nodes[user].ref(port), 0)))
+    return _changed(found, found.graph)
 
 
 def shortest_line(arch: Arch) -> int:
@@ -221,7 +256,8 @@ class _Mapper:
         nets = tuple(Net(source, tuple(sinks), "bit" if source.port == "bit" else "data")
                      for source, sinks in self.sinks.items())
         return StaticGraph(self.walk, MappedGraph(self.blocks, nets, tuple(self.streams)), self.leads, self.lines,
-                           self.origins, self.spans, valid)
+                           self.origins, self.spans, valid,
+                           {self._name(number): number for number in range(len(self.walk.graph.nodes))})
 
     def _block(self, number: int, node: PeNode) -> None:
         name = self._name(number)
@@ -308,6 +344,6 @@ def operation(node: PeNode) -> dict[str, int | str | bool]:
     for port, operand in node.operands.items():
         if isinstance(operand, Ref):
             config[f"stream_{port}"] = 1
-        else:
+        elif isinstance(operand, int):
             config[f"const_{port}"] = operand
     return config

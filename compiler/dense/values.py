@@ -9,6 +9,7 @@ so that what is constant or has no effect vanishes as soon as it is written.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sardonyx.hw.arch.errors import UserError
@@ -62,6 +63,8 @@ class Value:
     interval : Interval      Integers that it can have (of a floating point constant: nothing).
     wraps : bool             Whether the operation can leave the range of the type.
     data : bool              Whether it depends on an image.
+    places : bool            Whether it depends on loop variables, not only on their remainders, and on no image.
+    moves : bool             Whether it is an element of an image, or one of several or a constant, whatever the images hold.
     constant                 Of a constant.
     coordinate               Of a coordinate.
     image, table             Name of a tap's image; entries of a lookup.
@@ -74,6 +77,8 @@ class Value:
     interval: Interval = NOTHING
     wraps: bool = False
     data: bool = False
+    places: bool = False
+    moves: bool = False
     constant: Constant | None = None
     coordinate: Coordinate | None = None
     image: str = ""
@@ -92,6 +97,29 @@ class Value:
         return self.constant
 
 
+def behind(values: Iterable[Value], inside: Callable[[Value], Iterable[Value]] = lambda value: value.args) -> list[Value]:
+    """All values that these are computed from, and themselves, operands first; `inside` gives the operands of one."""
+    found: dict[Value, None] = {}
+    stack = [(value, False) for value in reversed(list(values))]
+    while stack:
+        value, ready = stack.pop()
+        if ready:
+            found[value] = None
+        elif value not in found:
+            stack.append((value, True))
+            stack.extend((arg, False) for arg in reversed(list(inside(value))))
+    return list(found)
+
+
+def _is_place(value: Value) -> bool:
+    return value.coordinate is not None or value.places
+
+
+def _is_pattern(op: str, args: tuple[Value, ...]) -> bool:
+    """Whether an operation is the remainder of a loop variable by a constant, which repeats."""
+    return op == "mod" and args[0].coordinate is not None and args[1].constant is not None
+
+
 class Values:
     """Makes values over loop variables `dims`; `origin` is where the next ones come from.
 
@@ -108,14 +136,29 @@ class Values:
 
     def _value(self, op: str, type: Type, args: tuple[Value, ...], interval: Interval, wraps: bool = False, image: str = "",
                table: tuple[int, ...] = ()) -> Value:
-        """The one value of this form; a constant if the interval leaves no choice."""
-        if interval.low == interval.high:
+        """The one value of this form; a constant if the interval leaves no choice.
+
+        Indices do not become constants: ``max(min(x, 0), 0)`` says that an image is read along x.
+        """
+        data = op in ("tap", "lookup") or any(arg.data for arg in args)
+        places = not data and not _is_pattern(op, args) and any(map(_is_place, args))
+        if interval.low == interval.high and not places:
             return self.constant(type, interval.low)
         key = (op, type, args, image, table)
         if key not in self._known:
-            data = op in ("tap", "lookup") or any(arg.data for arg in args)
-            self._known[key] = Value(op, type, args, interval, wraps, data, image=image, table=table, origin=self.origin)
+            chosen = op == "select" and not args[0].data and all(arg.moves or arg.constant is not None for arg in args[1:])
+            self._known[key] = Value(op, type, args, interval, wraps, data, places, op == "tap" or chosen, image=image,
+                                     table=table, origin=self.origin)
         return self._known[key]
+
+    def again(self, value: Value, args: tuple[Value, ...]) -> Value:
+        """An operation on other operands that have the same values."""
+        if args == value.args:
+            return value
+        self.origin = value.origin
+        if value.op == "select":
+            return self.select(*args)
+        return self._value(value.op, value.type, args, value.interval, value.wraps, value.image, value.table)
 
     def place(self, value: Value) -> str:
         """An index in the loop variables of the output, for messages."""
@@ -203,9 +246,10 @@ class Values:
         """One of the operands, where the operation changes nothing."""
         if op in ("min", "max"):
             low, high = (a, b) if op == "min" else (b, a)
-            if a is b or low.interval.high <= high.interval.low:
-                return a
-            return b if high.interval.high <= low.interval.low else None
+            kept = a if a is b or low.interval.high <= high.interval.low else \
+                b if high.interval.high <= low.interval.low else None
+            # An index that is always the same still says along which loop an image is read.
+            return kept if kept is None or kept.constant is None or not (_is_place(a) or _is_place(b)) else None
         if op in ("add", "or", "xor") and a.constant == 0:
             return b
         if op == "mul" and a.constant == 1:
@@ -264,7 +308,7 @@ class Values:
         if true is false:
             return true
         self._integers(true)
-        if true.type == BOOL:
+        if true.type == BOOL and not condition.places:
             chosen = self._logic("and", condition, true)
             return self._logic("or", chosen, self._logic("and", self.invert(condition), false))
         return self._value("select", true.type, (condition, true, false), ranges.hull(true.interval, false.interval))

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...hw.arch.op import BY_NAME, CONDITIONS
+from ..lang.halide.pipeline import Access, Func, Select
+from ..lang.halide.text import show
+from ..lang.halide.walk import postorder
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,21 @@ class Ref:
     port: str = "res"
 
 
+@dataclass(frozen=True)
+class Held:
+    """What another operand of the same PE was earlier: its value at the point (x of p, `at`), kept in the register file."""
+
+    port: str
+    at: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Running:
+    """The result of the same PE at the point before in x; 0 at x = 0."""
+
+
 Operand = Ref | int
+PeOperand = Operand | Held | Running
 
 
 # Word operations: name -> (operands, kinds of the operands and of the result: w word, b bit).
@@ -89,13 +106,18 @@ class Stream:
 
 @dataclass(frozen=True)
 class WordGraph:
-    """Nodes in topological order, the streams of the inputs by the node's name, results by name."""
+    """Nodes in topological order, the streams of the inputs by the node's name, results by name.
+
+    gathered : mapping      Images that the host makes of others, by name: Funcs over the dimensions of the grid that choose
+                            elements by coordinates and do not compute with them.
+    """
 
     dims: tuple[str, ...]
     nodes: tuple[WordNode, ...]
     inputs: Mapping[str, Stream]
     results: Mapping[str, Ref]
     outputs: Mapping[str, Stream]
+    gathered: Mapping[str, Func] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,14 +128,15 @@ class PeNode:
     ----------
     op : str             An operation of `hw/arch/op.py`; or ``input``, or ``lookup`` (a MEM tile with `table`,
                          operand a).
-    operands : mapping   Operand name a..f -> a reference or a constant; those not read are absent.
+    operands : mapping   Operand name a..f -> a reference or a constant, or of a, b, c a word of the register file; those not
+                         read are absent.
     signed, cond, lut    As in the configuration of the ALU; `cond` by name, empty if the predicate is not used.
     name : str           Of an input: the stream.
     table : tuple of int
     """
 
     op: str
-    operands: Mapping[str, Operand] = field(default_factory=dict)
+    operands: Mapping[str, PeOperand] = field(default_factory=dict)
     signed: bool = False
     cond: str = ""
     lut: int = 0
@@ -123,6 +146,16 @@ class PeNode:
     def refs(self) -> Iterator[tuple[str, Ref]]:
         """Operands that are references."""
         return ((port, each) for port, each in self.operands.items() if isinstance(each, Ref))
+
+    def ref(self, port: str) -> Ref:
+        """The reference that is an operand."""
+        found = self.operands[port]
+        assert isinstance(found, Ref), f"operand {port} is no reference"
+        return found
+
+    def kept(self) -> Iterator[tuple[str, Held | Running]]:
+        """Operands that a schedule of the register file gives."""
+        return ((port, each) for port, each in self.operands.items() if isinstance(each, Held | Running))
 
 
 @dataclass(frozen=True)
@@ -162,7 +195,23 @@ def faults(graph: WordGraph) -> list[str]:
         found.append(f"the results are {sorted(graph.results)} but there are streams for {sorted(graph.outputs)}")
     for name, stream in (*graph.inputs.items(), *graph.outputs.items()):
         found += [f"stream {name}: {fault}" for fault in _stream_faults(stream, len(graph.dims))]
+    for name, func in graph.gathered.items():
+        found += [f"gathered image {name}: {fault}" for fault in _gathered_faults(graph, func)]
     return found
+
+
+def _gathered_faults(graph: WordGraph, func: Func) -> Iterator[str]:
+    if func.args != graph.dims or len(func.values) != 1 or func.updates:
+        yield f"it is one expression of {', '.join(graph.dims)}"
+    stack = list(func.values)
+    while stack:
+        expr = stack.pop()
+        if isinstance(expr, Select):
+            stack += [expr.true, expr.false]
+        # What must not hold an element: a place, a condition, an operand.
+        parts = expr.args if isinstance(expr, Access) else (expr.condition,) if isinstance(expr, Select) else (expr,)
+        if any(isinstance(part, Access) for part in postorder(*parts)):
+            yield f"it computes with elements of images: {show(expr)}"
 
 
 def _word_faults(graph: WordGraph, number: int, node: WordNode) -> Iterator[str]:
@@ -214,6 +263,7 @@ def _stream_faults(stream: Stream, rank: int) -> Iterator[str]:
 def to_text(graph: WordGraph) -> str:
     """One line for every stream, node and result, for dumps."""
     lines = [f"grid {' '.join(graph.dims)}"]
+    lines += [f"gathered {name}({', '.join(func.args)}) = {show(func.values[0])}" for name, func in graph.gathered.items()]
     lines += [f"input {name}: {_stream_text(stream)}" for name, stream in graph.inputs.items()]
     for number, node in enumerate(graph.nodes):
         words = [node.op + (".s" if node.signed else ""), node.name, ", ".join(map(_operand_text, node.operands)),
@@ -289,8 +339,19 @@ def _pe_node_faults(graph: PeGraph, number: int, node: PeNode, ops: str) -> Iter
             yield from (f"operand {port}: {fault}" for fault in _pe_ref_faults(graph, operand, number))
             if (operand.port == "p") != (port in "def"):
                 yield f"operand {port}: port {operand.port} has the other width"
+        elif isinstance(operand, Held | Running):
+            yield from (f"operand {port}: {fault}" for fault in _kept_faults(graph, node, port, operand))
         elif not 0 <= operand < (2 if port in "def" else 1 << 16):
             yield f"operand {port}: constant {operand} is out of range"
+
+
+def _kept_faults(graph: PeGraph, node: PeNode, port: str, operand: Held | Running) -> Iterator[str]:
+    if port not in "abc":
+        yield "the register file holds words, not flags"
+    if isinstance(operand, Held) and not (operand.port in "abc" and isinstance(node.operands.get(operand.port), Ref)):
+        yield f"it was operand {operand.port}, which is no stream of words"
+    if isinstance(operand, Held) and len(operand.at) != len(graph.dims) - 1:
+        yield f"it was at {operand.at}, on a grid of {len(graph.dims)} dimensions"
 
 
 def _pe_ref_faults(graph: PeGraph, ref: Ref, before: int) -> Iterator[str]:
@@ -316,5 +377,9 @@ def pe_text(graph: PeGraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _pe_operand_text(operand: Operand) -> str:
+def _pe_operand_text(operand: PeOperand) -> str:
+    if isinstance(operand, Held):
+        return f"{operand.port} at ({', '.join(('x', *map(str, operand.at)))})"
+    if isinstance(operand, Running):
+        return "own result at x - 1"
     return _operand_text(operand) + (".p" if isinstance(operand, Ref) and operand.port == "p" else "")

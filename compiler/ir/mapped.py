@@ -96,6 +96,27 @@ class MappedGraph:
         return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+class Demand(NamedTuple):
+    """How much of a resource a program needs, and how much a machine has."""
+
+    what: str
+    needed: int
+    has: int
+
+
+def demands(pes: int, mems: int, loads: int, stores: int, arch: Arch) -> tuple[Demand, ...]:
+    """The demands of a program of so many tiles and streams: a GLB tile has one stream each way."""
+    kinds = [tile.kind for tile in arch.tiles.values()]
+    return (Demand("PE tiles", pes, kinds.count("pe")), Demand("MEM tiles", mems, kinds.count("mem")),
+            Demand("load streams", loads, arch.glb_tiles), Demand("store streams", stores, arch.glb_tiles))
+
+
+def graph_demands(graph: MappedGraph, arch: Arch) -> tuple[Demand, ...]:
+    """The demands of a graph."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    return demands(graph.count("pe"), graph.count("mem"), loads, len(graph.streams) - loads, arch)
+
+
 def tile_of(arch: Arch, kind: str) -> TileSpec:
     """The description of a tile kind."""
     tile = {"pe": arch.pe, "mem": arch.mem, "io": arch.io}[kind]

@@ -15,6 +15,8 @@ connection boxes or the register file, its output to the switch boxes or the reg
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .config import Field
 
 CHANNELS = 2
@@ -29,6 +31,19 @@ SOURCES = ("port", *(f"channel{channel}" for channel in range(CHANNELS)))
 # What a channel writes.
 WRITES = (*OPERANDS, "res")
 SCHEDULED, DELAY = MODES = ("scheduled", "delay")
+
+
+@dataclass(frozen=True)
+class ScheduleSizes:
+    """Widths and depths of a schedule, by the names that those of a MEM port have; words: of the register file."""
+
+    buffer_words: int
+    extent_bits: int = EXTENT_BITS
+    cycle_bits: int = CYCLE_BITS
+
+    def loops(self, port: str) -> int:
+        """Loops of a schedule, the same for all."""
+        return LOOPS
 
 
 def _schedule(port: str) -> tuple[Field, ...]:

@@ -80,11 +80,12 @@ def _add_image(programs: Any) -> None:
     parser.add_argument("--input", metavar="[NAME=]FILE", type=_named_file, action="append", default=[],
                         help="the picture for an ImageParam; its name may be left out if there is only one")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
-    parser.add_argument("--tile", metavar="WxH", type=_size, help="size of a tile (default: 64x64)")
+    parser.add_argument("--tile", metavar="WxH", type=_size,
+                        help="size of a tile (default: as the program is scheduled, else 64x64)")
     parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
                         help="the value of a scalar Param")
-    parser.add_argument("--unroll", metavar="N", type=whole(1), default=1,
-                        help="neighbours in x that are computed at once (default: 1)")
+    parser.add_argument("--unroll", metavar="N", type=whole(1),
+                        help="neighbours in x that are computed at once (default: as the program is scheduled, else 1)")
     parser.add_argument("--arch", metavar="NAME|FILE", default="small", help="a preset or a description file (default: small)")
     parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
                         help=f"{_listed(ENGINES)} (default: rtl)")

@@ -50,3 +50,8 @@ def agree(func: hl.Func, shape: tuple[int, ...], images: Mapping[hl.ImageParam, 
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
     return found
+
+
+def name_of(func: hl.Func) -> str:
+    """A Func's name as the reader gives it: Halide numbers those of one name that a process makes."""
+    return func.name().split("$")[0]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import halide as hl
 import pytest
-from halide_programs import X, Y, image, load
+from halide_programs import X, Y, image, load, name_of
 from stencils import BLUR, plane, stencil
 
-from sardonyx.apps.dense import gaussian
+from sardonyx.apps.dense import cascade, gaussian
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.dense_pipeline import CompiledDense, compile_halide, compile_pes, store_counts
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
@@ -77,6 +77,14 @@ def test_streams_of_one_direction_have_tiles_of_the_global_buffer_of_their_own()
     for direction in ("load", "store"):
         tiles = [each.column // onyx.glb.columns_per_tile for each in bindings if each.direction == direction]
         assert len(set(tiles)) == len(tiles) == 4
+
+
+@pytest.mark.parametrize("width", [5, 11, 12, 19])
+def test_tiles_with_short_rows_compile_wherever_they_are_placed(width: int) -> None:
+    """Words of a row before wait in PEs that pass them on, because a row is too short for a MEM tile."""
+    pipeline = load(cascade.build())
+    for seed in range(3):
+        compile_halide(pipeline, SMALL, (width, 9), seed=seed)
 
 
 def refused(graph: PeGraph, arch: Arch, tile: tuple[int, ...], lanes: int = 1) -> str:
@@ -152,4 +160,4 @@ def test_machines_without_mem_tiles_or_too_few_pes_are_refused() -> None:
 def test_a_halide_program_names_what_it_computes() -> None:
     twice = hl.Func("twice")
     twice[X, Y] = hl.u16(image("photo")[X, Y]) * 2
-    assert compile_halide(load(twice), TINY, (3, 2)).title == f"{twice.name()} by tiles of 3 x 2"
+    assert compile_halide(load(twice), TINY, (3, 2)).title == f"{name_of(twice)} by tiles of 3 x 2"

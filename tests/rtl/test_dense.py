@@ -11,25 +11,18 @@ import pytest
 from halide_programs import TYPES, X, Y, load
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
+from stencil_machine import STENCILS
 
 from sardonyx.apps.dense import gaussian
 from sardonyx.compiler.dense_pipeline import CompiledDense, compile_halide, compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
-from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.glb import Glb
-from sardonyx.hw.arch.interconnect import Interconnect
-from sardonyx.hw.arch.primitive import ALU, BUFFER
-from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.sim import static_engines
 from sardonyx.sim.engines import Run
 from sardonyx.sim.frames import Frames
 from sardonyx.sim.halide_golden import realize
 
-# The least machine for stencils, quick to build: 9 PE and 3 MEM tiles.
-STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace(MEM, primitives=(BUFFER,), read_loops=3),
-                interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=2, store_loops=2))
 TILES = ("tokens", "fabric", "rtl-full")
 
 

@@ -151,8 +151,9 @@ class Func:
     schedule : mapping         What the program says of its loops: ``compute`` and ``store`` (``root``, ``inline`` or
                                ``func.var``), ``memory`` (of store_in: auto, heap, stack, register, ...), ``splits``
                                (tuple of Split), ``loops`` and ``unrolled`` (names of variables, innermost first),
-                               ``updates`` (for every update a mapping with splits, loops, unrolled), ``estimates``
-                               (as bounds).
+                               ``kinds`` (loop -> unrolled, parallel, vectorized, ..., if it is not serial), ``updates``
+                               (for every update a mapping with splits, loops, unrolled, kinds), ``estimates`` (as
+                               bounds), ``others`` (names of whatever else it says: prefetch, memoize, ...).
     bounds : mapping           Variable -> (minimum, extent), where the program gives them (``bound``).
     """
 

@@ -22,6 +22,7 @@ from sardonyx.hw.arch.errors import UserError
 from .decode import Decoder, read_type
 from .flat import Damaged, Record
 from .intrinsics import is_integer, limits
+from .names import plain_names
 from .pipeline import Expr, Func, Input, Number, Pipeline, Range, Split, Type, Update, Variable
 from .schema import VERSION
 from .walk import accesses, definition, postorder
@@ -81,7 +82,8 @@ def _pipeline(root: Record, values: Mapping[str, int | float], origin: str) -> P
     outputs = root.texts("output_names")
     found = _reachable(records, outputs, lambda name: _func(records[name], decoder, _func_place(name, origin)))
     used = {access.name for func in found.values() for access in accesses(func)}
-    return Pipeline(found, {name: image for name, image in images.items() if name in used}, outputs, decoder.parameters)
+    used_images = {name: image for name, image in images.items() if name in used}
+    return plain_names(Pipeline(found, used_images, outputs, decoder.parameters))
 
 
 def _func_place(name: str, origin: str) -> str:
@@ -203,7 +205,8 @@ def _schedule(record: Record, pure: Record, schedule: Record, decoder: Decoder) 
     return {"compute": compute, "store": compute if store == "inline" else store, "memory": schedule.choice("memory_type"),
             **_loops(pure, decoder),
             "updates": tuple(_loops(each, decoder) for each in record.records("updates")),
-            "estimates": _bounds(schedule, "estimates", decoder)}
+            "estimates": _bounds(schedule, "estimates", decoder),
+            "others": tuple(dict.fromkeys(_others(record, schedule)))}
 
 
 def _values(record: Record, decoder: Decoder, where: str) -> tuple[Expr, ...]:
@@ -252,11 +255,55 @@ def _level(schedule: Record, field: str) -> str:
 def _loops(record: Record, decoder: Decoder) -> dict[str, object]:
     schedule = record.record("stage_schedule")
     if schedule is None:
-        return {"splits": (), "loops": (), "unrolled": ()}
+        return {"splits": (), "loops": (), "unrolled": (), "kinds": {}}
     dims = [(each.text("var"), each.choice("for_type")) for each in schedule.records("dims")]
     return {"splits": tuple(_split(each, decoder) for each in schedule.records("splits")),
             "loops": tuple(name for name, _ in dims if name != "__outermost"),
-            "unrolled": tuple(name for name, kind in dims if kind == "unrolled")}
+            "unrolled": tuple(name for name, kind in dims if kind == "unrolled"),
+            "kinds": {name: kind for name, kind in dims if kind != "serial"}}
+
+
+def _others(record: Record, schedule: Record) -> Iterator[str]:
+    """What a program says of a Func that is neither a loop nor a level: the names of the directives."""
+    for stage in (record.record("init_def"), *record.records("updates")):
+        loops = stage.record("stage_schedule") if stage is not None else None
+        if stage is None or loops is None:
+            continue
+        fused = loops.record("fuse_level")
+        if fused is not None and _level(fused, "fuse_level") != "inline":
+            yield "compute_with"
+        if stage.count("specializations"):
+            yield "specialize"
+        if loops.count("prefetches"):
+            yield "prefetch"
+        if any(each.integer("partition_policy") for each in loops.records("dims")):
+            yield "partition"
+        if any(each.text("var") == "__outermost" and each.integer("device_api") for each in loops.records("dims")):
+            yield "hexagon"
+    if _level(schedule, "hoist_storage_level") != "inline":
+        yield "hoist_storage"
+    for field, name in (("memoized", "memoize"), ("async", "async")):
+        if schedule.flag(field):
+            yield name
+    if _given(schedule, "ring_buffer"):
+        yield "ring_buffer"
+    storage = schedule.records("storage_dims")
+    if tuple(each.text("var") for each in storage) != record.texts("args"):
+        yield "reorder_storage"
+    for field, name in (("alignment", "align_storage"), ("bound", "bound_storage"), ("fold_factor", "fold_storage")):
+        if any(_given(each, field) for each in storage):
+            yield name
+    for each in schedule.records("bounds"):
+        if _given(each, "modulus"):
+            yield "align_bounds"
+        elif not _given(each, "min"):
+            yield "bound_extent"
+
+
+def _given(record: Record, field: str) -> bool:
+    """Whether an expression is there."""
+    member = record.member(field)
+    return member is not None and member.table != "UndefinedExpr"
 
 
 def _split(record: Record, decoder: Decoder) -> Split:
@@ -275,8 +322,7 @@ def _bounds(schedule: Record, field: str, decoder: Decoder) -> dict[str, tuple[i
 
 def _constant(record: Record, field: str, decoder: Decoder) -> int | None:
     """The value of an expression if it is a number."""
-    member = record.member(field)
-    if member is None or member.table == "UndefinedExpr":
+    if not _given(record, field):
         return None
-    expr = decoder.expr(member)
+    expr = decoder.expr(record.member(field))
     return int(expr.value) if isinstance(expr, Number) else None

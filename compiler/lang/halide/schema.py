@@ -29,6 +29,7 @@ _FIELDS = {
     "StageSchedule": "rvars:[ReductionVariable] splits:[Split] dims:[Dim] prefetches:[PrefetchDirective] "
                      "fuse_level:FuseLoopLevel fused_pairs:[FusedPair] touched:bool allow_race_conditions:bool "
                      "atomic:bool override_atomic_associativity_test:bool",
+    "FuseLoopLevel": "fuse_level:LoopLevel",
     "LoopLevel": "func_name:string stage_index:int32 var_name:string is_rvar:bool locked:bool",
     "StorageDim": "var:string alignment:Expr bound:Expr fold_factor:Expr fold_forward:bool",
     "Bound": "var:string min:Expr extent:Expr modulus:Expr remainder:Expr",

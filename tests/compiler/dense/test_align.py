@@ -10,7 +10,7 @@ from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.align import Misaligned, align, least_age, verify
 from sardonyx.compiler.dense.grid import walk
-from sardonyx.compiler.dense.storage import OPERAND_PORT, StaticGraph, longest_line, store
+from sardonyx.compiler.dense.storage import OPERAND_PORT, StaticGraph, longest_line, store, with_passes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
@@ -108,8 +108,93 @@ def test_an_operand_that_cannot_wait_is_named() -> None:
     far = dict.fromkeys(ends, 2) | {Pin("muladd 2", "data2"): 60}
     with pytest.raises(Misaligned) as error:
         align(static, far, SMALL)
-    assert str(error.value) == ("muladd 2: operands have to wait 57 cycles, more than its register file of 32 words and two "
-                                "channels holds\n  try: try another seed")
+    assert str(error.value) == ("muladd 2: operands have to wait 57 cycles, more than the 32 words and 2 channels of its "
+                                "register file hold\n  try: try another seed")
+
+
+def passed(count: int, far: int) -> tuple[StaticGraph, dict[Pin, int]]:
+    """A word that goes through `count` PEs with one operand, and meets one that takes `far` cycles on its way."""
+    nodes = [PeNode("input", name="photo"), *(PeNode("or", {"a": Ref(at, (0,)), "b": 0}) for at in range(count))]
+    nodes.append(PeNode("adc", {"a": Ref(count, (0,)), "b": Ref(0, (0,)), "d": 0}))
+    graph = PeGraph(("x",), tuple(nodes), {"photo": plane("photo", 1)}, {"out": Ref(count + 1, (0,))}, {"out": plane("out", 1)})
+    static = store(walk(graph, (20,)), SMALL)
+    return static, dict.fromkeys(sinks(static), 2) | {Pin(f"adc {count + 1}", "data1"): far}
+
+
+@pytest.mark.parametrize(("count", "far", "waits"), [
+    (1, 36, [0, 32]), (1, 37, [1, 32]), (1, 68, [32, 32]), (2, 71, [1, 32, 32]), (3, 136, [32, 32, 32, 32])])
+def test_pes_with_one_operand_take_what_the_one_behind_them_cannot_hold(count: int, far: int, waits: list[int]) -> None:
+    static, latency = passed(count, far)
+    steps_meet(static, latency)
+    times = align(static, latency, SMALL)
+    assert [times.waits[Pin(f"or {at + 1}", "data0")] for at in range(count)] + [
+        times.waits[Pin(f"adc {count + 1}", "data0")]] == waits
+    if sum(waits) == 32 * (count + 1):
+        with pytest.raises(Misaligned, match="operands have to wait 33 cycles"):
+            align(*passed(count, far + 1), SMALL)
+
+
+def test_operands_that_cannot_wait_are_named_for_pes_to_wait_in() -> None:
+    static, latency = passed(0, 60)
+    with pytest.raises(Misaligned) as error:
+        align(static, latency, SMALL)
+    assert error.value.waiting == (Pin("adc 1", "data0"),)
+    again = store(with_passes(static, error.value.waiting), SMALL)
+    late = dict.fromkeys(sinks(again), 2) | {Pin("adc 2", "data1"): 60}
+    steps_meet(again, late)
+    assert again.graph.count("pe") == static.graph.count("pe") + 1
+    assert align(again, late, SMALL).waits[Pin("adc 2", "data0")] == 32
+
+
+def test_operands_that_nearly_cannot_wait_are_named_too() -> None:
+    """Other places make other wires."""
+    nodes = [PeNode("input", name="photo")]
+    nodes += [PeNode("adc", {"a": Ref(0, (0,)), "b": Ref(0, (0,)), "d": 0}) for _ in range(3)]
+    results = {f"out{number}": Ref(number, (0,)) for number in (1, 2, 3)}
+    graph = PeGraph(("x",), tuple(nodes), {"photo": plane("photo", 1)}, results, {name: plane(name, 1) for name in results})
+    static = store(walk(graph, (20,)), SMALL)
+    far = {Pin(f"adc {number}", "data1"): length for number, length in ((1, 40), (2, 33), (3, 20))}
+    with pytest.raises(Misaligned) as error:
+        align(static, dict.fromkeys(sinks(static), 2) | far, SMALL)
+    assert error.value.where == "adc 1"
+    assert error.value.waiting == (Pin("adc 1", "data0"), Pin("adc 2", "data0"))
+
+
+def test_an_operand_without_a_channel_waits_in_the_pe_before_it() -> None:
+    """Three operands wait for the flag of the store, in two channels."""
+    nodes = (PeNode("input", name="photo"), PeNode("or", {"a": Ref(0, (0,)), "b": 0}),
+             PeNode("taa", {"a": Ref(1, (0,)), "b": Ref(0, (0,)), "c": Ref(0, (1,))}))
+    graph = PeGraph(("x",), nodes, {"photo": plane("photo", 1)}, {"out": Ref(2, (0,))}, {"out": plane("out", 1)})
+    static = store(walk(graph, (20,)), SMALL)
+    latency = dict.fromkeys(sinks(static), 2) | {Pin("out", "f2g_bit"): 12}
+    steps_meet(static, latency)
+    waits = align(static, latency, SMALL).waits
+    assert (waits[Pin("taa 2", "data0")], waits[Pin("or 1", "data0")]) == (0, 5)
+    assert min(waits[Pin("taa 2", "data1")], waits[Pin("taa 2", "data2")]) > 0
+
+
+def test_what_gives_a_flag_as_well_starts_when_the_flag_is_needed() -> None:
+    nodes = (PeNode("input", name="photo"), PeNode("sbc", {"a": Ref(0, (0,)), "b": 5, "d": 1}, cond="ult"),
+             PeNode("sel", {"a": 3, "b": 4, "d": Ref(1, (0,), "p")}),
+             PeNode("adc", {"a": Ref(1, (0,)), "b": Ref(0, (0,)), "d": 0}))
+    graph = PeGraph(("x",), nodes, {"photo": plane("photo", 1)}, {"a": Ref(2, (0,)), "b": Ref(3, (0,))},
+                    {"a": plane("a", 1), "b": plane("b", 1)})
+    static = store(walk(graph, (20,)), SMALL)
+    steps_meet(static, dict.fromkeys(sinks(static), 2) | {Pin("adc 3", "data1"): 30})
+    with pytest.raises(Misaligned, match="operands have to wait 36 cycles"):
+        align(static, dict.fromkeys(sinks(static), 2) | {Pin("adc 3", "data1"): 40}, SMALL)
+
+
+def test_what_another_reader_needs_at_once_is_not_passed_on_later() -> None:
+    nodes = (PeNode("input", name="photo"), PeNode("or", {"a": Ref(0, (0,)), "b": 0}),
+             PeNode("adc", {"a": Ref(1, (0,)), "b": Ref(0, (0,)), "d": 0}), PeNode("mult0", {"a": Ref(1, (0,)), "b": 3}))
+    graph = PeGraph(("x",), nodes, {"photo": plane("photo", 1)}, {"far": Ref(2, (0,)), "near": Ref(3, (0,))},
+                    {"far": plane("far", 1), "near": plane("near", 1)})
+    static = store(walk(graph, (20,)), SMALL)
+    latency = dict.fromkeys(sinks(static), 2) | {Pin("adc 2", "data1"): 40}
+    # Its result is stored when it is there.
+    with pytest.raises(Misaligned, match="operands have to wait 36 cycles"):
+        align(static, latency, SMALL)
 
 
 def test_a_shifted_time_is_found() -> None:

@@ -25,7 +25,7 @@ SMALL = presets.get("small")
 def settled(graph: PeGraph, *shape: int, lanes: int = 1, latency: int = 3) -> tuple[StaticGraph, Alignment, MappedGraph]:
     static = store(walk(graph, shape, lanes), SMALL)
     times = align(static, dict.fromkeys(sinks(static), latency), SMALL)
-    found = settle(static, times, SMALL)
+    found = settle(static, times, SMALL).graph
     verify(found, SMALL)
     return static, times, found
 

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.grid import walk
-from sardonyx.compiler.dense.storage import StaticGraph, longest_line, operation, store
+from sardonyx.compiler.dense.storage import StaticGraph, longest_line, operation, store, with_passes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.ir.mapped import Pin, verify
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.sim.dataflow import evaluate_pes
 
 SMALL = presets.get("small")
 
@@ -112,6 +114,21 @@ def test_flags_that_must_come_at_two_times_are_refused() -> None:
         store(walk(graph, (8,)), SMALL)
     assert str(error.value) == ("the flags of the program cannot be brought in step with its words\n"
                                 "  try: rewrite conditions that use each other's results")
+
+
+@given(st.integers(1, 4), st.lists(st.integers(0, 8), min_size=1, max_size=4, unique=True))
+def test_pes_for_operands_to_wait_in_change_no_result(lanes: int, users: list[int]) -> None:
+    static = stored(BLUR, 40 * lanes, 3, lanes=lanes)
+    waiting = [next(pin for net in static.graph.nets for pin in net.sinks if pin.block == f"muladd {lanes + user}"
+                    and pin.port.startswith("data")) for user in users]
+    found = with_passes(static, waiting)
+    graph = store(found, SMALL).graph
+    assert graph.count("pe") == static.graph.count("pe") + len(users)
+    pictures = {name: np.random.default_rng(at).integers(0, 65536, (9, 50)) for at, name in enumerate(found.graph.inputs)}
+    before, after = (evaluate_pes(each.graph, pictures) for each in (static.walk, found))
+    for name, region in before.items():
+        assert np.array_equal(after[name].part(region.origin, region.end), region.values)
+    assert [store.value for store in found.stores] == list(found.graph.results.values())
 
 
 @given(st.dictionaries(st.tuples(st.integers(-4, 4), st.integers(-3, 3)), st.integers(1, 9), min_size=1, max_size=9),

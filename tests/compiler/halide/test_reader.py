@@ -3,11 +3,12 @@
 import contextlib
 import re
 import struct
+from collections.abc import Callable
 
 import halide as hl
 import numpy as np
 import pytest
-from halide_programs import X, Y, image, load
+from halide_programs import X, Y, image, load, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,50 @@ def test_compute_and_store_levels() -> None:
              for name, func in load(third).funcs.items()}
     assert found == {"level_a": ("level_b.y", "root", "register"), "level_b": ("root", "root", "auto"),
                      "level_c": ("inline", "inline", "auto")}
+
+
+def test_loops_that_are_not_serial_have_a_kind() -> None:
+    output, inner = blur("kinds"), hl.Var("inner")
+    output.split(X, X, inner, 8).vectorize(inner).parallel(Y)
+    total, = (func for name, func in load(output).funcs.items() if name == "kinds_total")
+    func = load(output).funcs["kinds"]
+    assert func.schedule["kinds"] == {"x.inner": "vectorized", "y": "parallel"}
+    assert func.schedule["unrolled"] == func.schedule["others"] == ()
+    assert total.schedule["updates"] == ({"splits": (), "loops": ("kinds_k$x", "kinds_k$y", "x", "y"), "unrolled": (),
+                                          "kinds": {}},)
+
+
+@pytest.mark.parametrize(("schedule", "others"), [
+    (lambda first, second: first.compute_root(), ()),
+    (lambda first, second: first.compute_root().memoize().async_(), ("memoize", "async")),
+    (lambda first, second: first.compute_at(second, Y).store_root().fold_storage(Y, 4), ("fold_storage",)),
+    (lambda first, second: first.compute_root().align_storage(X, 16).bound_storage(Y, 64), ("align_storage", "bound_storage")),
+    (lambda first, second: first.compute_root().reorder_storage(Y, X), ("reorder_storage",)),
+    (lambda first, second: first.compute_at(second, X).hoist_storage(second, Y).async_().ring_buffer(2),
+     ("hoist_storage", "async", "ring_buffer")),
+    (lambda first, second: first.compute_root().align_bounds(X, 64).bound_extent(Y, 8), ("align_bounds", "bound_extent")),
+    (lambda first, second: first.compute_root().partition(X, hl.Partition.Never), ("partition",)),
+    (lambda first, second: first.compute_root().specialize(hl.Param(hl.Int(32), "n") > 9), ("specialize",)),
+    (lambda first, second: second.prefetch(first.compute_root(), Y, Y, 2), ("prefetch",)),
+    (lambda first, second: first.compute_root().hexagon(), ("hexagon",))])
+def test_whatever_else_a_schedule_says_is_named(schedule: Callable[[hl.Func, hl.Func], object],
+                                                others: tuple[str, ...]) -> None:
+    first, second = hl.Func("first"), hl.Func("second")
+    first[X, Y] = X + Y
+    second[X, Y] = first[X, Y] + first[X + 1, Y]
+    schedule(first, second)
+    parameters = {"n": 3} if others == ("specialize",) else {}
+    funcs = load(second, **parameters).funcs
+    assert (*funcs[name_of(first)].schedule["others"], *funcs[name_of(second)].schedule["others"]) == others
+
+
+def test_funcs_computed_together_are_named() -> None:
+    a, b, both = hl.Func("a"), hl.Func("b"), hl.Func("both")
+    a[X, Y], b[X, Y] = X + Y, X - Y
+    both[X, Y] = a[X, Y] * b[X, Y]
+    a.compute_root()
+    b.compute_root().compute_with(a, Y)
+    assert load(both).funcs[name_of(b)].schedule["others"] == ("compute_with",)
 
 
 def test_lets_are_shared_objects() -> None:
@@ -275,3 +320,17 @@ def test_an_input_and_a_func_of_one_name() -> None:
     source = hl.ImageParam(hl.Int(32), 1, output.name())
     output[X] = source[X]
     assert message(output) == "an input and a Func are both called same\n  try: rename one of them"
+
+
+def test_funcs_have_the_names_that_the_program_gives_them() -> None:
+    """Halide numbers the second Func of a name that a process makes."""
+    for _ in range(2):
+        blur = hl.Func("blur")
+        blur[X, Y] = image("photo", "uint8")[X, Y]
+        found = load(blur)
+        assert found.outputs == ("blur",) and "blur" in found.funcs
+    one, other = hl.Func("twins"), hl.Func("twins")
+    one[X, Y] = image("photo", "uint8")[X, Y]
+    other[X, Y] = one[X, Y] + 1
+    both = load(other)
+    assert len(both.funcs) == 3 and sum(name.startswith("twins") for name in both.funcs) == 2

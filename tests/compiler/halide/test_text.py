@@ -1,6 +1,6 @@
 import halide as hl
 import pytest
-from halide_programs import X, Y, image, load
+from halide_programs import X, Y, image, load, name_of
 
 from sardonyx.compiler.lang.halide.pipeline import INT32, Binary, Variable
 from sardonyx.compiler.lang.halide.text import show, show_pipeline
@@ -15,7 +15,7 @@ from sardonyx.compiler.lang.halide.text import show, show_pipeline
 def test_expressions_have_the_parentheses_that_they_need(expr: hl.Expr, text: str) -> None:
     func = hl.Func("printed")
     func[X, Y] = expr
-    assert show(load(func).funcs[func.name()].values[0]) == text
+    assert show(load(func).funcs[name_of(func)].values[0]) == text
 
 
 def test_the_middle_of_a_long_text_is_left_out() -> None:

@@ -1,0 +1,13 @@
+"""The machine on which dense programs run in reconfigurable Verilog."""
+
+from dataclasses import replace
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import ALU, BUFFER
+from sardonyx.hw.arch.tile import MEM, PE
+
+# The least machine for stencils, quick to build: 9 PE and 3 MEM tiles.
+STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace(MEM, primitives=(BUFFER,), read_loops=3),
+                interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=2, store_loops=2))

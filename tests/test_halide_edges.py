@@ -1,0 +1,372 @@
+"""Images read beyond their edges and at other computed places: the host moves elements, every engine gives Halide's picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import halide as hl
+import numpy as np
+import pytest
+from halide_programs import TYPES, C, X, Y, image, load, noise
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stencil_machine import STENCILS
+
+import sardonyx.halide
+from sardonyx.apps.dense import blur_edges, gaussian
+from sardonyx.compiler.dense.lower import lower
+from sardonyx.compiler.ir.dataflow import WordGraph, faults, to_text
+from sardonyx.compiler.lang.halide.pipeline import INT32, Access, Binary, Number, Type, Variable
+from sardonyx.compiler.lang.halide.walk import bind
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.sim.halide_golden import gather
+
+EDGES = hl.BoundaryConditions
+# What NumPy calls them.
+MODES = {"repeat_edge": "edge", "constant_exterior": "constant", "repeat_image": "wrap", "mirror_image": "symmetric",
+         "mirror_interior": "reflect"}
+OUTSIDE = 201
+
+
+def edged(kind: str, source: Any, *limits: Any) -> hl.Func:
+    condition = getattr(EDGES, kind)
+    return condition(source, OUTSIDE, *limits) if kind == "constant_exterior" else condition(source, *limits)
+
+
+def padded(kind: str, picture: np.ndarray, margin: int) -> np.ndarray:
+    more = {"constant_values": OUTSIDE} if kind == "constant_exterior" else {}
+    return np.pad(picture, margin, mode=MODES[kind], **more)  # type: ignore[call-overload]
+
+
+def func(value: Any, *args: hl.Var) -> hl.Func:
+    found = hl.Func("f")
+    found[args or (X, Y)] = value
+    return found
+
+
+def graph_of(program: hl.Func, **extents: tuple[int, ...]) -> WordGraph:
+    return lower(bind(load(program), extents))
+
+
+def exactly(program: hl.Func, param: hl.ImageParam, picture: np.ndarray, shape: tuple[int, ...] | None = None,
+            engines: tuple[str, ...] = ("tokens", "fabric"), **options: Any) -> dict[str, Any]:
+    """Every engine gives what Halide itself gives, in the default size or in `shape` (x first); the last report."""
+    param.set(hl.Buffer(picture))
+    report: dict[str, Any] = {}
+    for engine in engines:
+        result = sardonyx.halide.run(program, inputs={param.name(): picture}, engine=engine, shape=shape, **options)
+        expected = np.asarray(program.realize(list(result.value.shape[::-1])))
+        assert result.value.dtype == expected.dtype
+        np.testing.assert_array_equal(result.value, expected, engine)
+        report = result.report
+    return report
+
+
+def cross(edge: Any) -> Any:
+    """Neighbours on all sides, each with a weight of its own."""
+    return hl.u16(edge[X - 1, Y]) + hl.u16(edge[X + 1, Y]) * 2 + hl.u16(edge[X, Y - 1]) * 3 + hl.u16(edge[X, Y + 2]) * 5
+
+
+# The five conditions.
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 11)])
+@pytest.mark.parametrize("kind", MODES)
+def test_a_stencil_with_a_boundary_condition_is_as_large_as_its_image(kind: str, size: tuple[int, int]) -> None:
+    photo = image("photo", "uint8")
+    picture = noise("uint8", size)
+    report = exactly(func(cross(edged(kind, photo))), photo, picture, tile=(5, 4))
+    assert report["elements_checked"] == size[0] * size[1]
+    assert report["tiles_used"]["io"] == 2
+
+
+@pytest.mark.parametrize("kind", MODES)
+def test_neighbours_share_one_stream(kind: str) -> None:
+    graph = graph_of(func(cross(edged(kind, image("photo", "uint8")))), photo=(11, 7))
+    assert list(graph.inputs) == list(graph.gathered) == ["photo_gathered"]
+
+
+def test_a_dump_shows_what_the_host_gathers() -> None:
+    photo = image("photo", "uint8")
+    graph = graph_of(func(edged("repeat_edge", photo)[X - 1, Y]), photo=(11, 7))
+    assert to_text(graph).splitlines()[:3] == [
+        "grid x y", "gathered photo_gathered(x, y) = photo(max(min(x, 10), 0), max(min(y, 6), 0))",
+        "input photo_gathered: photo_gathered, 8 bits"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16"])
+def test_elements_of_every_type(dtype: str) -> None:
+    photo = image("photo", dtype)
+    edge = edged("mirror_interior", photo)
+    exactly(func(hl.max(edge[X - 2, Y], edge[X, Y + 1]) - edge[X, Y]), photo, noise(dtype, (6, 9)))
+    outside = EDGES.constant_exterior(photo, -5 if dtype.startswith("int") else 5)
+    exactly(func(outside[X - 1, Y] - outside[X, Y + 1]), photo, noise(dtype, (6, 9)))
+
+
+def test_flags_beyond_the_edges() -> None:
+    mask = image("mask", "bool")
+    edge = EDGES.constant_exterior(mask, True)
+    exactly(func(edge[X - 1, Y] & edge[X, Y + 1]), mask, noise("bool", (6, 9)))
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 4])
+def test_lanes_and_tiles_beyond_the_picture(lanes: int) -> None:
+    photo = image("photo", "uint8")
+    exactly(func(cross(edged("mirror_image", photo))), photo, noise("uint8", (5, 13)), tile=(2 * lanes, 3), unroll=lanes,
+            arch="onyx")
+
+
+def test_a_result_larger_than_its_image() -> None:
+    photo = image("photo", "uint8")
+    exactly(func(edged("repeat_image", photo)[X - 3, Y]), photo, noise("uint8", (3, 4)), shape=(19, 8), tile=(6, 5))
+
+
+def test_one_direction_only() -> None:
+    photo = image("photo", "uint8")
+    edge = edged("repeat_edge", photo, [(0, 9), (hl.Expr(), hl.Expr())])
+    exactly(func(hl.u16(edge[X - 1, Y]) + hl.u16(edge[X + 1, Y + 2])), photo, noise("uint8", (6, 9)), shape=(9, 4))
+
+
+def test_colour_planes_are_gathered_one_by_one() -> None:
+    photo = image("photo", "uint8", 3)
+    edge = edged("repeat_edge", photo)
+    program = func(hl.u16(edge[X - 1, Y, C]) + hl.u16(edge[X, Y + 1, C]), X, Y, C)
+    program.bound(C, 0, 3)
+    exactly(program, photo, noise("uint8", (3, 5, 7)), tile=(4, 3))
+    assert list(graph_of(program, photo=(7, 5, 3)).inputs) == ["photo_gathered", "photo_gathered_2", "photo_gathered_3"]
+
+
+def test_two_conditions_of_one_image_are_two_streams() -> None:
+    photo = image("photo", "uint8")
+    one, other = edged("repeat_edge", photo), edged("constant_exterior", photo)
+    report = exactly(func(hl.absd(one[X - 1, Y], other[X - 1, Y]) + photo[X, Y]), photo, noise("uint8", (7, 5)))
+    assert report["tiles_used"]["io"] == 4
+
+
+def test_a_chain_of_stencils_on_images_with_edges() -> None:
+    photo, blur, sharp = image("photo", "uint8"), hl.Func("blur"), hl.Func("sharp")
+    edge = edged("mirror_interior", photo)
+    blur[X, Y] = (hl.i16(edge[X - 1, Y]) + hl.i16(edge[X, Y]) * 2 + hl.i16(edge[X + 1, Y])) >> 2
+    sharp[X, Y] = 3 * hl.i16(edged("repeat_edge", photo)[X, Y - 1]) - blur[X, Y - 1] - blur[X, Y + 1]
+    exactly(sharp, photo, noise("uint8", (7, 11)), tile=(6, 4))
+
+
+def test_a_constant_buffer_has_edges_too() -> None:
+    photo, shade = image("photo", "uint8"), hl.Buffer(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    shade.set_min([-1, 1])
+    exactly(func(photo[X, Y] + edged("repeat_edge", shade)[X, Y]), photo, noise("uint8", (5, 6)))
+
+
+# Indices that the program computes.
+
+
+@pytest.mark.parametrize("build", [
+    lambda photo: photo[hl.clamp(X - 2, 0, 8), hl.clamp(Y + 1, 0, 6)],
+    lambda photo: photo[hl.max(X - 1, 0), Y],
+    lambda photo: photo[hl.clamp(hl.select(X < 2, 1 - X, hl.select(X < 11, X - 2, 19 - X)), 0, 8), Y],
+    lambda photo: photo[hl.clamp(X + Y, 0, 8), Y],
+    lambda photo: photo[hl.clamp(Y, 0, 8), hl.clamp(X, 0, 6)],
+    lambda photo: photo[hl.clamp(8 - X, 0, 8), Y],
+    lambda photo: photo[X // 4 * 4, Y // 3 * 3],
+    lambda photo: photo[X % 5, Y],
+    lambda photo: photo[hl.clamp((X + 1) // 2, 0, 8), Y // 2],
+    lambda photo: photo[hl.clamp(X * 2 - 1, 0, 8), Y],
+    lambda photo: photo[hl.clamp(X, 0, 8), 3],
+    lambda photo: photo[hl.i32(hl.abs(X - 3)) % 9, Y],
+    lambda photo: photo[hl.clamp(X // 2 - X // 3, 0, 8), Y],
+    lambda photo: hl.select(X + Y < 5, photo[X, Y], photo[8 - hl.min(X, 8), Y]),
+], ids=["clamp", "one side", "folded by hand", "shear", "transposed", "backwards", "mosaic", "remainder", "enlarged", "reduced",
+        "a row", "distance", "different divisors", "either half"])
+def test_places_that_the_program_computes(build: Any) -> None:
+    photo = image("photo", "uint8")
+    program = func(hl.u16(build(photo)) * 2 + 1)
+    exactly(program, photo, noise("uint8", (7, 9)), shape=(9, 7), tile=(5, 4))
+    assert len(graph_of(program, photo=(9, 7)).gathered) == 1
+
+
+def test_coordinates_that_differ_by_a_shift_are_one_image() -> None:
+    """A reflection by hand reads both x and -x, and is still the same image for all neighbours."""
+    photo, folded = image("photo", "uint8"), hl.Func("folded")
+    folded[X, Y] = photo[hl.clamp(hl.select(X < 0, -X, hl.select(X > 8, 16 - X, X)), 0, 8), Y]
+    program = func(hl.u16(folded[X - 1, Y]) + hl.u16(folded[X, Y]) + hl.u16(folded[X + 1, Y]))
+    assert list(graph_of(program, photo=(9, 7)).inputs) == ["photo_gathered"]
+    exactly(program, photo, noise("uint8", (7, 9)))
+
+
+def test_a_reduced_image_that_is_enlarged_again() -> None:
+    """The remainders of x / 2 are told apart where an image is read at multiples of it, through a boundary condition too."""
+    photo, down = image("photo", "uint8"), hl.Func("down")
+    edge = edged("repeat_edge", photo)
+    down[X, Y] = (hl.u16(edge[2 * X - 1, Y]) + hl.u16(edge[2 * X + 1, Y])) / 2
+    program = func(down[X // 2, Y])
+    exactly(program, photo, noise("uint8", (5, 9)), shape=(9, 5))
+    assert {stream.divide for stream in graph_of(program, photo=(9, 5)).inputs.values()} == {(1, 1)}
+
+
+# Conditions on coordinates.
+
+
+def test_the_frame_of_a_picture_is_copied_and_its_inside_computed() -> None:
+    photo = image("photo", "uint8")
+    edge = edged("repeat_edge", photo)
+    inside = (X > 0) & (X < 8) & (Y > 0) & (Y < 6)
+    program = func(hl.select(inside, (edge[X - 1, Y] / 2 + edge[X + 1, Y] / 2), photo[X, Y]))
+    exactly(program, photo, noise("uint8", (7, 9)), tile=(5, 4))
+    assert sorted(graph_of(program, photo=(9, 7)).gathered) == ["mask", "photo_gathered"]
+
+
+def test_a_condition_on_coordinates_and_data() -> None:
+    photo = image("photo", "uint8")
+    bright = photo[X, Y] > photo[X, Y + 1]
+    exactly(func(hl.select((X < 4) & bright | (Y == 2), photo[X, Y], hl.u8(3))), photo, noise("uint8", (7, 9)))
+    exactly(func(hl.select(X < Y, bright, photo[X, Y] > 7)), photo, noise("uint8", (7, 9)))
+
+
+# What is computed, beyond its edges.
+
+
+def test_a_computed_func_beyond_its_edges_takes_a_stream_for_each_neighbour_that_it_reads() -> None:
+    photo, sums = image("photo", "uint8"), hl.Func("sums")
+    sums[X, Y] = hl.u16(photo[X, Y]) + hl.u16(photo[X + 1, Y])
+    for kind, streams in (("repeat_edge", 2), ("constant_exterior", 3)):
+        edge = edged(kind, sums, [(0, 8), (0, 7)])
+        report = exactly(func(edge[X - 1, Y] + edge[X + 1, Y]), photo, noise("uint8", (7, 9)), shape=(8, 7))
+        assert report["tiles_used"]["io"] == streams + 1
+
+
+def test_more_such_streams_than_any_machine_has_are_refused() -> None:
+    photo, blur = image("photo", "uint8"), hl.Func("blur")
+    blur[X, Y] = sum((hl.u16(photo[X + i, Y + j]) for i in range(5) for j in range(5)), hl.u16(0))
+    with pytest.raises(UserError) as error:
+        graph_of(func(edged("repeat_edge", blur, [(0, 8), (0, 7)])[X - 1, Y]), photo=(12, 11))
+    assert error.value.what == (
+        "it reads photo in one more way that is no shift of the 16 others, and each takes a stream of its own")
+    assert error.value.where.startswith("Func blur")
+    assert error.value.fix == "give the boundary condition to the image, not to what is computed from neighbours in it"
+
+
+def test_a_place_that_depends_on_data_is_refused() -> None:
+    photo = image("photo", "uint8")
+    with pytest.raises(UserError, match="photo is read at a place that depends on data: min\\(cast"):
+        graph_of(func(photo[hl.clamp(hl.i32(photo[X, Y]), 0, 8), Y]), photo=(9, 7))
+
+
+def test_a_loop_variable_is_no_value() -> None:
+    photo = image("photo", "uint8")
+    with pytest.raises(UserError, match="a loop variable is a value here"):
+        graph_of(func(hl.select(X < 3, hl.u8(X), photo[X, Y])), photo=(9, 7))
+
+
+def test_a_mask_alone_is_nothing_to_compute() -> None:
+    photo = image("photo", "uint8")
+    with pytest.raises(UserError, match="it does not depend on an image, so there is nothing to compute on the array"):
+        graph_of(func(hl.select(X < 3, hl.u8(1), hl.u8(0)) + 0 * photo[X, Y]), photo=(9, 7))
+
+
+def test_lowering_without_the_sizes_of_the_images_is_refused() -> None:
+    with pytest.raises(UserError) as error:
+        lower(load(func(edged("repeat_edge", image("photo", "uint8"))[X - 1, Y])))
+    assert str(error.value).endswith(
+        "photo.min.0 is known only with the image\n"
+        "  try: bind the program to the sizes of its images (compiler.lang.halide.walk.bind) before it is lowered")
+
+
+# What the host may do.
+
+
+def test_a_gathered_image_that_computes_is_a_fault() -> None:
+    photo = image("photo", "uint8")
+    graph = graph_of(func(edged("constant_exterior", photo)[X - 1, Y]), photo=(9, 7))
+    assert faults(graph) == []
+    gathered = graph.gathered["photo_gathered"]
+    u8 = Type("uint", 8)
+    read = Access(u8, "photo", (Variable("x"), Variable("y")))
+
+    def found(value: Any) -> list[str]:
+        return faults(replace(graph, gathered={"photo_gathered": replace(gathered, values=(value,))}))
+
+    computed = Binary("add", u8, read, Number(u8, 1))
+    assert found(computed) == ["gathered image photo_gathered: it computes with elements of images: photo(x, y) + 1"]
+    chosen = gathered.values[0]
+    assert len(found(replace(chosen, true=computed))) == 1
+    assert len(found(replace(chosen, condition=Binary("lt", Type("uint", 1), read, Number(u8, 1))))) == 1
+    assert len(found(replace(read, args=(replace(read, type=INT32), Variable("y"))))) == 1
+    assert len(faults(replace(graph, gathered={"photo_gathered": replace(gathered, args=("x",))}))) == 1
+
+
+def test_gathering_is_exact_and_goes_on_beyond_an_image() -> None:
+    read = Access(Type("uint", 8), "photo", (Binary("sub", INT32, Variable("x"), Variable("y")), Variable("y")))
+    photo = image("photo", "uint8")
+    template = graph_of(func(edged("repeat_edge", photo)[X, Y]), photo=(3, 2)).gathered["photo_gathered"]
+    picture = np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
+    found = gather(replace(template, values=(read,)), {"photo": picture}, {"photo": (-1, 0)}, (np.arange(-2, 4), np.arange(2)))
+    assert found.tolist() == [[1, 1, 2, 3, 3, 3], [4, 4, 4, 5, 6, 6]]
+
+
+# The size of a result that nobody gives.
+
+
+@pytest.mark.parametrize(("build", "size"), [
+    (lambda photo: edged("repeat_image", photo)[X // 2, Y], (18, 7)),
+    (lambda photo: edged("mirror_image", photo)[X * 2 - 1, Y >> 1], (5, 14)),
+    (lambda photo: photo[hl.clamp(X, 0, 8), Y + 2], (9, 5)),
+    (lambda photo: edged("repeat_edge", photo)[X - 5, Y] + photo[X + 3, Y], (6, 7)),
+    (lambda photo: photo[hl.i32(hl.abs(X - 3)) % 9, hl.clamp(6 - Y, 0, 6)], (9, 7)),
+], ids=["enlarged", "reduced", "limited along y", "limited by another read", "folded"])
+def test_the_size_without_a_limit_is_that_of_the_image(build: Any, size: tuple[int, int]) -> None:
+    program = func(build(image("photo", "uint8")))
+    result = sardonyx.halide.run(program, inputs={"photo": noise("uint8", (7, 9))}, engine="golden")
+    assert result.value.shape == size[::-1]
+
+
+@pytest.mark.parametrize(("build", "what"), [
+    (lambda photo, other: edged("repeat_edge", photo)[X, Y] + edged("repeat_edge", other)[X, Y],
+     "the images do not limit x and suggest 5 or 9"),
+    (lambda photo, other: edged("repeat_edge", photo)[2 * X, Y] + photo[hl.clamp(X, 0, 8), Y] + other[0, 0],
+     "the images do not limit x and suggest 5 or 9"),
+    (lambda photo, other: photo[3, Y] + other[0, 0], "the images do not limit x"),
+])
+def test_images_that_do_not_agree_on_a_size_leave_it_to_be_given(build: Any, what: str) -> None:
+    photo, other = image("photo", "uint8"), image("other", "uint8")
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(func(build(photo, other)), engine="golden",
+                            inputs={"photo": noise("uint8", (7, 9)), "other": noise("uint8", (7, 5))})
+    assert (error.value.what, error.value.fix) == (what, "give the shape of the result")
+
+
+# The program of the library, in Verilog; and any others.
+
+
+def test_the_blur_of_a_whole_picture_in_verilog() -> None:
+    picture = noise("uint8", (22, 31))
+    for engine in ("golden", "tokens", "fabric", "rtl-full"):
+        result = sardonyx.halide.run(blur_edges.build(), inputs={"photo": picture}, engine=engine, arch=STENCILS, tile=(20, 15))
+        wide = np.pad(picture, 1, mode="edge").astype(int)
+        total = sum(weight * wide[j:j + 22, i:i + 31] for j, row in enumerate(gaussian.WEIGHTS) for i, weight in enumerate(row))
+        np.testing.assert_array_equal(result.value, total >> 8, engine)
+
+
+offsets = st.tuples(st.integers(-3, 3), st.integers(-3, 3))
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(sorted(MODES)), st.sampled_from(sorted(MODES)), st.lists(offsets, min_size=1, max_size=4),
+       st.lists(offsets, max_size=3), st.sampled_from(["uint8", "int8", "uint16"]), st.integers(1, 9), st.integers(1, 7),
+       st.integers(1, 5), st.integers(1, 5), st.integers(1, 2), st.sampled_from(["tokens", "fabric"]))
+def test_random_stencils_with_random_edges_equal_numpy(one: str, other: str, first: list[tuple[int, int]],
+                                                       second: list[tuple[int, int]], dtype: str, width: int, height: int,
+                                                       columns: int, rows: int, lanes: int, engine: str) -> None:
+    photo, picture = hl.ImageParam(TYPES[dtype], 2, "photo"), noise(dtype, (height, width))
+    value: Any = hl.u16(0)
+    expected = np.zeros((height, width), int)
+    for kind, places in ((one, first), (other, second)):
+        outside = OUTSIDE - 256 if dtype == "int8" else OUTSIDE
+        edge = EDGES.constant_exterior(photo, outside) if kind == "constant_exterior" else getattr(EDGES, kind)(photo)
+        wide = np.pad(picture, 3, constant_values=outside) if kind == "constant_exterior" else padded(kind, picture, 3)
+        for weight, (i, j) in enumerate(places, 2):
+            value += hl.u16(edge[X + i, Y + j]) * weight
+            expected += weight * wide[j + 3:j + 3 + height, i + 3:i + 3 + width].astype(int)
+    result = sardonyx.halide.run(func(value), inputs={"photo": picture}, engine=engine, tile=(columns * lanes, rows),
+                                 unroll=lanes)
+    np.testing.assert_array_equal(result.value, expected % 65536)
