@@ -24,7 +24,7 @@ _MODULE = re.compile(r"^module [^\n]*\n.*?^end$", re.M | re.S)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIRE = re.compile(r'\\[^\s"]+|\$\d+|"(?:[^"\\]|\\.)*"')
 _PORT = re.compile(r"^  wire width \d+ (input|output|inout) ")
-_ZERO = re.compile(r"\d+'0+")
+_ZERO = re.compile(r"\d+'0+|\{ *\}")
 # Cells with no effect but their output Y; all others stay.
 _EFFECTS = ("$dff", "$mem", "$check", "$print", "$assert", "$assume", "$cover", "$any", "$initstate",
             "$tribuf")

@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..arch.tile import TileSpec
+from ..emit import EmitPlatform, leave_out_contents
 
 
 class SramPort(wiring.Signature):
@@ -55,6 +56,8 @@ class Sram(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.lanes * self.lane_bits, depth=self.lines, init=[])
+        if isinstance(platform, EmitPlatform):
+            leave_out_contents(memory)
         write = memory.write_port(granularity=self.lane_bits)
         read = memory.read_port(transparent_for=())
         m.d.comb += [
