@@ -48,8 +48,8 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.sim import engines, fabric
 from sardonyx.sim.work import Work
 
-DENSE = ("pointwise", "conv_3_3", "gaussian", "cascade", "box", "down_sample", "up_sample", "unsharp", "harris", "blur_edges",
-         "matrix_product")
+DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
+         "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "matrix_product")
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"

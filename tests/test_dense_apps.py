@@ -17,8 +17,8 @@ from sardonyx.apps import dense
 
 # All that make a picture of a `photo`.
 NAMES = [module.name for module in pkgutil.iter_modules(dense.__path__) if module.name != "matrix_product"]
-# PEs at most: budgets of the programs that have one.
-MOST = {"gaussian": 12, "unsharp": 57, "harris": 80}
+# PEs at most: budgets of the programs that have one, and what the largest of the others take.
+MOST = {"gaussian": 12, "unsharp": 57, "harris": 80, "arithmetic": 29, "comparisons": 20}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,6 +60,14 @@ def is_one_point_a_cycle(result: Result, columns: int, rows: int, depth: int) ->
 def test_a_blur_in_lanes_runs_from_the_bitstream_of_onyx(lanes: int) -> None:
     """The decoded bitstream, cycle by cycle; tiles reach beyond the picture on both sides."""
     checked("gaussian", skimage.data.camera()[100:132, 150:192], engine="fabric", arch="onyx", tile=(24, 13), unroll=lanes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["rtl", "rtl-full"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("unsharp", "harris")])
+def test_a_program_in_verilog(name: str, engine: str) -> None:
+    """Specialised, and configured on the preset; unsharp needs more streams, harris more PEs than this one has."""
+    checked(name, skimage.data.coins()[100:131, 150:187], engine=engine, arch="small", tile=(20, 16))
 
 
 @pytest.mark.slow
