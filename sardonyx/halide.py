@@ -90,7 +90,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
     images = {**_buffers(pipeline), **images}
     product = find(pipeline)
     job = _stencil(pipeline, images, size, tile, unroll, machine, seed, dump) if product is None else \
-        _product(product, images, size, tile, unroll, machine, seed, dump)
+        _product(product, pipeline, images, size, tile, unroll, machine, seed, dump)
     compiled = job.compiled
     compile_s = time.perf_counter() - compile_began
     if dump:
@@ -150,10 +150,12 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[i
     return _Job(compiled, part, len(frames), compute, facts)
 
 
-def _product(product: Product, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
-             unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
-    lanes = product.lanes if unroll is None else unroll
-    part = tile_of(product, lanes, size, tile, machine)
+def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...],
+             tile: Sequence[int] | None, unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
+    dims = pipeline.funcs[product.name].args
+    asked = plan(pipeline, dims, tile=tile is None, lanes=unroll is None, taken=product.reduced)
+    lanes = unroll if unroll is not None else asked.lanes or 1
+    part = tile_of(product, lanes, size, tile if tile is not None else [asked.sides.get(dim) for dim in dims], machine)
     compiled = _compile(lambda: compile_product(product, machine, lanes, part[1], seed), dump)
     left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
     whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
@@ -163,9 +165,10 @@ def _product(product: Product, images: Mapping[str, np.ndarray], size: tuple[int
         return multiply(engine, compiled, whole, progress)
 
     def facts() -> Mapping[str, object]:
-        most, origin = product_limit(product, machine), "the program" if unroll is None else "the arguments"
+        most = product_limit(product, machine)
         return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
-                "schedule": f"{lanes} columns at once from {origin}, {product.products} terms at once from the program"}
+                "schedule": f"{product.products} terms at once; "
+                            + said(asked, dims, part, lanes, (tile is not None, unroll is not None))}
 
     return _Job(compiled, part, len(whole), compute, facts)
 

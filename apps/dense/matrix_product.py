@@ -13,9 +13,11 @@ from __future__ import annotations
 import halide as hl
 
 TERMS = 64
+# Columns, and terms, at once.
+UNROLLED = 4
 
 
-def build(terms: int = TERMS, unrolled: int = 4) -> hl.Func:
+def build(terms: int = TERMS, unrolled: int = UNROLLED) -> hl.Func:
     """The product of 16-bit images `weights` (terms high) and `rows` (terms wide)."""
     w, y = hl.Var("w"), hl.Var("y")
     weights, rows = hl.ImageParam(hl.Int(16), 2, "weights"), hl.ImageParam(hl.Int(16), 2, "rows")

@@ -27,9 +27,10 @@ from typing import Any, cast
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
 from ..ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
-from ..lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Split, Update, Variable
+from ..lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
 from ..lang.halide.text import show
 from .inline import image_of
+from .schedule import unrolled
 from .storage import KEPT_SLACK, NET
 
 # Bits of a result; sums of more bits are the same in these.
@@ -50,7 +51,7 @@ class Factor:
 class Product:
     """``name(x, y) = sum of left(x, r) * right(r, y)`` for r in start .. start + terms - 1.
 
-    lanes, products: how many x and r the program unrolls.
+    reduced: the program's name of r. products: how many r it unrolls.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Product:
     right: Factor
     start: int
     terms: int
-    lanes: int
+    reduced: str
     products: int
 
 
@@ -82,15 +83,9 @@ def find(pipeline: Pipeline) -> Product | None:
     if left is None or right is None or int(r.extent.value) < 1:
         return None
     terms = int(r.extent.value)
-    extent = {r.name: terms} | _extents(func)
     schedule = cast(tuple[Mapping[str, Any], ...], func.schedule["updates"])[0]
-    lanes = max(_unrolled(x, schedule, extent), _unrolled(out.args[0], out.schedule, _extents(out)))
-    return Product(out.name, left, right, int(r.start.value), terms, lanes, min(terms, _unrolled(r.name, schedule, extent)))
-
-
-def _extents(func: Func) -> dict[str, int]:
-    """Extents of the dimensions that a program bounds."""
-    return {arg: extent for arg, (_, extent) in func.bounds.items()}
+    products = min(terms, unrolled(func, "update 0", schedule, r.name, terms))
+    return Product(out.name, left, right, int(r.start.value), terms, r.name, products)
 
 
 def _summed(func: Func, pipeline: Pipeline) -> tuple[Func | None, tuple[str, ...]]:
@@ -158,30 +153,27 @@ def _factor(factors: Iterable[Access], own: str, reduced: str) -> Factor | None:
     return None
 
 
-def _unrolled(name: str, schedule: Mapping[str, Any], extents: Mapping[str, int]) -> int:
-    """How many values of a loop a schedule computes at once."""
-    inner = [each for each in cast(tuple[Split, ...], schedule["splits"]) if each.kind == "split" and each.old == name]
-    if inner and inner[0].inner in schedule["unrolled"]:
-        return inner[0].factor or 1
-    return extents.get(name, 1) if name in schedule["unrolled"] else 1
-
-
 def steps(product: Product, products: int, arch: Arch) -> int:
     """Steps of a run: as many as register files have words for beside those in which operands wait; fewer if that is enough."""
     waiting = NET * (products - 1) + KEPT_SLACK
     return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
 
 
-def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[int] | None, arch: Arch) -> tuple[int, int]:
-    """Columns and rows of a tile of a result of `size`; by default as many rows as a bank of the global buffer holds.
+def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[int | None], arch: Arch) -> tuple[int, int]:
+    """Columns and rows of a tile of a result of `size`.
 
-    Raises UserError for a tile that is not as wide as its lanes.
+    tile: the sides that are asked for; None: as many columns as lanes, as many rows as a bank of the global buffer holds.
+    Raises UserError for a tile that is not as wide as its lanes, or not positive.
     """
-    if lanes < 1 or (tile is not None and (len(tile) != 2 or tile[0] != lanes or tile[1] < 1)):
-        raise UserError(f"a tile of {' x '.join(map(str, tile or ()))} for a matrix product with {lanes} columns at once",
-                        f"Func {product.name}", "give the columns that are computed at once (unroll) and a number of rows")
+    if lanes < 1:
+        raise UserError(f"{lanes} columns at once", f"Func {product.name}", "unroll by 1 or more")
+    columns, rows = tile if len(tile) == 2 else (0, 0)
+    if columns not in (None, lanes) or (rows is not None and rows < 1):
+        sides = " x ".join(str(side or "any") for side in tile)
+        raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
+                        "give the columns that are computed at once (unroll) and a number of rows")
     fits = arch.glb.bank_bytes // 2 // steps(product, product.products, arch) - lanes
-    return lanes, min(size[1], max(1, fits) if tile is None else tile[1], 1 << arch.mem.extent_bits)
+    return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << arch.mem.extent_bits)
 
 
 def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: str) -> PeGraph:

@@ -48,10 +48,11 @@ class Plan:
     unused: tuple[str, ...] = ()
 
 
-def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: bool = True) -> Plan:
+def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: bool = True, taken: str = "") -> Plan:
     """What the first output of a pipeline asks for.
 
-    dims: the dimensions of the grid, x first; others are planes or reductions, which are computed at once.
+    dims: the dimensions of the grid, x first; others are planes or reductions, which are computed at once. taken: a reduction
+    variable whose splits are taken by `unrolled`.
     tile, lanes: whether the sides and the lanes are taken from the program; what is not cannot be refused either.
     """
     func = pipeline.funcs[pipeline.outputs[0]]
@@ -66,12 +67,20 @@ def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: b
                 sides[dim] = _agreed(func, f"tiles of {{}} along {dim}", sides.get(dim), (side, stage))
         if lanes and (count := nest.lanes()):
             most = _agreed(func, "{} lanes", most, (count, stage))
-        unused |= dict.fromkeys(nest.unused())
+        unused |= dict.fromkeys(nest.unused(taken))
     for each in pipeline.funcs.values():
         if each is not func and any(_scheduled(each, schedule) for _, schedule in _stages(each)):
             unused[f"loops of {each.name}"] = None
         unused |= dict.fromkeys(f"{directive} of {each.name}" for directive in _names(each.schedule, "others"))
     return Plan({dim: side for dim, (side, _) in sides.items()}, most[0] if most else None, tuple(unused))
+
+
+def unrolled(func: Func, stage: str, schedule: Mapping[str, Any], dim: str, extent: int) -> int:
+    """How many neighbours in a dimension, or in a reduction variable, of so many elements one definition computes at once.
+
+    Raises UserError for an unrolled loop that does not go over neighbours.
+    """
+    return _Nest(func, stage, schedule, (dim,), strict=False, extents={dim: extent}).lanes() or 1
 
 
 def said(found: Plan, dims: Sequence[str], tile: Sequence[int], lanes: int, given: tuple[bool, bool]) -> str:
@@ -132,14 +141,15 @@ class _Loop:
 class _Nest:
     """The loops of one definition, innermost first, with what they run over."""
 
-    def __init__(self, func: Func, stage: str, schedule: Mapping[str, Any], dims: Sequence[str], strict: bool) -> None:
-        """strict: whether splits have to be such that they give sides of tiles."""
+    def __init__(self, func: Func, stage: str, schedule: Mapping[str, Any], dims: Sequence[str], strict: bool,
+                 extents: Mapping[str, int] | None = None) -> None:
+        """strict: whether splits have to be such that they give sides of tiles. extents: of dimensions, beside the bounds."""
         self.func, self.stage, self.dims, self.strict = func, stage, tuple(dims), strict
         self.kinds: Mapping[str, str] = schedule.get("kinds", {})
         self.sides: dict[str, int] = {}
         self.other_splits: list[str] = []
-        self._open = {name: _Loop(name, name, extent=func.bounds[name][1] if name in func.bounds else None)
-                      for name in func.args}
+        known = {name: extent for name, (_, extent) in func.bounds.items()} | dict(extents or {})
+        self._open = {name: _Loop(name, name, extent=known.get(name)) for name in dict.fromkeys((*func.args, *dims))}
         for split in schedule["splits"]:
             self._split(split)
         self.loops = [self._open.get(name, _Loop(name, name)) for name in schedule["loops"]]
@@ -202,10 +212,10 @@ class _Nest:
             lanes *= loop.extent
         return lanes if unrolled else None
 
-    def unused(self) -> Iterator[str]:
-        """What the nest says that has no meaning here."""
+    def unused(self, taken: str) -> Iterator[str]:
+        """What the nest says that has no meaning here; splits of `taken` have one."""
         yield from (f"{kind} {name}" for name, kind in self.kinds.items() if kind != "unrolled")
-        yield from (f"split {name}" for name in self.other_splits)
+        yield from (f"split {name}" for name in self.other_splits if name != taken)
 
     def _order(self) -> str:
         return ", then ".join(self.dims)

@@ -41,12 +41,11 @@ def test_forms_of_a_product() -> None:
     plain = found(product())
     assert (plain.name, plain.left.image, plain.right.image, plain.start, plain.terms) == ("out", "left", "right", 0, 5)
     assert (plain.left.turned, plain.right.turned) == (True, False)
-    assert (plain.lanes, plain.products) == (1, 1)
+    assert plain.products == 1
     turned = found(product(start=2, turned=True))
     assert (turned.left.turned, turned.right.turned, turned.start) == (False, True, 2)
     assert found(product(wide=True)).left.image == "left"
-    unrolled = found(matrix_product.build(12, 4))
-    assert (unrolled.lanes, unrolled.products) == (4, 4)
+    assert found(matrix_product.build(12, 4)).products == 4
 
 
 def test_what_is_no_product_is_left_to_others() -> None:
@@ -131,5 +130,31 @@ def test_the_report_names_what_ends_the_columns(terms: int, unrolled: int, arch:
     result = sardonyx.halide.run(matrix_product.build(terms, unrolled), engine="tokens", arch=arch,
                                  inputs={"weights": noise("int16", (terms, 9)), "rows": noise("int16", (3, terms))})
     assert result.report["lanes"] == text
-    assert result.report["schedule"] == (f"{unrolled} columns at once from the program, "
-                                         f"{unrolled} terms at once from the program")
+    assert result.report["schedule"] == (f"{unrolled} terms at once; tile {unrolled} x 3 by default, "
+                                         f"{unrolled} lanes from the program")
+
+
+def test_rows_of_a_tile_come_from_the_schedule_and_what_is_no_walk_is_refused() -> None:
+    images = {"left": noise("int16", (4, 9)), "right": noise("int16", (20, 4))}
+    rows, outer, inner = product(4), hl.Var("outer"), hl.Var("inner")
+    rows.update().split(Y, outer, inner, 8).parallel(outer)
+    report = sardonyx.halide.run(rows, inputs=images, engine="tokens").report
+    assert report["tile"] == "1 x 8"
+    assert report["schedule"] == ("1 terms at once; tile 1 x 8 from the program along y, 1 lane by default; "
+                                  "not used: parallel y.outer")
+
+    wide = product(4)
+    wide.update().split(W, outer, inner, 3)
+    with pytest.raises(UserError, match="tile of 3 x any for a matrix product with 1 columns at once"):
+        sardonyx.halide.run(wide, inputs=images, engine="tokens")
+
+    apart, far, near = product(4), hl.RVar("far"), hl.RVar("near")
+    apart.update().split(hl.RVar("r$x"), far, near, 2).unroll(far)
+    with pytest.raises(UserError, match="far is unrolled"):
+        sardonyx.halide.run(apart, inputs=images, engine="tokens")
+
+
+def test_no_columns_at_once() -> None:
+    with pytest.raises(UserError, match="0 columns at once\n  try: unroll by 1 or more"):
+        sardonyx.halide.run(product(4), inputs={"left": noise("int16", (4, 9)), "right": noise("int16", (20, 4))},
+                            engine="tokens", unroll=0)
