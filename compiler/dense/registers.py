@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...hw.arch.register_file import CHANNELS, DELAY, OPERANDS, SCHEDULED, ScheduleSizes
-from ..ir.dataflow import Held, PeNode
+from ..ir.dataflow import Held, PeNode, Running
 from .affine import Pattern, fields
 from .grid import Walk
 
@@ -24,6 +24,11 @@ Config = dict[str, "int | str | bool"]
 def kept_words(node: PeNode, walk: Walk) -> tuple[int, ...]:
     """Words of the register file that each channel with a schedule takes: a row of the grid, or a 0 and a sum."""
     return tuple(walk.grid.extents[0] if isinstance(each, Held) else 2 for _, each in node.kept())
+
+
+def written(each: Held | Running) -> str:
+    """What the channel of an operand that is kept writes."""
+    return each.port if isinstance(each, Held) else "res"
 
 
 def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> dict[str, Pattern]:
@@ -63,8 +68,7 @@ def channels(walk: Walk, number: int, waits: Mapping[str, int], start: int, word
         for port, pattern in schedules(walk, number, waits, start).items():
             config |= fields(sizes, port, pattern)
     for (operand, each), taken in zip(node.kept(), kept_words(node, walk), strict=True):
-        config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": SCHEDULED,
-                   f"write{channel}": each.port if isinstance(each, Held) else "res"}
+        config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": SCHEDULED, f"write{channel}": written(each)}
         base, channel = base + taken, channel + 1
     for operand in OPERANDS:
         if wait := waits.get(operand, 0):

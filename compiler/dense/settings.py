@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from ...hw.arch.buffer import VALID
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
-from ..ir.dataflow import Held
 from ..ir.mapped import Block, MappedGraph, Pin
 from .affine import Pattern, fields
 from .align import Alignment
 from .controllers import Kept, Meant, Port
-from .registers import channels, schedules
+from .registers import channels, schedules, written
 from .storage import OPERAND_PORT, StaticGraph
 
 Config = dict[str, "int | str | bool"]
@@ -45,7 +44,7 @@ def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> Settled:
             config |= channels(static.walk, number, waits, start, arch.pe.register_words)
             if operands := list(static.walk.graph.nodes[number].kept()):
                 patterns |= {Port(name, port): each for port, each in schedules(static.walk, number, waits, start).items()}
-                kept |= {Pin(name, OPERAND_PORT[operand]): Kept(channel, each.port if isinstance(each, Held) else "res")
+                kept |= {Pin(name, OPERAND_PORT[operand]): Kept(channel, written(each))
                          for channel, (operand, each) in enumerate(operands)}
         elif block.kind == "mem":
             found = _line(name, static, alignment, arch)
