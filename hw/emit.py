@@ -13,12 +13,14 @@ Cost:    Yosys starts in 0.15 s (25 s the first time on a machine: its WASM is c
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,8 +196,21 @@ def emit_key(component: wiring.Component) -> Hashable | None:
 def collect(component: wiring.Component) -> EmitPlatform:
     """Convert a component and all macros below it to RTLIL, without Yosys."""
     platform = EmitPlatform()
-    platform.add(component)
+    with _garbage_kept():
+        platform.add(component)
     return platform
+
+
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Let Python not look for garbage: Amaranth makes millions that live, and walking them takes a third of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def emit(component: wiring.Component, out_dir: Path) -> list[Path]:
