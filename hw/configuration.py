@@ -10,8 +10,9 @@ Source: Onyx JSSC IV-F (one configuration word per column and cycle); tile ident
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -130,16 +131,21 @@ class ConfigRegisters(wiring.Component):
                      for name in ("valid", "write", "addr", "wdata")]
         m.d.comb += here.eq(self.south.valid & (self.south.addr[24:] == self.tile_x)
                             & (self.south.addr[16:24] == self.tile_y))
-        words = [Signal(bits, name=f"word{n}") for n, bits in enumerate(word_bits(self.space))]
-        m.d.comb += self.cfg.as_value().eq(Cat(words))
+        fields = self.cfg.as_value()
+        ends = list(accumulate(word_bits(self.space)))
+        words = [fields[start:end] for start, end in pairwise([0, *ends])]
 
+        # The writes apart from the reads: where nothing is written, a simulation asks once for all words.
+        with m.If(here & self.south.write):
+            with m.Switch(register):
+                for n, word in enumerate(words):
+                    with m.Case(n):
+                        m.d.sync += word.eq(self.south.wdata)
         answer = Signal(WORD_BITS)
         with m.Switch(register):
             for n, word in enumerate(words):
                 with m.Case(n):
                     m.d.comb += answer.eq(word)
-                    with m.If(here & self.south.write):
-                        m.d.sync += word.eq(self.south.wdata)
             with m.Case(STATUS_REGISTER):
                 m.d.comb += answer.eq(self.status)
         reads = Signal()

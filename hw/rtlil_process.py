@@ -1,12 +1,12 @@
 """Rewrite processes of RTLIL so that every path assigns once, and what they read are whole wires.
 
-Amaranth assigns a default and then overrides it, which makes ``always_comb`` blocks that write twice. An event
-simulator shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether
-it reads the changed bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever.
-With one assignment on a path, a block whose inputs did not change changes nothing. The Verilog is plainer, too:
-the default of ``x = 0; case ...`` is a case of its own, and what comes last (reset) is asked first. A wire for each
-part of a vector that a block reads tells simulators what the block really depends on: Icarus 11 takes the whole
-vector, and says so in tens of thousands of lines for an array.
+Amaranth assigns a default and then overrides it, which makes ``always_comb`` blocks that write twice. An event simulator
+shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether it reads the changed
+bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever. With one assignment on a path, a
+block whose inputs did not change changes nothing. The Verilog is plainer, too: the default of ``x = 0; case ...`` is a case
+of its own, what comes last (reset) is asked first, and cases that say what the default says are left out. A wire for each
+part of a vector that a block reads tells simulators what the block really depends on: Icarus 11 takes the whole vector, and
+says so in tens of thousands of lines for an array.
 """
 
 from __future__ import annotations
@@ -170,7 +170,27 @@ def _settle(body: _Body) -> _Body:
     cases = [(patterns, _settle(before + inner)) for patterns, inner in last.cases]
     if all(patterns for patterns, _ in last.cases):
         cases.append(("", _settle(before)))
-    return (_Switch(last.on, tuple(cases)),)
+    cases = _telling(cases)
+    return (_Switch(last.on, tuple(cases)),) if len(cases) > 1 else cases[0][1]
+
+
+def _telling(cases: list[tuple[str, _Body]]) -> list[tuple[str, _Body]]:
+    """The cases, the default last, without those that say what the default says and stand before no other that they meet.
+
+    A register that one case of many writes would otherwise name all the others: n registers of one switch, n * n cases.
+    """
+    default = next(at for at, (patterns, _) in enumerate(cases) if not patterns)
+    kept = [cases[default]]
+    for patterns, body in reversed(cases[:default]):
+        if body != kept[-1][1] or any(_meet(patterns, later) for later, _ in kept[:-1]):
+            kept.insert(0, (patterns, body))
+    return kept
+
+
+def _meet(patterns: str, others: str) -> bool:
+    """Whether one value matches a pattern of each."""
+    return any(all("-" in bits or bits[0] == bits[1] for bits in zip(one, other, strict=True))
+               for one in patterns.split(" , ") for other in others.split(" , "))
 
 
 def _assigns(body: _Body) -> Iterator[_Assign]:

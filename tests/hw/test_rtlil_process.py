@@ -30,12 +30,44 @@ def test_a_default_becomes_a_case() -> None:
     switch \\s [1:0]
       case 2'01
         assign \\x [0] \\a [0]
-      case 2'1-
-        assign \\x [0] 1'0
       case
         assign \\x [0] 1'0
     end
 """)
+
+
+def test_cases_that_say_what_the_default_says_are_left_out_unless_they_hide_another() -> None:
+    assert assign_once(process("""\
+    assign \\x [0] 1'0
+    switch \\s [1:0]
+      case 2'00
+      case 2'1-
+      case 2'-1 , 2'00
+        assign \\x [0] \\a [0]
+      case 2'01 , 2'10
+    end
+""")) == process("""\
+    switch \\s [1:0]
+      case 2'00
+        assign \\x [0] 1'0
+      case 2'1-
+        assign \\x [0] 1'0
+      case 2'-1 , 2'00
+        assign \\x [0] \\a [0]
+      case
+        assign \\x [0] 1'0
+    end
+""")
+
+
+def test_a_decision_of_which_all_cases_say_the_same_is_none() -> None:
+    assert assign_once(process("""\
+    assign \\x [0] \\a [0]
+    switch \\s [0]
+      case 1'1
+        assign \\x [0] \\a [0]
+    end
+""")) == process("    assign \\x [0] \\a [0]\n")
 
 
 def test_what_comes_last_is_asked_first() -> None:
@@ -74,6 +106,10 @@ def test_what_comes_last_is_asked_first() -> None:
     end
     switch \\t [1:0]
       case 2'01
+        switch \\u [0]
+          case 1'1
+            assign \\x [0] \\c [0]
+        end
       case 2'10
         assign \\x [0] \\b [0]
     end
