@@ -101,16 +101,15 @@ class Boxes(wiring.Component):
         select = {sink: (self.cb if sink in self._inputs else self.sb)[f"{sink}_sel"] for sink in fanin}
         sources = self._sources()
         sinks = {sink: self._sink(m, sink) for sink in fanin}
-        if self.interconnect.fifo == "none":
-            offers = {(source, sink): Const(1) for sink, names in fanin.items() for source in names}
-        else:
-            offers = self._forks(m, fanin, select, sources, sinks)
+        chosen = {sink: Signal(len(sources), name=f"{sink}_chosen") for sink in fanin}
+        place = {source: at for at, source in enumerate(sources)}
         for sink, names in fanin.items():
             with m.Switch(select[sink]):
                 for code, source in enumerate(names, start=1):
                     with m.Case(code):
-                        m.d.comb += [sinks[sink].payload.eq(sources[source].payload),
-                                     sinks[sink].valid.eq(offers[source, sink])]
+                        m.d.comb += [sinks[sink].payload.eq(sources[source].payload), chosen[sink].eq(1 << place[source])]
+        if self.interconnect.fifo != "none":
+            self._forks(m, chosen, list(sources.values()), sinks)
         return m
 
     @property
@@ -151,16 +150,33 @@ class Boxes(wiring.Component):
                      track.valid.eq(half.o.valid), half.o.ready.eq(track.ready)]
         return Wire(half.i.payload, half.i.valid, half.i.ready)
 
-    def _forks(self, m: Module, fanin: dict[str, tuple[str, ...]], select: dict[str, Value],
-               sources: dict[str, Wire], sinks: dict[str, Wire]) -> dict[tuple[str, str], Value]:
-        """Drive the ready of every source; return what valid each source offers to each sink."""
-        offers = {}
-        for source, wire in sources.items():
-            users = [sink for sink, names in fanin.items() if source in names]
-            blocks = Signal(len(users), name=f"{source}_blocked")
-            m.d.comb += blocks.eq(Cat((select[sink] == fanin[sink].index(source) + 1) & ~sinks[sink].ready
-                                      for sink in users))
-            m.d.comb += wire.ready.eq(~blocks.any())
-            for i, sink in enumerate(users):
-                offers[source, sink] = wire.valid & ~Cat(blocks[:i], blocks[i + 1:]).any()
-        return offers
+    def _forks(self, m: Module, chosen: dict[str, Value], sources: list[Wire], sinks: dict[str, Wire]) -> None:
+        """Drive the ready of every source and the valid of every sink.
+
+        In words with a bit for each source, although most of their bits are 0: synthesis takes those out, and a simulation does
+        all sources of a multiplexer in one step.
+        """
+        blocked = []
+        for sink, wire in sinks.items():
+            blocked.append(Signal(len(sources), name=f"{sink}_blocked"))
+            m.d.comb += blocked[-1].eq(Mux(wire.ready, 0, chosen[sink]))
+        m.d.comb += Cat(wire.ready for wire in sources).eq(~_union(blocked))
+        offered = Signal(len(sources))
+        m.d.comb += offered.eq(Cat(wire.valid for wire in sources))
+        for (sink, wire), others in zip(sinks.items(), _unions_of_others(blocked, Const(0, len(sources))), strict=True):
+            m.d.comb += wire.valid.eq((chosen[sink] & offered & ~others).any())
+
+
+def _union(words: list[Value]) -> Value:
+    """The bits of all words, as a tree."""
+    half = len(words) // 2
+    return _union(words[:half]) | _union(words[half:]) if half else words[0]
+
+
+def _unions_of_others(words: list[Value], outside: Value) -> list[Value]:
+    """For every word the bits of all others and of `outside`; none reads its own word, so no valid its own ready."""
+    half = len(words) // 2
+    if not half:
+        return [outside]
+    left, right = words[:half], words[half:]
+    return _unions_of_others(left, outside | _union(right)) + _unions_of_others(right, outside | _union(left))
