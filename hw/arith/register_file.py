@@ -79,9 +79,8 @@ class RegisterFile(wiring.Component):
                 for code, name in enumerate(WRITES):
                     with m.Case(code):
                         m.d.comb += write.data.eq(getattr(self, name))
-            with m.If(stores[n]):
-                m.d.sync += written.bit_select(write.addr, 1).eq(1)
             m.d.comb += getattr(self, f"word{n}").eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
+        m.d.sync += written.eq(written | (stores[0] << writes[0].addr) | (stores[1] << writes[1].addr))
         # Two writes of one word would race.
         m.d.comb += [writes[0].en.eq(stores[0] & ~(stores[1] & (writes[0].addr == writes[1].addr))),
                      writes[1].en.eq(stores[1])]
