@@ -5,13 +5,15 @@ sums and products of any shape as chains (`sums`; terms with one constant factor
 constant times a sum is tried both ways), products that are shifted (mulshr), trees of min and max (crop), flags by 3-input
 truth tables, negated comparisons by the opposite condition.
 
-A node with several users is one PE, read by all, unless the whole graph gets cheaper when its users absorb it; this is tried
-node by node until nothing improves. Here the rows that have to be kept count too: a filter whose taps share the products
-``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products instead of those of the input.
+A node with several users is one PE, read by all, unless the whole graph gets cheaper when its users absorb it. With up to
+`SEARCHED` such nodes every choice is tried; with more, they are changed one by one until nothing improves, which finds the
+cheapest choice for all programs of ``apps/dense``. Here the rows that have to be kept count too: a filter whose taps share
+the products ``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products instead of
+those of the input.
 
 Needs:   WordGraph from `fold`.
 Gives:   for every node that needs PEs of its own, a `Pe` tree.
-Cost:    one covering of the nodes around it for each node with several users.
+Cost:    one covering of the nodes around it for each node with several users, many for each choice where all are tried.
 Source:  tree covering by dynamic programming: Aho and Johnson, 1976.
 """
 
@@ -37,6 +39,8 @@ SAME = {"and": "and", "or": "or", "xor": "xor", "abs": "abs", "mul_middle": "mul
 ROW_COST = 1.5
 # So many sums under constant factors are tried both ways, all at once.
 CHOICES = 5
+# So many nodes with several users are cut or absorbed in every combination, some tenths of a second.
+SEARCHED = 6
 
 
 class Cover:
@@ -50,17 +54,29 @@ class Cover:
         self.shared = {number for number, count in uses.items()
                        if count > 1 and number not in self.results and self.nodes[number].op not in ("input", "lookup")}
         self.cut: set[int] = self.shared | self.results
-        # Node -> what was found, with the shared nodes that it depends on, cut or not.
-        self.found: dict[int, list[tuple[dict[int, bool], Value, Cost]]] = {}
+        # Node -> the shared nodes that a plan depends on -> which of them are cut -> the plan.
+        self.found: dict[int, dict[tuple[int, ...], dict[tuple[bool, ...], tuple[Value, Cost]]]] = {}
         self.asked: list[dict[int, bool]] = []
 
     def improve(self) -> None:
         """Choose the shared nodes that are PEs of their own, so that the graph gets as cheap as can be found."""
+        if len(self.shared) <= SEARCHED:
+            self.search()
+            return
         found = []
         scaled = {number for number in self.shared if factor_of(self.nodes[number]) is not None}
         for absorbed in ((), scaled) if scaled else ((),):
             self.cut = (self.shared | self.results) - set(absorbed)
             found.append((self._descend(), self.cut))
+        self.cut = min(found, key=lambda each: each[0])[1]
+
+    def search(self) -> None:
+        """Choose them by trying every choice; of equal ones that which absorbs the fewest nodes."""
+        found = []
+        for count in range(len(self.shared) + 1):
+            for absorbed in combinations(sorted(self.shared), count):
+                self.cut = (self.shared | self.results) - set(absorbed)
+                found.append((self.total(), self.cut))
         self.cut = min(found, key=lambda each: each[0])[1]
 
     def _descend(self) -> tuple[float, ...]:
@@ -104,18 +120,22 @@ class Cover:
 
     def plan(self, number: int) -> tuple[Value, Cost]:
         """The best tree of a node, read at its own point, and its cost with all that it needs up to shared nodes."""
-        known = self.found.setdefault(number, [])
-        found = next((each for each in known if all((shared in self.cut) == cut for shared, cut in each[0].items())), None)
-        if found is None:
-            depends: dict[int, bool] = {}
-            self.asked.append(depends)
-            value, cost = min(((each, self.cost(each)) for each in self._trees(number)), key=lambda each: each[1])
+        known = self.found.setdefault(number, {})
+        for depends, plans in known.items():
+            cut = tuple(each in self.cut for each in depends)
+            if cut in plans:
+                break
+        else:
+            asked: dict[int, bool] = {}
+            self.asked.append(asked)
+            found = min(((each, self.cost(each)) for each in self._trees(number)), key=lambda each: each[1])
             self.asked.pop()
-            found = depends, value, cost
-            known.append(found)
+            depends, cut = tuple(asked), tuple(asked.values())
+            plans = known.setdefault(depends, {})
+            plans[cut] = found
         if self.asked:
-            self.asked[-1].update(found[0])
-        return found[1:]
+            self.asked[-1].update(zip(depends, cut))
+        return plans[cut]
 
     def own(self, value: Value) -> Cost:
         """PEs and area of a tree, without its leaves."""

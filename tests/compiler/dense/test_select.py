@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sardonyx.compiler.dense.cover import SEARCHED, Cover
 from sardonyx.compiler.dense.flags import in_step
+from sardonyx.compiler.dense.fold import fold
 from sardonyx.compiler.dense.select import select
 from sardonyx.compiler.dense.sums import Term, cover_sum
 from sardonyx.compiler.dense.tree import Pe
@@ -267,6 +269,16 @@ def test_applications(build, onyx, plain, amber):
         assert_same_meaning(graph, pes)
         assert in_step(pes)
     assert tuple(pes.pes for pes in found) == (onyx, plain, amber)
+
+
+@pytest.mark.parametrize("build", [unsharp, pytest.param(harris, marks=pytest.mark.slow)])
+def test_no_choice_of_the_nodes_that_are_shared_makes_an_application_cheaper(build):
+    graph = fold(build(), True)
+    found, best = Cover(graph, True, True), Cover(graph, True, True)
+    assert len(found.shared) > SEARCHED, "this would be searched anyway"
+    found.improve()
+    best.search()
+    assert found.total() == best.total()
 
 
 # Flags.
