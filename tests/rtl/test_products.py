@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halide_programs import noise
-from stencil_machine import STENCILS
+from stencil_machine import CORNERS, STENCILS
 
 import sardonyx.halide
 from sardonyx.apps.dense import matrix_product
@@ -38,3 +38,9 @@ def test_four_by_four_on_onyx_adds_up_sixteen_products_a_cycle() -> None:
     # Sixteen launches, each with weights for 4 x 16 cycles in front of 64 rows of 16 steps.
     assert result.cycles is not None
     assert 16 * (64 + 4) * 16 <= result.cycles <= 16 * ((64 + 4) * 16 + 100)
+
+
+@pytest.mark.slow
+def test_four_by_four_takes_the_same_cycles_specialised_and_reconfigurable() -> None:
+    cycles = [run(CORNERS, engine, 32, 4, 8, 20, 20).cycles for engine in ("rtl", "rtl-full")]
+    assert cycles[0] == cycles[1]
