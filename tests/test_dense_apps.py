@@ -111,6 +111,14 @@ def test_a_blur_in_lanes_in_verilog(lanes: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_a_blur_in_lanes_in_configured_verilog(lanes: int) -> None:
+    result = checked("gaussian", skimage.data.camera()[100:150, 150:220], engine="rtl-full", arch="small", tile=(44, 30),
+                     unroll=lanes)
+    assert is_one_point_a_cycle(result, 44 // lanes + -(-2 // lanes), 32, 100)
+
+
+@pytest.mark.slow
 def test_a_blur_on_the_smallest_machine_takes_the_same_cycles_specialised_and_reconfigurable() -> None:
     photo = skimage.data.camera()[100:150, 150:220]
     full, special = (checked("gaussian", photo, engine=engine, arch=STENCILS, tile=(40, 30)) for engine in ("rtl-full", "rtl"))
