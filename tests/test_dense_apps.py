@@ -14,6 +14,7 @@ from stencil_machine import CORNERS, STENCILS
 import sardonyx.halide
 from sardonyx.api import Result
 from sardonyx.apps import dense
+from sardonyx.hw.arch.cgra import Arch
 
 # All that make a picture of a `photo`.
 NAMES = [module.name for module in pkgutil.iter_modules(dense.__path__) if module.name != "matrix_product"]
@@ -85,14 +86,6 @@ def test_corners_of_a_photograph_in_verilog() -> None:
 
 
 @pytest.mark.slow
-def test_corners_take_the_same_cycles_specialised_and_reconfigurable() -> None:
-    photo = skimage.data.camera()[100:150, 150:220]
-    full, special = (checked("harris", photo, engine=engine, arch=CORNERS, tile=(40, 30)) for engine in ("rtl-full", "rtl"))
-    assert full.cycles == special.cycles
-    assert is_one_point_a_cycle(full, 46, 36, 200)
-
-
-@pytest.mark.slow
 def test_a_sharper_colour_photograph_in_verilog() -> None:
     photo = colours(skimage.data.astronaut())[:, 100:150, 150:220]
     result = checked("unsharp", photo, engine="rtl", arch="onyx", tile=(40, 30))
@@ -119,8 +112,12 @@ def test_a_blur_in_lanes_in_configured_verilog(lanes: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_blur_on_the_smallest_machine_takes_the_same_cycles_specialised_and_reconfigurable() -> None:
+@pytest.mark.parametrize("name,arch,columns,rows,depth",
+                         [("gaussian", STENCILS, 42, 32, 100), ("harris", CORNERS, 46, 36, 200)])
+def test_a_program_takes_the_same_cycles_specialised_and_reconfigurable(name: str, arch: Arch, columns: int, rows: int,
+                                                                       depth: int) -> None:
+    """On the least machine that it fits, in tiles of 40 x 30."""
     photo = skimage.data.camera()[100:150, 150:220]
-    full, special = (checked("gaussian", photo, engine=engine, arch=STENCILS, tile=(40, 30)) for engine in ("rtl-full", "rtl"))
+    full, special = (checked(name, photo, engine=engine, arch=arch, tile=(40, 30)) for engine in ("rtl-full", "rtl"))
     assert full.cycles == special.cycles
-    assert is_one_point_a_cycle(full, 42, 32, 100)
+    assert is_one_point_a_cycle(full, columns, rows, depth)

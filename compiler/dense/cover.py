@@ -7,9 +7,9 @@ truth tables, negated comparisons by the opposite condition.
 
 A node with several users is one PE, read by all, unless the whole graph gets cheaper when its users absorb it. With up to
 `SEARCHED` such nodes every choice is tried; with more, they are changed one by one until nothing improves, which finds the
-cheapest choice for all programs of ``apps/dense``. Here the rows that have to be kept count too: a filter whose taps share
-the products ``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products instead of
-those of the input.
+cheapest choice for the programs of ``apps/dense`` in one lane. Here the rows that have to be kept count too: a filter whose
+taps share the products ``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products
+instead of those of the input.
 
 Needs:   WordGraph from `fold`.
 Gives:   for every node that needs PEs of its own, a `Pe` tree.

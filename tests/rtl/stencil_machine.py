@@ -13,5 +13,4 @@ STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace
                 interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=2, store_loops=2))
 
 # The least one for harris: 54 PE and 18 MEM tiles.
-CORNERS = Arch("corners", 12, 6, pe=STENCILS.pe, mem=replace(MEM, primitives=(BUFFER,)), interconnect=Interconnect(5),
-               glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=2, store_loops=2))
+CORNERS = Arch("corners", 12, 6, pe=STENCILS.pe, mem=replace(MEM, primitives=(BUFFER,)), glb=STENCILS.glb)
