@@ -1,19 +1,16 @@
-"""Trees of PE operations that compute the nodes of a word graph, and which of its nodes are PEs of their own.
+"""Trees of PE operations that compute the nodes of a word graph.
 
 A tree of single-use nodes is covered with the fewest PEs of the pattern set, of those the least sum of `Op.cost`:
 sums and products of any shape as chains (`sums`; terms with one constant factor are added before they are multiplied, and a
 constant times a sum is tried both ways), products that are shifted (mulshr), trees of min and max (crop), flags by 3-input
 truth tables, negated comparisons by the opposite condition.
 
-A node with several users is one PE, read by all, unless the whole graph gets cheaper when its users absorb it. With up to
-`SEARCHED` such nodes every choice is tried; with more, they are changed one by one until nothing improves, which finds the
-cheapest choice for the programs of ``apps/dense`` in one lane. Here the rows that have to be kept count too: a filter whose
-taps share the products ``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products
-instead of those of the input.
+A node with several users is one PE, read by all, if it is in `cut`; else it may be part of the trees of its users. `choose`
+says which.
 
 Needs:   WordGraph from `fold`.
 Gives:   for every node that needs PEs of its own, a `Pe` tree.
-Cost:    one covering of the nodes around it for each node with several users, many for each choice where all are tried.
+Cost:    one covering of a node for each combination of answers about the nodes with several users around it.
 Source:  tree covering by dynamic programming: Aho and Johnson, 1976.
 """
 
@@ -32,15 +29,15 @@ from .fold import CONDITION, FLAGS, extremes, factor_of, meaning
 from .sums import Cost, Term, cover_sum, times
 from .tree import Pe, Value, age, leaves, moved, moved_operand, parts, pe
 
+BITS = ("bit_and", "bit_or", "bit_xor", "bit_not")
 SUMS = ("add", "sub", "mul", "shl")
 SAME = {"and": "and", "or": "or", "xor": "xor", "abs": "abs", "mul_middle": "mult1", "mul_high": "mult2",
         "shl": "shl", "shr": "shr", "lookup": "lookup"}
-# What a row that is kept costs, in PEs: it takes one of the two read ports of a MEM tile, and there are three PEs for a MEM.
-ROW_COST = 1.5
+# Operations of users -> of nodes that may be parts of their trees.
+ABSORBED = {**dict.fromkeys(SUMS, (*SUMS, "word")), "shr": SUMS, "min": ("min",), "max": ("max", "min"), "word": ("bit_not",),
+            **dict.fromkeys(BITS, BITS), "bit_not": (*BITS, "eq", "ne", "lt", "le")}
 # So many sums under constant factors are tried both ways, all at once.
 CHOICES = 5
-# So many nodes with several users are cut or absorbed in every combination, some tenths of a second.
-SEARCHED = 6
 
 
 class Cover:
@@ -49,93 +46,64 @@ class Cover:
     def __init__(self, graph: WordGraph, fused: bool, factor: bool) -> None:
         self.graph, self.nodes, self.fused, self.factor = graph, graph.nodes, fused, factor
         self.zero = (0,) * len(graph.dims)
-        uses = Counter(each.node for node in self.nodes for each in node.operands if isinstance(each, Ref))
-        self.results = {ref.node for ref in graph.results.values()}
-        self.shared = {number for number, count in uses.items()
-                       if count > 1 and number not in self.results and self.nodes[number].op not in ("input", "lookup")}
-        self.cut: set[int] = self.shared | self.results
-        # Node -> the shared nodes that a plan depends on -> which of them are cut -> the plan.
-        self.found: dict[int, dict[tuple[int, ...], dict[tuple[bool, ...], tuple[Value, Cost]]]] = {}
+        pairs = [(node.op, each.node) for node in self.nodes for each in node.operands if isinstance(each, Ref)]
+        uses = Counter(number for _, number in pairs)
+        self.results = frozenset(ref.node for ref in graph.results.values() if self.nodes[ref.node].op != "input")
+        self.roots = self.results | {number for number, count in uses.items()
+                                     if count > 1 and self.nodes[number].op not in ("input", "lookup")}
+        # Nodes with several users of which some may absorb them; those that no user can absorb are PEs in any case.
+        self.shared = {number for op, number in pairs
+                       if number in self.roots - self.results and self.nodes[number].op in ABSORBED.get(op, ())}
+        self.cut = self.roots
+        # A node and whether the shared nodes that were asked about are cut -> the next one to ask about, or the plan.
+        self.found: dict[tuple[int, ...], int | tuple[Value, Cost]] = {}
         self.asked: list[dict[int, bool]] = []
-
-    def improve(self) -> None:
-        """Choose the shared nodes that are PEs of their own, so that the graph gets as cheap as can be found."""
-        if len(self.shared) <= SEARCHED:
-            self.search()
-            return
-        found = []
-        scaled = {number for number in self.shared if factor_of(self.nodes[number]) is not None}
-        for absorbed in ((), scaled) if scaled else ((),):
-            self.cut = (self.shared | self.results) - set(absorbed)
-            found.append((self._descend(), self.cut))
-        self.cut = min(found, key=lambda each: each[0])[1]
-
-    def search(self) -> None:
-        """Choose them by trying every choice; of equal ones that which absorbs the fewest nodes."""
-        found = []
-        for count in range(len(self.shared) + 1):
-            for absorbed in combinations(sorted(self.shared), count):
-                self.cut = (self.shared | self.results) - set(absorbed)
-                found.append((self.total(), self.cut))
-        self.cut = min(found, key=lambda each: each[0])[1]
-
-    def _descend(self) -> tuple[float, ...]:
-        """Cut and absorb shared nodes, one by one, until nothing gets better."""
-        best = self.total()
-        better = True
-        while better:
-            better = False
-            for number in sorted(self.shared):
-                self.cut = self.cut ^ {number}
-                cost = self.total()
-                if cost < best:
-                    best, better = cost, True
-                else:
-                    self.cut = self.cut ^ {number}
-        return best
-
-    def total(self) -> tuple[float, ...]:
-        """PEs with rows that are kept, PEs and area of the whole graph."""
-        for number, node in enumerate(self.nodes):
-            # In this order, no plan has to make those of all nodes before it.
-            if node.op not in ("input", *SUMS, "min", "max", *FLAGS):
-                self.plan(number)
-        needed = self.needed()
-        costs = [self.own(self.plan(number)[0]) for number in needed]
-        read: dict[int, list[tuple[int, ...]]] = {}
-        for number in needed:
-            for ref in leaves(self.plan(number)[0]):
-                read.setdefault(ref.node, []).append(ref.offset[1:])
-        rows = sum(max(row) - min(row) for offsets in read.values() for row in zip(*offsets))
-        pes = sum(pes for pes, _ in costs)
-        return pes + ROW_COST * rows, pes, sum(area for _, area in costs)
 
     def needed(self) -> list[int]:
         """The roots of trees, in topological order."""
+        self._prepare()
         roots = set(self.results)
         for number in reversed(range(len(self.nodes))):
-            if number in roots and self.nodes[number].op != "input":
-                roots |= {ref.node for ref in leaves(self.plan(number)[0])}
-        return sorted(number for number in roots if self.nodes[number].op != "input")
+            if number in roots:
+                roots |= self.inner(self.plan(number)[0])
+        return sorted(roots)
+
+    def inner(self, tree: Value) -> frozenset[int]:
+        """The nodes that a tree reads, but for inputs."""
+        return frozenset(ref.node for ref in leaves(tree) if self.nodes[ref.node].op != "input")
+
+    def asked_plan(self, number: int) -> tuple[Value, list[int]]:
+        """The best tree of a node, and the shared nodes that it depends on, in the order in which they are asked about."""
+        self._prepare()
+        self.asked.append({})
+        tree, _ = self.plan(number)
+        return tree, list(self.asked.pop())
+
+    def _prepare(self) -> None:
+        """Make the plans of nodes in their order, or a plan might have to make those of all nodes before it, recursively."""
+        for number, node in enumerate(self.nodes):
+            if node.op not in ("input", *SUMS, "min", "max", *FLAGS):
+                self.plan(number)
 
     def plan(self, number: int) -> tuple[Value, Cost]:
         """The best tree of a node, read at its own point, and its cost with all that it needs up to shared nodes."""
-        known = self.found.setdefault(number, {})
-        for depends, plans in known.items():
-            cut = tuple(each in self.cut for each in depends)
-            if cut in plans:
-                break
-        else:
-            asked: dict[int, bool] = {}
-            self.asked.append(asked)
-            found = min(((each, self.cost(each)) for each in self._trees(number)), key=lambda each: each[1])
+        path: tuple[int, ...] = (number,)
+        asked: dict[int, bool] = {}
+        while isinstance(known := self.found.get(path), int):
+            asked[known] = known in self.cut
+            path += (asked[known],)
+        if known is None:
+            self.asked.append(asked := {})
+            known = min(((each, self.cost(each)) for each in self._trees(number)), key=lambda each: each[1])
             self.asked.pop()
-            depends, cut = tuple(asked), tuple(asked.values())
-            plans = known.setdefault(depends, {})
-            plans[cut] = found
+            path = (number,)
+            for node, answer in asked.items():
+                self.found[path] = node
+                path += (answer,)
+            self.found[path] = known
         if self.asked:
-            self.asked[-1].update(zip(depends, cut))
-        return plans[cut]
+            self.asked[-1].update(asked)
+        return known
 
     def own(self, value: Value) -> Cost:
         """PEs and area of a tree, without its leaves."""
@@ -401,7 +369,7 @@ class Cover:
             assert isinstance(each, Ref), "constants are folded"
             if each not in known:
                 known[each] = {frozenset((each,))}
-                if self._is_open(each, "bit_and", "bit_or", "bit_xor", "bit_not"):
+                if self._is_open(each, *BITS):
                     known[each] |= self._cuts(each, known)
             below.append(known[each])
         return {cut for chosen in product(*below) if len(cut := frozenset().union(*chosen)) <= 3}

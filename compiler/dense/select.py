@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ...hw.arch.op import BY_NAME, CONDITIONS, predicate
 from ..ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, picked, verify_pes
+from .choose import choose
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold
@@ -30,7 +31,7 @@ def select(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> PeGraph:
     assert ops in ("onyx", "amber"), "there are two sets of operations"
     fused = ops == "onyx"
     cover = Cover(fold(graph, fused), fused, factor)
-    cover.improve()
+    choose(cover)
     return verify_pes(share_flags(_emit(cover), fused), ops)
 
 

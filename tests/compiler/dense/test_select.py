@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx.compiler.dense.cover import SEARCHED, Cover
 from sardonyx.compiler.dense.flags import in_step
-from sardonyx.compiler.dense.fold import fold
 from sardonyx.compiler.dense.select import select
 from sardonyx.compiler.dense.sums import Term, cover_sum
 from sardonyx.compiler.dense.tree import Pe
@@ -22,7 +20,7 @@ from sardonyx.compiler.ir.dataflow import WORD_OPS, PeGraph, PeNode, Ref, WordGr
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate
 from sardonyx.sim.dataflow import evaluate_pes, pe_outputs
 
-from .words import DIMS, EDGES, Words, assert_same_meaning, at, graphs, plane, weighted
+from .words import DIMS, EDGES, Words, assert_same_meaning, at, graphs, harris, plane, unsharp, weighted
 
 
 def ops_of(pes):
@@ -226,41 +224,6 @@ def test_a_chain_may_be_as_long_as_the_array_is_large(ops, pes):
     assert select(words.graph(weighted(words, words.input("in"), kernel)), ops).pes == pes
 
 
-def unsharp():
-    words = Words()
-    red, green, blue = (words.input(name) for name in ("red", "green", "blue"))
-    grey = words.shr(words.add(words.add(words.mul(red, 77), words.mul(green, 150)), words.mul(blue, 29)), 8)
-    weights = np.exp(-np.arange(-3, 4) ** 2 / 4.5)
-    kernel = [[int(256 * a * b / weights.sum() ** 2) for a in weights] for b in weights]
-    soft = words.shr(weighted(words, at(grey, -3, -3), kernel), 8)
-    sharp = words.max(words.min(words.sub(words.mul(2, grey), soft), 255, signed=True), 0, signed=True)
-    table = [0, *(min(65535, 65536 // each) for each in range(1, 256))]
-    reciprocal = words.lookup(words.min(words.max(grey, 1), 255), table=table)
-    ratio = words.mul(sharp, reciprocal)
-    return words.graph(*(words.mul_middle(ratio, each) for each in (red, green, blue)))
-
-
-def harris():
-    words = Words()
-    image = words.input("in")
-
-    def clamped(kernel):
-        return words.max(words.min(weighted(words, image, kernel), 180, signed=True), 65536 - 180, signed=True)
-
-    gx = clamped([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
-    gy = clamped([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
-    box = [[1, 1, 1]] * 3
-    xx, yy, xy = (words.shr(weighted(words, words.shr(words.mul(a, b), 6, signed=True), box), 6, signed=True)
-                  for a, b in ((gx, gx), (gy, gy), (gx, gy)))
-    trace = words.add(xx, yy)
-    corner = words.sub(words.sub(words.mul(xx, yy), words.mul(xy, xy)), words.shr(words.mul(trace, trace), 4, signed=True))
-    peak = words.le(1, at(corner, 1, 1), signed=True)
-    for x, y in product(range(3), repeat=2):
-        if (x, y) != (1, 1):
-            peak = words.bit_and(peak, words.lt(at(corner, x, y), at(corner, 1, 1), signed=True))
-    return words.graph(words.select(peak, 255, 0))
-
-
 @pytest.mark.parametrize("build,onyx,plain,amber", [(unsharp, 41, 53, 69), (harris, 46, 46, 74)])
 def test_applications(build, onyx, plain, amber):
     graph = build()
@@ -269,16 +232,6 @@ def test_applications(build, onyx, plain, amber):
         assert_same_meaning(graph, pes)
         assert in_step(pes)
     assert tuple(pes.pes for pes in found) == (onyx, plain, amber)
-
-
-@pytest.mark.parametrize("build", [unsharp, pytest.param(harris, marks=pytest.mark.slow)])
-def test_no_choice_of_the_nodes_that_are_shared_makes_an_application_cheaper(build):
-    graph = fold(build(), True)
-    found, best = Cover(graph, True, True), Cover(graph, True, True)
-    assert len(found.shared) > SEARCHED, "this would be searched anyway"
-    found.improve()
-    best.search()
-    assert found.total() == best.total()
 
 
 # Flags.

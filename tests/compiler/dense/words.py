@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -108,3 +110,38 @@ def graphs(draw, ops=tuple(WORD_OPS), most=14):
     if draw(st.booleans()):
         results.append(at(draw(st.sampled_from(of_kind["w"])), *draw(shifts)))
     return words.graph(*results)
+
+
+def unsharp():
+    words = Words()
+    red, green, blue = (words.input(name) for name in ("red", "green", "blue"))
+    grey = words.shr(words.add(words.add(words.mul(red, 77), words.mul(green, 150)), words.mul(blue, 29)), 8)
+    weights = np.exp(-np.arange(-3, 4) ** 2 / 4.5)
+    kernel = [[int(256 * a * b / weights.sum() ** 2) for a in weights] for b in weights]
+    soft = words.shr(weighted(words, at(grey, -3, -3), kernel), 8)
+    sharp = words.max(words.min(words.sub(words.mul(2, grey), soft), 255, signed=True), 0, signed=True)
+    table = [0, *(min(65535, 65536 // each) for each in range(1, 256))]
+    reciprocal = words.lookup(words.min(words.max(grey, 1), 255), table=table)
+    ratio = words.mul(sharp, reciprocal)
+    return words.graph(*(words.mul_middle(ratio, each) for each in (red, green, blue)))
+
+
+def harris():
+    words = Words()
+    image = words.input("in")
+
+    def clamped(kernel):
+        return words.max(words.min(weighted(words, image, kernel), 180, signed=True), 65536 - 180, signed=True)
+
+    gx = clamped([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
+    gy = clamped([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
+    box = [[1, 1, 1]] * 3
+    xx, yy, xy = (words.shr(weighted(words, words.shr(words.mul(a, b), 6, signed=True), box), 6, signed=True)
+                  for a, b in ((gx, gx), (gy, gy), (gx, gy)))
+    trace = words.add(xx, yy)
+    corner = words.sub(words.sub(words.mul(xx, yy), words.mul(xy, xy)), words.shr(words.mul(trace, trace), 4, signed=True))
+    peak = words.le(1, at(corner, 1, 1), signed=True)
+    for x, y in product(range(3), repeat=2):
+        if (x, y) != (1, 1):
+            peak = words.bit_and(peak, words.lt(at(corner, x, y), at(corner, 1, 1), signed=True))
+    return words.graph(words.select(peak, 255, 0))
