@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..compiler.dense.grid import Load, Walk
+from ..compiler.ir.dataflow import Stream
 from ..compiler.lang.halide.pipeline import Func
 from .halide_golden import gather
-
-Words = dict[str, np.ndarray]
+from .reads import Reads, held_once
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,25 @@ class Frames:
         starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
         return [corner[::-1] for corner in itertools.product(*starts)]
 
-    def loads(self) -> Iterator[Words]:
-        """Words of every load stream, tile by tile."""
+    def loads(self, most: int) -> Iterator[dict[str, Reads]]:
+        """Every load stream, tile by tile, with at most `most` loops."""
         for corner in self._corners:
-            yield {load.name: self._load(load, corner) for load in self.walk.loads}
+            yield {load.name: self._load(load, corner, most) for load in self.walk.loads}
 
-    def _load(self, load: Load, corner: Sequence[int]) -> np.ndarray:
-        """Words of one stream; zeros outside the image."""
+    def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads:
+        """One stream."""
         grid, stream = self.walk.grid, load.stream
         elements = []
         for dim, (origin, extent) in enumerate(zip(grid.origin, grid.extents, strict=True)):
             points = np.arange(origin, origin + extent) + self._moved(corner, dim)
-            elements.append((stream.scale[dim] * points + stream.shift[dim]) // stream.divide[dim])
+            places = (stream.scale[dim] * points + stream.shift[dim]) // stream.divide[dim]
+            # Of a pattern, only the remainder of the sum counts.
+            elements.append(places % len(stream.pattern) if stream.pattern else places)
+        held, loops = held_once(elements, most)
+        return Reads(self._words(stream, held), loops)
+
+    def _words(self, stream: Stream, elements: Sequence[np.ndarray]) -> np.ndarray:
+        """The words of a stream at all combinations of elements, x fastest; zeros outside the image."""
         if stream.pattern:
             total = functools.reduce(np.add.outer, elements[::-1])
             return np.array(stream.pattern, np.uint16)[total % len(stream.pattern)].reshape(-1)

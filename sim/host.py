@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiler.backend.encode import address
+from ..compiler.dense.affine import recurrence
 from ..compiler.ir.program import Binding, Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_REGISTER
@@ -20,6 +21,7 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
 from ..hw.arch.soc import FINISHED, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from .machine import Machine
+from .reads import Reads, in_order
 
 Blocks = Mapping[str, np.ndarray]
 
@@ -89,7 +91,7 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     glb = machine.arch.glb
     split = glb.bank_bytes * (glb.banks - 1) if glb.banks > 1 else glb.bank_bytes // 2
     for binding in program.loads:
-        load(machine, binding, np.concatenate([blocks[binding.name] for blocks in batch]))
+        load(machine, binding, in_order(np.concatenate([blocks[binding.name] for blocks in batch])))
     for binding in program.stores:
         tile, column = divmod(binding.column, glb.columns_per_tile)
         for name, value in (("store_control", 1 | column << 8), ("store_start", split),
@@ -106,14 +108,19 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
     return results, cycles
 
 
-def load(machine: Machine, binding: Binding, words: np.ndarray) -> None:
-    """Put the words of a load stream at the start of its GLB tile, to be read in order."""
+def load(machine: Machine, binding: Binding, reads: Reads) -> None:
+    """Put the words of a load stream at the start of its GLB tile, and set the loops that read them."""
     glb = machine.arch.glb
     tile, column = divmod(binding.column, glb.columns_per_tile)
-    machine.write_memory(tile * glb.tile_bytes, words)
-    for name, value in (("load_control", 1 | column << 8), ("load_start", 0),
-                        ("load_extent0", len(words) - 1), ("load_stride0", 2)):
-        machine.write_register(name, value, tile)
+    machine.write_memory(tile * glb.tile_bytes, reads.held)
+    machine.write_register("load_control", 1 | column << 8, tile)
+    machine.write_register("load_start", 0, tile)
+    extents, strides = zip(*reads.loops, strict=True)
+    for level, (extent, delta) in enumerate(zip(extents, recurrence(extents, strides), strict=True)):
+        machine.write_register(f"load_extent{level}", extent - 1, tile)
+        machine.write_register(f"load_stride{level}", 2 * delta, tile)
+    for level in range(len(extents), glb.load_loops):
+        machine.write_register(f"load_extent{level}", 0, tile)
 
 
 def start(machine: Machine, program: Program, configurable: bool) -> int:
@@ -130,10 +137,9 @@ def start(machine: Machine, program: Program, configurable: bool) -> int:
 
 
 def clear(machine: Machine) -> None:
-    """Disable every stream and loop that an earlier run may have left on; launches set the innermost loop of a load."""
-    glb = machine.arch.glb
+    """Disable every stream that an earlier run may have left on."""
     for tile in range(machine.arch.glb_tiles):
-        for name in ("load_control", "store_control", *(f"load_extent{level}" for level in range(1, glb.load_loops))):
+        for name in ("load_control", "store_control"):
             machine.write_register(name, 0, tile)
 
 

@@ -17,7 +17,8 @@ from ..compiler.dense.product import CARRY, ROWS, Factor, Product
 from ..compiler.dense_pipeline import CompiledDense
 from . import static_engines
 from .engines import Run
-from .frames import Frames, Words
+from .frames import Frames
+from .reads import Reads
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Products:
         rows, columns = range(0, len(self.right), self.rows), range(0, len(self.left), self.lanes)
         return [(x, y) for y, x in itertools.product(rows, columns)]
 
-    def loads(self) -> Iterator[Words]:
-        """Words of every load stream, tile by tile."""
+    def loads(self, most: int) -> Iterator[dict[str, Reads]]:
+        """Every load stream, tile by tile, with at most `most` loops."""
         shape = (1, self.rows)
         for x, y in self._corners:
             rows = np.zeros((self.lanes + self.rows, self.width), np.int64)
@@ -65,7 +66,7 @@ class Products:
                     images[f"{CARRY}.{lane}"] = first = np.zeros((self.rows, self.walk.grid.extents[0]), np.int64)
                     column = self.carry[y:y + self.rows, x + lane:x + lane + 1]
                     first[:len(column), :column.shape[1]] = column
-            yield from Frames(self.walk, images, shape, shape).loads()
+            yield from Frames(self.walk, images, shape, shape).loads(most)
 
     def picture(self, stores: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
         """The result ``[y][x]`` from the words of every store stream, tile by tile, as uint16."""

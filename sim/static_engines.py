@@ -16,8 +16,9 @@ from ..compiler.dense.grid import Grid, Store
 from ..compiler.dense_pipeline import CompiledDense, store_counts
 from . import host, static_host
 from .dataflow import Region, evaluate_pes
-from .engines import FABRIC, RTL_FULL, TOKENS, Run, in_verilog
+from .engines import FABRIC, RTL, RTL_FULL, TOKENS, Run, in_verilog
 from .machine import Machine
+from .reads import Reads
 from .static_fabric import run_tile
 
 Words = Mapping[str, np.ndarray]
@@ -26,21 +27,21 @@ Words = Mapping[str, np.ndarray]
 class Tiles(Protocol):
     """What is computed tile by tile."""
 
-    def loads(self) -> Iterable[Words]:
-        """Words of every load stream, tile by tile."""
+    def loads(self, most: int) -> Iterable[Mapping[str, Reads]]:
+        """Every load stream, tile by tile, with at most `most` loops."""
 
 
 def run(engine: str, compiled: CompiledDense, frames: Tiles, progress: Callable[[str], None] = lambda stage: None) -> Run:
     """Run a compiled pipeline on every tile of the frames; `blocks` of the result are words by store stream."""
-    tiles = list(frames.loads())
+    tiles = list(frames.loads(compiled.arch.glb.load_loops if engine in (RTL, RTL_FULL) else 1))
     if engine == TOKENS:
         progress(f"running {len(tiles)} tiles on the graph of PEs")
-        return Run([_graph(compiled, words) for words in tiles])
+        return Run([_graph(compiled, _words(tile)) for tile in tiles])
     program = decode(encode(compiled.program, compiled.arch), compiled.arch)
     counts = store_counts(compiled.walk)
     if engine == FABRIC:
         progress(f"running {len(tiles)} tiles on the decoded bitstream")
-        return Run([run_tile(program, compiled.arch, words, counts) for words in tiles])
+        return Run([run_tile(program, compiled.arch, _words(tile), counts) for tile in tiles])
 
     def drive(machine: Machine) -> host.Outcome:
         progress(f"simulating {len(tiles)} tiles")
@@ -48,6 +49,10 @@ def run(engine: str, compiled: CompiledDense, frames: Tiles, progress: Callable[
                                progress=lambda done, total: progress(f"simulating {total} tiles, {done} done"))
 
     return in_verilog(program, compiled.arch, drive, full=engine == RTL_FULL, progress=progress)
+
+
+def _words(tile: Mapping[str, Reads]) -> Words:
+    return {name: each.words for name, each in tile.items()}
 
 
 def _graph(compiled: CompiledDense, words: Words) -> dict[str, np.ndarray]:

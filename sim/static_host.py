@@ -15,20 +15,21 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.soc import STORE_STATIC
 from .host import Outcome, clear, load, start
 from .machine import Machine
+from .reads import Reads
 
 
-def run(machine: Machine, program: Program, tiles: Sequence[Mapping[str, np.ndarray]], counts: Mapping[str, int],
+def run(machine: Machine, program: Program, tiles: Sequence[Mapping[str, Reads]], counts: Mapping[str, int],
         configurable: bool = True, progress: Callable[[int, int], None] | None = None) -> Outcome:
     """Run tiles on a configured machine, in order.
 
-    tiles: words of every load stream by name. counts: words that every store stream gives a tile.
+    tiles: every load stream by name. counts: words that every store stream gives a tile.
     Raises UserError for a tile that does not fit a bank, AssertionError with the waiting tiles when nothing moves any more.
     """
     clear(machine)
     results: list[dict[str, np.ndarray]] = []
     cycles = 0
-    for words in tiles:
-        found, spent = _launch(machine, program, words, counts, configurable)
+    for tile in tiles:
+        found, spent = _launch(machine, program, tile, counts, configurable)
         results.append(found)
         cycles += spent
         if progress:
@@ -36,19 +37,19 @@ def run(machine: Machine, program: Program, tiles: Sequence[Mapping[str, np.ndar
     return Outcome(results, cycles, len(tiles))
 
 
-def _launch(machine: Machine, program: Program, words: Mapping[str, np.ndarray], counts: Mapping[str, int],
+def _launch(machine: Machine, program: Program, reads: Mapping[str, Reads], counts: Mapping[str, int],
             configurable: bool) -> tuple[dict[str, np.ndarray], int]:
     glb = machine.arch.glb
     assert glb.banks > 1, "static streams need a bank for loads and one for stores"
     split = glb.bank_bytes * (glb.banks - 1)
     room = glb.bank_bytes // 2
     for binding in program.bindings:
-        needed = len(words[binding.tensor]) if binding.direction == "load" else counts[binding.tensor]
+        needed = len(reads[binding.tensor].held) if binding.direction == "load" else counts[binding.tensor]
         if needed > room:
             raise UserError(f"stream {binding.tensor} takes {needed} words a tile but a bank of the global buffer holds {room}",
                             fix="use a smaller tile")
     for binding in program.loads:
-        load(machine, binding, words[binding.tensor])
+        load(machine, binding, reads[binding.tensor])
     for binding in program.stores:
         tile, column = divmod(binding.column, glb.columns_per_tile)
         for name, value in (("store_control", 1 | 1 << STORE_STATIC | column << 8), ("store_start", split),

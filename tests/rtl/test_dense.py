@@ -87,6 +87,20 @@ def test_smaller_and_larger_pictures() -> None:
     agree(load(double), images, (28, 9), (9, 4))
 
 
+def test_words_that_are_read_several_times_are_held_once() -> None:
+    """Each word in two columns and three rows, by loops of the load DMA; where a tile begins inside such a block, by fewer."""
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    images = {"photo": np.random.default_rng(7).integers(0, 256, (9, 14), dtype=np.uint8)}
+    enlarged = hl.Func("enlarged")
+    enlarged[X, Y] = photo[X // 2, Y // 3]
+    for tile, held in (((14, 9), 7 * 3), ((7, 9), 7 * 3), ((13, 6), 13 * 2), ((13, 5), 13 * 5)):
+        compiled, found = agree(load(enlarged), images, (28, 27), tile, engines=("rtl-full",))
+        tiles = list(frames(compiled, images, (28, 27), tile).loads(STENCILS.glb.load_loops))
+        assert [len(reads.held) for reads in tiles[0].values()] == [held]
+        cycles = found["rtl-full"].cycles
+        assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
+
+
 def test_tables_with_contents_of_their_own_one_program_after_the_other() -> None:
     photo = hl.ImageParam(hl.UInt(8), 2, "photo")
     images = {"photo": np.random.default_rng(6).integers(0, 256, (9, 14), dtype=np.uint8)}

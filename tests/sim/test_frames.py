@@ -21,8 +21,8 @@ def computed(frames: Frames) -> np.ndarray:
     """The picture, with the graph of PEs evaluated tile by tile."""
     each = frames.walk
     found = []
-    for words in frames.loads():
-        values = evaluate_pes(each.graph, {name: word.reshape(each.grid.extents[::-1]) for name, word in words.items()})
+    for reads in frames.loads(8):
+        values = evaluate_pes(each.graph, {name: read.words.reshape(each.grid.extents[::-1]) for name, read in reads.items()})
         found.append({store.name: pick(values[store.name], store, each.grid) for store in each.stores})
     return frames.picture(found)
 
@@ -43,12 +43,12 @@ def test_a_picture_in_tiles_is_the_picture(weights: dict[tuple[int, int], int], 
 def test_words_outside_the_image_are_zero() -> None:
     image = np.arange(1, 7, dtype=np.uint8).reshape(2, 3)
     frames = Frames(walk(stencil({(-1, 0): 1, (0, 1): 1}), (4, 2)), {"photo": image}, (4, 2), (4, 2))
-    assert next(iter(frames.loads()))["photo"].reshape(3, 5).tolist() == [[0, 1, 2, 3, 0], [0, 4, 5, 6, 0], [0] * 5]
+    assert next(frames.loads(1))["photo"].words.reshape(3, 5).tolist() == [[0, 1, 2, 3, 0], [0, 4, 5, 6, 0], [0] * 5]
 
 
 def test_signed_elements_become_words() -> None:
     frames = Frames(walk(stencil({(0, 0): 1}), (3, 1)), {"photo": np.array([[-1, -128, 5]], np.int8)}, (3, 1), (3, 1))
-    assert next(iter(frames.loads()))["photo"].tolist() == [0xFFFF, 0xFF80, 5]
+    assert next(frames.loads(1))["photo"].words.tolist() == [0xFFFF, 0xFF80, 5]
 
 
 @pytest.mark.parametrize("tile", [(1, 1), (3, 2), (5, 4), (12, 9)])

@@ -1,0 +1,100 @@
+"""What the load DMA reads: the words of a stream that the global buffer holds, and the loops that walk them.
+
+A stream over a grid often has words more than once: an enlarged image has each in several columns and rows, one that does not
+depend on a dimension has it in all of this, a mask repeats. Such words are held once.
+
+    elements 0 0 1 1 2 2 of a row, the same for four rows:  held 0 1 2, loops of 2, 3 and 4 with strides 0, 1 and 0
+
+Needs:   the element that every point reads, in each dimension.
+Gives:   the elements that are held in each dimension, and loops.
+Source:  Onyx JSSC V-C (affine loops of the load unit).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Loop = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """A stream: for every iteration of the loops, the word at the sum of stride * iteration.
+
+    Parameters
+    ----------
+    held : uint16 array          Words in the global buffer.
+    loops : tuple of (int, int)  Iterations and stride in words of every loop, innermost first.
+    """
+
+    held: np.ndarray
+    loops: tuple[Loop, ...]
+
+    @property
+    def words(self) -> np.ndarray:
+        """All words of the stream, in order."""
+        steps = [stride * np.arange(count) for count, stride in reversed(self.loops)]
+        return self.held[functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+
+
+def in_order(words: np.ndarray) -> Reads:
+    """A stream of words that are held one after the other."""
+    return Reads(words, ((len(words), 1),))
+
+
+def held_once(dims: Sequence[np.ndarray], most: int) -> tuple[list[np.ndarray], tuple[Loop, ...]]:
+    """The elements to hold in each dimension, x first, and at most `most` loops that read from them those of `dims`.
+
+    If that takes more loops, elements of some dimensions are held as often as they are read: first those of which this adds
+    the least.
+    """
+    once = {dim: found for dim, elements in enumerate(dims) if (found := _once(elements)) is not None}
+    while True:
+        held = [once[dim][0] if dim in once else elements for dim, elements in enumerate(dims)]
+        loops = _joined([once[dim][1] if dim in once else [(len(elements), 1)] for dim, elements in enumerate(dims)], held)
+        if len(loops) <= most:
+            return held, loops
+        del once[min(once, key=lambda dim: len(dims[dim]) / len(once[dim][0]))]
+
+
+def _once(elements: np.ndarray) -> tuple[np.ndarray, list[Loop]] | None:
+    """Each element once, as they come, and the loops that read all from these; None if there are no such loops."""
+    held, first, places = np.unique(elements, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    loops = nest(np.argsort(order)[places])
+    return None if loops is None else (held[order], loops)
+
+
+def nest(places: np.ndarray) -> list[Loop] | None:
+    """Loops that go to these places, from 0 on; None if the first steps are no part of a loop nest."""
+    loops = []
+    while len(places) > 1:
+        steps = np.diff(places)
+        count = int(np.argmax(np.append(steps != steps[0], True))) + 1
+        if len(places) % count:
+            return None
+        turns = places.reshape(-1, count)
+        if np.any(turns - turns[:, :1] != turns[0] - turns[0, 0]):
+            return None
+        loops.append((count, int(steps[0])))
+        places = turns[:, 0]
+    return loops
+
+
+def _joined(nests: Sequence[Sequence[Loop]], held: Sequence[np.ndarray]) -> tuple[Loop, ...]:
+    """One nest from those of all dimensions, loops that go on where the one inside them ends as one."""
+    loops: list[Loop] = []
+    pitch = 1
+    for each, elements in zip(nests, held, strict=True):
+        for count, stride in each:
+            if loops and stride * pitch == math.prod(loops[-1]):
+                loops[-1] = loops[-1][0] * count, loops[-1][1]
+            elif count > 1:
+                loops.append((count, stride * pitch))
+        pitch *= len(elements)
+    return tuple(loops) or ((1, 1),)
