@@ -167,7 +167,8 @@ def walk_json(each: Walk) -> dict[str, Any]:
             "loads": {load.name: {key: list(value) if isinstance(value, tuple) else value
                                   for key, value in asdict(load.stream).items()} for load in each.loads},
             "stores": {store.name: {"counts": list(store.counts), "stride": list(store.stride), "first": list(store.first),
-                                    "lane": store.lane, "lanes": store.lanes} for store in each.stores}}
+                                    "lane": store.lane, "lanes": store.lanes, "signed": store.stream.signed}
+                       for store in each.stores}}
 
 
 def times_text(times: alignment.Alignment) -> str:

@@ -99,11 +99,11 @@ class Frames:
         return store.stride[dim] * corner[dim] // (store.lanes if dim == 0 else 1)
 
     def picture(self, stores: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
-        """The result from the words of every store stream, tile by tile: the last dimension first, as uint16."""
-        whole = np.zeros(self.shape[::-1], np.uint16)
+        """The result from the words of every store stream, tile by tile: the last dimension first, as int32."""
+        whole = np.zeros(self.shape[::-1], np.int32)
         for corner, words in zip(self._corners, stores, strict=True):
             for store in self.walk.stores:
-                tile = words[store.name].reshape(store.counts[::-1])
+                tile = words[store.name].astype(np.int16 if store.stream.signed else np.uint16).reshape(store.counts[::-1])
                 where: list[slice] = []
                 for dim, (start, size, count) in enumerate(zip(corner, self._sides, store.counts, strict=True)):
                     step = store.lanes if dim == 0 else 1

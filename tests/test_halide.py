@@ -93,6 +93,25 @@ def test_smaller_and_larger_pictures() -> None:
     exactly(larger, expected, inputs={"photo": PHOTO}, shape=(36, 13), tile=(7, 5))
 
 
+@pytest.mark.parametrize("build,expected", [
+    (lambda pixel: hl.i32(pixel) - 300, lambda pixel: pixel.astype(np.int32) - 300),
+    (lambda pixel: hl.i64(pixel) * -128, lambda pixel: pixel.astype(np.int64) * -128),
+    (lambda pixel: hl.i32(pixel) * 257, lambda pixel: pixel.astype(np.int32) * 257),
+    (lambda pixel: hl.u32(pixel) * 257, lambda pixel: pixel.astype(np.uint32) * 257)],
+    ids=["negative", "negative, 64 bits", "positive, 16 bits of them", "unsigned"])
+def test_results_of_wide_types_keep_their_signs(build: Any, expected: Any) -> None:
+    """Values fit a word, signed or not; the type says nothing of which."""
+    photo = image("photo", "uint8")
+    exactly(func(build(photo[X, Y])), expected(PHOTO), inputs={"photo": PHOTO}, tile=(5, 4))
+
+
+def test_planes_of_one_result_may_differ_in_sign() -> None:
+    photo = image("photo", "uint8")
+    both = func(hl.select(C == 0, hl.i32(photo[X, Y]) * 257, -hl.i32(photo[X, Y])), X, Y, C)
+    both.bound(C, 0, 2)
+    exactly(both, np.stack([PHOTO * np.int32(257), -PHOTO.astype(np.int32)]), inputs={"photo": PHOTO}, tile=(5, 4))
+
+
 def test_flags_and_booleans() -> None:
     photo, mask = image("photo", "uint8"), image("mask", "bool")
     bright = func(photo[X, Y] > photo[X + 1, Y])

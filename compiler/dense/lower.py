@@ -151,8 +151,7 @@ def _results(func: Func, values: Values, inliner: Inliner) -> list[Result]:
 def _stored(result: Result, words: Words) -> Ref:
     """The reference to a result, which fits a word and depends on an image."""
     value = result.value
-    word = SIGNED_WORD if value.type.kind == "int" else UNSIGNED_WORD
-    if not value.interval.within(word):
+    if not (value.interval.within(UNSIGNED_WORD) or value.interval.within(SIGNED_WORD)):
         raise UserError(f"values of type {value.type} in {value.interval} are stored, but a word has 16 bits",
                         f"Func {result.func}", "cast the output to 16 bits")
     found = words.word(value)
@@ -242,7 +241,8 @@ class Streams:
 
     def output(self, result: Result) -> Stream:
         rank = len(self.dims)
-        return Stream(result.image, self.scale, (0,) * rank, (1,) * rank, result.plane, min(result.value.type.bits, 16))
+        return Stream(result.image, self.scale, (0,) * rank, (1,) * rank, result.plane, min(result.value.type.bits, 16),
+                      signed=result.value.interval.low < 0)
 
 
 def _only(dim: int, value: int, other: int, rank: int) -> tuple[int, ...]:

@@ -89,7 +89,8 @@ class Stream:
 
     The value at point p is element ``(scale * p + shift) // divide`` of the image in every dimension of the grid, in the
     plane `plane` of the dimensions that the grid does not have (x first, as a whole tuple, None for dimensions of the
-    grid). Outputs use `scale` alone the other way: element e is the value at point ``scale * e``.
+    grid). Outputs use `scale` alone the other way: element e is the value at point ``scale * e``; their words are `signed` or
+    not, whatever the type, which may be wider.
 
     A stream without an image repeats `pattern`: its value is entry ``element % len(pattern)``, where the element is the
     sum over the dimensions (all but one have scale 0).
@@ -102,6 +103,7 @@ class Stream:
     plane: tuple[int | None, ...]
     bits: int = 16
     pattern: tuple[int, ...] = ()
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -281,7 +283,7 @@ def _operand_text(operand: Operand) -> str:
 
 
 def _stream_text(stream: Stream) -> str:
-    words = [stream.image or f"pattern {stream.pattern}", f"{stream.bits} bits"]
+    words = [stream.image or f"pattern {stream.pattern}", f"{stream.bits} bits{', signed' if stream.signed else ''}"]
     words += [f"{what} {value}" for what, value, usual in (("scale", stream.scale, 1), ("shift", stream.shift, 0),
                                                          ("divide", stream.divide, 1)) if any(each != usual for each in value)]
     return ", ".join([*words, *([f"plane {stream.plane}"] if any(each is not None for each in stream.plane) else [])])
