@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from . import arguments
 from .api import Outcome, Result, keep, silent
 from .compiler.backend.route import Unroutable
 from .compiler.dense.lanes import limit, product_limit
@@ -28,14 +29,14 @@ from .compiler.dense.schedule import plan, said
 from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
-from .compiler.lang.halide.pipeline import BOOL, Pipeline, Type
+from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.reader import read
 from .compiler.lang.halide.walk import bind
-from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
+from .images import buffers, check_names, dtype_of, extents, image_names, read_images
 from .options import ENGINES
-from .pictures import check_picture, read_picture, write_picture
+from .pictures import check_picture, write_picture
 from .sim import engines, halide_golden, static_engines
 from .sim.engines import Run
 from .sim.frames import Frames
@@ -45,16 +46,16 @@ from .sim.products import Products, factor_matrix, multiply
 TILE = (64, 64)
 
 
-def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[int] | None = None,
+def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape: Sequence[int] | None = None,
         tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str = "rtl",
-        params: Mapping[str, int] | None = None, dump: Path | None = None, seed: int = 0,
+        params: Mapping[str, int] | None = None, dump: str | Path | None = None, seed: int = 0,
         progress: Callable[[str], None] = silent) -> Result:
     """Run a Halide program on images and check every element against NumPy.
 
     Parameters
     ----------
     program : halide.Func, halide.Pipeline, bytes or path     Bytes and files (.hlpipe) as `halide.serialize_pipeline` makes.
-    inputs : mapping          NumPy arrays of the types of the ImageParams by their names, y first.
+    inputs : mapping          By the names of the ImageParams: NumPy arrays of their types, y first, or picture files.
     shape : sequence of int   Size of the result, x first; default: the largest that the inputs allow, that of the image where
                               a boundary condition allows any.
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
@@ -65,36 +66,42 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray], shape: Sequence[in
     arch : str | Arch         A preset, a .json file, or a description.
     engine : str              golden, tokens, fabric, rtl or rtl-full.
     params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.
-    dump : Path               Folder for every stage of the compiler.
+    dump : Path               Folder for every stage of the compiler; not with golden, which compiles nothing.
 
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
     if engine not in ENGINES:
         raise UserError(f"there is no engine '{engine}'", fix=f"choose one of {', '.join(ENGINES)}")
     began = time.perf_counter()
-    pipeline = _pipeline(program, params or {})
-    images = _images(pipeline, inputs)
-    extents = _extents(pipeline, images)
-    pipeline = bind(pipeline, extents)
-    size = tuple(shape) if shape is not None else largest(pipeline, extents)
+    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.folder("dump", dump)
+    if dump is not None and engine == engines.GOLDEN:
+        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
+    sides = arguments.sizes("tile", tile) if tile is not None else None
+    asked = arguments.sizes("shape", shape) if shape is not None else None
+    pipeline = _pipeline(program, arguments.numbers("params", params or {}))
+    images, notes = read_images(pipeline, arguments.mapping("inputs", inputs))
+    reach = extents(pipeline, images)
+    pipeline = bind(pipeline, reach)
+    size = asked if asked is not None else largest(pipeline, reach)
     _check_size(pipeline, size)
     progress("computing the result in NumPy")
     expected = halide_golden.realize(pipeline, images, size[::-1])
-    report: dict[str, object] = {"engine": engine, "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
+    report: dict[str, object] = {"engine": engine, **({"inputs": "; ".join(notes)} if notes else {}),
+                                 "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
     if engine == engines.GOLDEN:
         return Result(report, value=expected)
 
-    machine = arch if isinstance(arch, Arch) else presets.get(arch)
     progress(f"compiling for '{machine.name}'")
     compile_began = time.perf_counter()
-    images = {**_buffers(pipeline), **images}
+    images = {**buffers(pipeline), **images}
     product = find(pipeline)
-    job = _stencil(pipeline, images, size, tile, unroll, machine, seed, dump) if product is None else \
-        _product(product, pipeline, images, size, tile, unroll, machine, seed, dump)
+    job = _stencil(pipeline, images, size, sides, lanes, machine, seed, dump) if product is None else \
+        _product(product, pipeline, images, size, sides, lanes, machine, seed, dump)
     compiled = job.compiled
     compile_s = time.perf_counter() - compile_began
     if dump:
-        compiled.dump(Path(dump))
+        compiled.dump(dump)
     found, words = job.compute(engine, progress)
     progress("checking every element against NumPy")
     value = words.astype(expected.dtype)
@@ -201,16 +208,15 @@ def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = N
     inputs: files by the name of the ImageParam; the name may be empty if there is only one. options: see `run`.
     """
     pipeline = _pipeline(program, params or {})
-    names = _image_names(pipeline)
+    names = image_names(pipeline)
     if set(inputs) == {""} and len(names) == 1:
         inputs = {names[0]: inputs[""]}
-    _check_names(names, inputs, str(program), "--input {}=FILE")
+    check_names(names, inputs, str(program), "--input {}=FILE")
     func = pipeline.funcs[pipeline.outputs[0]]
     if output is not None:
         # Before the run, which may take minutes.
-        check_picture(output, _dtype(func.types[0]), len(func.args))
-    images = {name: read_picture(file, pipeline.inputs[name].dimensions) for name, file in inputs.items()}
-    result = run(program, inputs=images, params=params, **options)
+        check_picture(output, dtype_of(func.types[0]), len(func.args))
+    result = run(program, inputs=inputs, params=params, **options)
     if output is not None:
         write_picture(result.value, output)
     return result
@@ -247,7 +253,7 @@ def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> Compil
         raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
 
 
-def _pipeline(program: object, params: Mapping[str, int]) -> Pipeline:
+def _pipeline(program: object, params: Mapping[str, int | float]) -> Pipeline:
     """The program as frozen values; it has one output."""
     pipeline = _read(program, params)
     if len(pipeline.outputs) > 1:
@@ -256,7 +262,7 @@ def _pipeline(program: object, params: Mapping[str, int]) -> Pipeline:
     return pipeline
 
 
-def _read(program: object, params: Mapping[str, int]) -> Pipeline:
+def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     if isinstance(program, str | Path):
         try:
             return read(Path(program).read_bytes(), params, str(program))
@@ -268,8 +274,10 @@ def _read(program: object, params: Mapping[str, int]) -> Pipeline:
     import halide
     whole = halide.Pipeline(program) if isinstance(program, halide.Func) else program
     if not isinstance(whole, halide.Pipeline):
-        raise UserError(f"a {type(program).__name__} is no Halide program",
+        raise UserError(f"a value of type {type(program).__name__} is no Halide program",
                         fix="give a halide.Func, a halide.Pipeline or a .hlpipe file")
+    if undefined := [func.name() for func in whole.outputs() if not func.defined()]:
+        raise UserError("it has no definition", f"Func {undefined[0]}", "define it, as f[x, y] = ...")
     data, scalars = cast(Any, halide.serialize_pipeline(whole, get_params=True))
     values = {}
     for name, param in scalars.items():
@@ -281,51 +289,6 @@ def _read(program: object, params: Mapping[str, int]) -> Pipeline:
             # It has no value; the reader names all that are missing.
             continue
     return read(data, {**values, **params}, "program")
-
-
-def _image_names(pipeline: Pipeline) -> list[str]:
-    return [each.name for each in pipeline.inputs.values() if each.data is None]
-
-
-def _check_names(names: Sequence[str], given: Mapping[str, object], where: str, fix: str) -> None:
-    """UserError if images are missing or unknown."""
-    if missing := [name for name in names if name not in given]:
-        raise UserError(f"the program reads {', '.join(names)}, and nothing is given for {', '.join(missing)}", where,
-                        fix.format(missing[0]))
-    if unknown := [name for name in given if name not in names]:
-        raise UserError(f"the program reads no image '{unknown[0]}'", where, f"its images are {', '.join(names) or 'none'}")
-
-
-def _dtype(type_: Type) -> np.dtype[Any]:
-    return np.dtype("bool" if type_ == BOOL else f"{type_.kind}{type_.bits}")
-
-
-def _images(pipeline: Pipeline, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The inputs as arrays, each of the type and rank that the program reads."""
-    _check_names(_image_names(pipeline), inputs, "", "inputs={{'{}': array}}")
-    images = {}
-    for name, each in inputs.items():
-        array, image = np.asarray(each), pipeline.inputs[name]
-        wanted = _dtype(image.type)
-        if array.dtype != wanted or array.ndim != image.dimensions:
-            raise UserError(f"the program reads {wanted} with {image.dimensions} dimensions, the image is {array.dtype} with "
-                            f"{array.ndim}", f"image {name}", f"convert it, as with array.astype('{wanted}')")
-        if not array.size:
-            raise UserError(f"the image is empty, its shape is {array.shape}", f"image {name}", "give a larger image")
-        images[name] = array
-    return images
-
-
-def _buffers(pipeline: Pipeline) -> dict[str, np.ndarray]:
-    """The constant Buffers of a program, y first."""
-    return {name: np.array(each.data, _dtype(each.type)).reshape(each.extents[::-1])
-            for name, each in pipeline.inputs.items() if each.data is not None}
-
-
-def _extents(pipeline: Pipeline, images: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
-    """How far images and constant Buffers that begin at 0 reach, x first."""
-    constant = {name: each.extents for name, each in pipeline.inputs.items() if each.data is not None and not any(each.minimum)}
-    return constant | {name: image.shape[::-1] for name, image in images.items()}
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:

@@ -14,33 +14,59 @@ from PIL import Image, UnidentifiedImageError
 
 from .hw.arch.errors import UserError
 
-# Modes of Pillow of one plane with 16 bits.
+# Modes of Pillow of one plane with 16 bits, and those of deep planes that no other mode holds without loss.
 GREY_16 = ("I;16", "I;16B", "I;16L", "I;16N")
+DEEP = (*GREY_16, "I", "F")
+# Kinds of files that hold 16 bits.
+HOLD_16 = (".png", ".tif", ".tiff")
 
 
-def read_picture(path: Path, dimensions: int) -> np.ndarray:
-    """A picture as 8-bit or 16-bit integers: grey with two dimensions, red, green and blue planes with three.
+def read_picture(path: Path, dimensions: int) -> tuple[np.ndarray, str]:
+    """A picture as 8-bit or 16-bit integers, grey with two dimensions, red, green and blue planes with three; and what was
+    converted for that, in words.
 
-    UserError for a file that cannot be read.
+    UserError for a file that cannot be read, or whose values do not fit.
     """
     try:
         if path.suffix == ".npy":
-            return np.asarray(np.load(path))
+            return np.asarray(np.load(path)), ""
         if dimensions not in (2, 3):
             raise UserError(f"the program reads an image of {dimensions} dimensions, a picture has 2 (grey) or 3 (colour)",
                             str(path), "give the image as .npy")
         with Image.open(path) as picture:
-            if dimensions == 3:
-                return np.ascontiguousarray(np.moveaxis(np.asarray(picture.convert("RGB")), 2, 0))
-            if picture.mode in GREY_16:
-                return np.asarray(picture).astype(np.uint16)
-            return np.asarray(picture if picture.mode == "L" else picture.convert("L"))
+            return _planes(picture, str(path)) if dimensions == 3 else _grey(picture, str(path))
     except UnidentifiedImageError:
         raise UserError("not a picture that can be read", str(path), "give a PNG, JPEG or TIFF file, or .npy") from None
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise UserError(f"not an array that can be read: {error}", str(path), "write it with numpy.save") from None
+    except FileNotFoundError as error:
+        raise UserError(f"cannot read the picture: {error.strerror}", str(path), "name a file that is there") from None
     except OSError as error:
-        raise UserError(f"cannot read the picture: {error.strerror or error}", str(path), "name a file that is there") from None
+        raise UserError(f"cannot read the picture: {error.strerror or error}", str(path),
+                        "name a whole PNG, JPEG or TIFF file, or .npy") from None
+
+
+def _grey(picture: Image.Image, where: str) -> tuple[np.ndarray, str]:
+    if picture.mode == "F":
+        raise UserError("the picture holds floating-point numbers", where, "give whole numbers, as .npy or with 8 or 16 bits")
+    if picture.mode in DEEP:
+        values = np.asarray(picture)
+        if values.min() < 0 or values.max() > 0xFFFF:
+            raise UserError(f"the picture holds {values.min()}..{values.max()}, and 16 bits hold 0..65535", where,
+                            "scale it, or give the image as .npy")
+        return values.astype(np.uint16), ""
+    note = {"L": "", "1": "black and white taken as 0 and 255"}.get(picture.mode, f"{picture.mode} taken as grey")
+    return np.asarray(picture if picture.mode == "L" else picture.convert("L")), note
+
+
+def _planes(picture: Image.Image, where: str) -> tuple[np.ndarray, str]:
+    if picture.mode in DEEP:
+        raise UserError("the picture is grey with more than 8 bits, and the program reads planes of colours", where,
+                        "give the planes as .npy")
+    notes = {"RGB": "", "L": "grey taken as three equal planes", "1": "black and white taken as three equal planes",
+             "RGBA": "RGBA without its transparency"}
+    return np.ascontiguousarray(np.moveaxis(np.asarray(picture.convert("RGB")), 2, 0)), \
+        notes.get(picture.mode, f"{picture.mode} taken as RGB")
 
 
 def check_picture(path: Path, dtype: np.dtype[Any], dimensions: int) -> None:
@@ -52,6 +78,8 @@ def check_picture(path: Path, dtype: np.dtype[Any], dimensions: int) -> None:
     if not ((dimensions == 2 and dtype in (np.uint8, np.uint16)) or (dimensions == 3 and dtype == np.uint8)):
         raise UserError(f"a result of {dtype} with {dimensions} dimensions is no picture", str(path),
                         "give a file name that ends in .npy")
+    if dtype == np.uint16 and path.suffix.lower() not in HOLD_16:
+        raise UserError(f"{path.suffix} does not hold 16 bits", str(path), "let the name end in .png, .tiff or .npy")
 
 
 def write_picture(value: np.ndarray, path: Path) -> None:
@@ -71,4 +99,4 @@ def write_picture(value: np.ndarray, path: Path) -> None:
         Image.fromarray(np.moveaxis(value, 0, 2) if value.ndim == 3 else value).save(path)
     except OSError as error:
         raise UserError(f"cannot write the picture: {error.strerror or error}", str(path),
-                        "name another file; 16 bits go into .png or .tiff") from None
+                        "name a file that can be written") from None

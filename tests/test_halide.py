@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import halide as hl
 import numpy as np
@@ -165,11 +166,15 @@ def test_images_must_be_those_that_the_program_reads() -> None:
     assert refused(both, inputs={"a": PHOTO, "b": PHOTO, "c": PHOTO}) == (
         "the program reads no image 'c'\n  try: its images are a, b")
     assert refused(both, inputs={"a": PHOTO, "b": PHOTO.astype(np.uint16)}) == (
-        "image b: the program reads uint8 with 2 dimensions, the image is uint16 with 2\n"
-        "  try: convert it, as with array.astype('uint8')")
+        "image b: the program reads uint8, the image is uint16\n  try: convert it, as with array.astype('uint8')")
     assert refused(both, inputs={"a": PHOTO, "b": COLOUR}) == (
-        "image b: the program reads uint8 with 2 dimensions, the image is uint8 with 3\n"
-        "  try: convert it, as with array.astype('uint8')")
+        "image b: the program reads 2 dimensions, the image has 3, (3, 9, 14)\n"
+        "  try: give as many, x last; a plane of colours is array[0], or array[..., 0] where colours come last")
+    assert refused(both, inputs={"a": PHOTO, "foo": PHOTO}) == (
+        "the program reads a, b, and nothing is given for b; it reads no image 'foo'\n  try: inputs={'b': array}")
+    assert refused(func(hl.ImageParam(hl.Float(32), 2, "level")[X, Y] * 2), inputs={"level": PHOTO}) == (
+        "image level: the program reads float32, and the array computes with integers\n"
+        "  try: read integers of 8 or 16 bits, scaled as the program needs them")
     assert refused(both, inputs={"a": PHOTO, "b": PHOTO[:0]}) == (
         "image b: the image is empty, its shape is (0, 18)\n  try: give a larger image")
 
@@ -179,8 +184,11 @@ def test_images_must_be_large_enough() -> None:
     sums = hl.Func("sums")
     sums[X, Y] = photo[X, Y] + photo[X + 20, Y]
     assert refused(sums, inputs={"photo": PHOTO}) == (
-        f"Func {name_of(sums)}: the images are too small for one element of the result (photo 18 x 13)\n"
-        "  try: give larger images")
+        f"Func {name_of(sums)}: the images do not suffice for a result of 1 x 1, the smallest: photo is read at 0..20 in "
+        "dimension 0, which has 0..17\n  try: read them from 0 on, through a boundary condition, or give larger ones")
+    assert refused(func(photo[X - 1, Y]), inputs={"photo": PHOTO}).split(": ", 1)[1] == (
+        "the images do not suffice for a result of 1 x 1, the smallest: photo is read at -1..-1 in dimension 0, which has "
+        "0..17\n  try: read them from 0 on, through a boundary condition, or give larger ones")
     assert refused(sums, inputs={"photo": PHOTO}, shape=(2, 2)).startswith(
         "input photo: the image does not cover what the program reads: dimension 0 (x) is read at 0..21 but has 0..17")
 
@@ -208,8 +216,75 @@ def test_tiles_and_lanes_must_fit() -> None:
         "5 columns of a tile do not divide into 2 lanes\n  try: change the tile or unroll")
     assert refused(copy, inputs={"photo": PHOTO}, tile=(5,)) == (
         "a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
-    assert refused(copy, inputs={"photo": PHOTO}, unroll=0) == (
-        "18 columns of a tile do not divide into 0 lanes\n  try: change the tile or unroll")
+
+
+@pytest.mark.parametrize("name,value,text", [
+    ("unroll", 0, "it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ("unroll", "2", "it is '2', which is no whole number\n  try: give a whole number, 1 or more"),
+    ("tile", 4, "it is 4, which is no sequence of sizes\n  try: give sizes, x first, as tile=(64, 64)"),
+    ("tile", (2.5, 3), "it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
+    ("shape", "44", "it is '44', which is no sequence of sizes\n  try: give sizes, x first, as shape=(64, 64)"),
+    ("shape", (-1, 4), "it is -1, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ("seed", "a", "it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
+    ("arch", 5, "it is of type int, which is no machine\n"
+                "  try: name one of tiny, small, amber, onyx or a .json file, or give an Arch"),
+    ("inputs", [PHOTO], "it is of type list, which says no names\n  try: give a dictionary, inputs={'name': ...}"),
+    ("params", [("a", 1)], "it is of type list, which says no names\n  try: give a dictionary, params={'name': ...}")])
+def test_an_argument_that_is_no_such_value_is_named(name: str, value: object, text: str) -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(copy, **{"inputs": {"photo": PHOTO}, "engine": "golden", name: value})
+    assert str(error.value) == f"{name}: {text}"
+
+
+def test_a_parameter_is_a_number() -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    assert refused(copy, inputs={"photo": PHOTO}, params={"gain": "x"}) == (
+        "params['gain']: it is 'x', which is no number\n  try: give a number")
+
+
+def test_sizes_may_be_numbers_of_numpy() -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    exactly(copy, (PHOTO + 1)[:4, :10], inputs={"photo": PHOTO}, shape=np.array([10, 4]), tile=np.array([4, 3]),
+            unroll=np.int8(2), seed=np.uint16(3))
+
+
+def test_stages_are_written_into_a_folder_by_engines_that_compile(tmp_path: Path) -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    (tmp_path / "file").write_text("")
+    assert refused(copy, inputs={"photo": PHOTO}, dump=tmp_path / "file" / "more") == (
+        f"dump: {tmp_path / 'file'} is a file\n  try: name a folder, which need not be there")
+    sardonyx.halide.run(copy, inputs={"photo": PHOTO}, engine="tokens", dump=str(tmp_path / "new" / "stages"))
+    assert (tmp_path / "new" / "stages" / "app.bits").exists()
+    with pytest.raises(UserError, match="engine golden compiles nothing that could be written"):
+        sardonyx.halide.run(copy, inputs={"photo": PHOTO}, engine="golden", dump=tmp_path)
+
+
+def test_images_may_be_picture_files_and_the_report_says_what_was_converted(tmp_path: Path) -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    write_picture(PHOTO, tmp_path / "grey.png")
+    write_picture(COLOUR, tmp_path / "colour.png")
+    exactly(copy, PHOTO + 1, inputs={"photo": tmp_path / "grey.png"})
+    grey = sardonyx.halide.run(copy, inputs={"photo": str(tmp_path / "grey.png")}, engine="golden")
+    assert "inputs" not in grey.report
+    colour = sardonyx.halide.run(copy, inputs={"photo": tmp_path / "colour.png"}, engine="golden")
+    assert colour.report["inputs"] == "photo: RGB taken as grey"
+
+
+def test_an_extent_without_a_start_bounds_the_result_too() -> None:
+    copy = func(image("photo", "uint8")[X, Y] + 1)
+    copy.bound_extent(X, 5)
+    exactly(copy, (PHOTO + 1)[:, :5], inputs={"photo": PHOTO})
+
+
+@pytest.mark.parametrize("name", ["two words", "a/b", "50%", "<b>&amp;", "größe"])
+def test_names_may_have_any_letters(name: str, tmp_path: Path) -> None:
+    source = hl.ImageParam(hl.UInt(8), 2, name)
+    copy = hl.Func(name + " doubled")
+    copy[X, Y] = source[X, Y] * 2
+    exactly(copy, PHOTO * 2, inputs={name: PHOTO}, dump=None)
+    sardonyx.halide.run(copy, inputs={name: PHOTO}, engine="fabric", dump=tmp_path)
+    ElementTree.parse(tmp_path / "array.svg")
 
 
 def test_one_output_at_a_time() -> None:
@@ -223,7 +298,7 @@ def test_one_output_at_a_time() -> None:
 
 def test_what_is_no_program_or_engine_is_refused(tmp_path: Path) -> None:
     assert refused(7, inputs={}) == (
-        "a int is no Halide program\n  try: give a halide.Func, a halide.Pipeline or a .hlpipe file")
+        "a value of type int is no Halide program\n  try: give a halide.Func, a halide.Pipeline or a .hlpipe file")
     assert refused(tmp_path / "gone.hlpipe", inputs={}) == (
         f"{tmp_path / 'gone.hlpipe'}: cannot read the program: No such file or directory\n"
         "  try: write it with halide.serialize_pipeline")
@@ -306,7 +381,7 @@ def test_a_picture_is_run_from_the_command_line(blur: Path, engine: str, capsys:
     assert json.loads(capsys.readouterr().out)["report"]["engine"] == engine
     total = sum(weight * PHOTO[j:j + 11, i:i + 16].astype(int) for j, row in enumerate(gaussian.WEIGHTS)
                 for i, weight in enumerate(row))
-    assert np.array_equal(read_picture(out, 2), total >> 8)
+    assert np.array_equal(read_picture(out, 2)[0], total >> 8)
 
 
 def test_a_scheduled_file_needs_no_tile_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,8 +422,14 @@ def test_mistakes_on_the_command_line_are_named(blur: Path, capsys: pytest.Captu
         f"sardonyx: {blur}: parameter gain is not in the pipeline\n  try: give no parameters")
     write_picture(PHOTO.astype(np.uint16), photo)
     assert command(capsys, blur, "--input", photo) == (
-        "sardonyx: image photo: the program reads uint8 with 2 dimensions, the image is uint16 with 2\n"
+        "sardonyx: image photo: the program reads uint8, the image is uint16\n"
         "  try: convert it, as with array.astype('uint8')")
+
+
+def test_the_result_may_be_smaller_than_the_pictures_allow(blur: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "image", str(blur), "--input", str(blur.with_name("photo.png")), "--engine", "fabric", "--shape", "5x3",
+                 "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["result"] == "5 x 3, uint8"
 
 
 def test_parameters_come_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

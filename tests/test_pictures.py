@@ -19,26 +19,54 @@ COLOUR = RANDOM.integers(0, 256, (3, 5, 7), dtype=np.uint8)
                                              (COLOUR, "new/folder/a.bmp"), (DEEP.astype(np.int16), "a.npy")])
 def test_what_is_written_is_read(value: np.ndarray, name: str, tmp_path: Path) -> None:
     write_picture(value, tmp_path / name)
-    found = read_picture(tmp_path / name, value.ndim)
+    found, note = read_picture(tmp_path / name, value.ndim)
+    assert not note
     assert found.dtype == value.dtype
     assert np.array_equal(found, value)
 
 
 def test_colours_are_planes_in_front(tmp_path: Path) -> None:
     Image.fromarray(np.array([[[1, 2, 3], [4, 5, 6]]], np.uint8)).save(tmp_path / "a.png")
-    assert read_picture(tmp_path / "a.png", 3).tolist() == [[[1, 4]], [[2, 5]], [[3, 6]]]
+    assert read_picture(tmp_path / "a.png", 3)[0].tolist() == [[[1, 4]], [[2, 5]], [[3, 6]]]
 
 
-def test_grey_and_colour_become_what_the_program_reads(tmp_path: Path) -> None:
-    write_picture(GREY, tmp_path / "grey.png")
-    assert np.array_equal(read_picture(tmp_path / "grey.png", 3), np.stack([GREY] * 3))
-    write_picture(COLOUR, tmp_path / "colour.png")
-    assert read_picture(tmp_path / "colour.png", 2).shape == (5, 7)
+@pytest.mark.parametrize("mode,grey,planes", [
+    ("L", "", "grey taken as three equal planes"), ("RGB", "RGB taken as grey", ""),
+    ("RGBA", "RGBA taken as grey", "RGBA without its transparency"), ("P", "P taken as grey", "P taken as RGB"),
+    ("1", "black and white taken as 0 and 255", "black and white taken as three equal planes")])
+def test_grey_and_colour_become_what_the_program_reads_and_the_note_says_so(mode: str, grey: str, planes: str,
+                                                                            tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    Image.fromarray(np.moveaxis(COLOUR, 0, 2)).convert(mode).save(file)
+    with Image.open(file) as picture:
+        assert picture.mode == mode
+        expected = {2: np.asarray(picture.convert("L")), 3: np.moveaxis(np.asarray(picture.convert("RGB")), 2, 0)}
+    for dimensions, note in ((2, grey), (3, planes)):
+        value, found = read_picture(file, dimensions)
+        assert found == note
+        assert np.array_equal(value, expected[dimensions])
+
+
+def test_32_bits_are_read_where_16_hold_them(tmp_path: Path) -> None:
+    Image.fromarray(DEEP.astype(np.int32)).save(tmp_path / "a.tiff")
+    assert np.array_equal(read_picture(tmp_path / "a.tiff", 2)[0], DEEP)
+
+
+@pytest.mark.parametrize("value,dimensions,text", [
+    (DEEP, 3, "the picture is grey with more than 8 bits, and the program reads planes of colours\n"
+              "  try: give the planes as .npy"),
+    (np.array([[-1, 70000]], np.int32), 2, "the picture holds -1..70000, and 16 bits hold 0..65535\n"
+                                           "  try: scale it, or give the image as .npy"),
+    (np.array([[0.5, 600]], np.float32), 2, "the picture holds floating-point numbers\n"
+                                            "  try: give whole numbers, as .npy or with 8 or 16 bits")])
+def test_no_value_is_clipped(value: np.ndarray, dimensions: int, text: str, tmp_path: Path) -> None:
+    Image.fromarray(value).save(tmp_path / "a.tiff")
+    assert message(read_picture, tmp_path / "a.tiff", dimensions) == f"{tmp_path / 'a.tiff'}: {text}"
 
 
 def test_16_bits_are_read_in_either_byte_order(tmp_path: Path) -> None:
     Image.fromarray(DEEP.astype(">u2")).save(tmp_path / "big.tiff")
-    found = read_picture(tmp_path / "big.tiff", 2)
+    found, _ = read_picture(tmp_path / "big.tiff", 2)
     assert found.dtype == np.uint16
     assert np.array_equal(found, DEEP)
 
@@ -57,8 +85,15 @@ def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     gone = tmp_path / "gone.png"
     assert message(read_picture, gone, 2) == \
         f"{gone}: cannot read the picture: No such file or directory\n  try: name a file that is there"
-    bad.rename(tmp_path / "bad.npy")
-    assert message(read_picture, tmp_path / "bad.npy", 2).endswith("\n  try: write it with numpy.save")
+    assert message(read_picture, tmp_path, 2) == (
+        f"{tmp_path}: cannot read the picture: Is a directory\n  try: name a whole PNG, JPEG or TIFF file, or .npy")
+    whole = tmp_path / "whole.png"
+    write_picture(RANDOM.integers(0, 256, (99, 99), dtype=np.uint8), whole)
+    bad.write_bytes(whole.read_bytes()[:5000])
+    assert message(read_picture, bad, 2).endswith("\n  try: name a whole PNG, JPEG or TIFF file, or .npy")
+    for content in ("", "no array"):
+        (tmp_path / "bad.npy").write_text(content)
+        assert message(read_picture, tmp_path / "bad.npy", 2).endswith("\n  try: write it with numpy.save")
 
 
 def test_a_picture_has_two_or_three_dimensions(tmp_path: Path) -> None:
@@ -85,7 +120,14 @@ def test_two_planes_are_no_picture(tmp_path: Path) -> None:
         f"{tmp_path / 'a.png'}: a result of uint8 with 2 planes is no picture\n  try: give a file name that ends in .npy")
 
 
-def test_a_kind_that_holds_no_16_bits_is_refused(tmp_path: Path) -> None:
-    text = message(write_picture, DEEP, tmp_path / "a.jpg")
-    assert text.startswith(f"{tmp_path / 'a.jpg'}: cannot write the picture: ")
-    assert text.endswith("\n  try: name another file; 16 bits go into .png or .tiff")
+@pytest.mark.parametrize("kind", [".jpg", ".webp", ".gif", ".bmp"])
+def test_a_kind_that_holds_no_16_bits_is_refused(kind: str) -> None:
+    for function, value in ((check_picture, (DEEP.dtype, 2)), (write_picture, None)):
+        arguments = (Path(f"a{kind}"), *value) if value else (DEEP, Path(f"a{kind}"))
+        assert message(function, *arguments) == (
+            f"a{kind}: {kind} does not hold 16 bits\n  try: let the name end in .png, .tiff or .npy")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert message(write_picture, GREY, tmp_path / "file" / "a.png").endswith("\n  try: name a file that can be written")

@@ -5,7 +5,7 @@ A bitstream is a text file of lines, so that it can be read and compared by eye:
     sardonyx-bitstream 1
     fingerprint 73d6a14c1892b83f
     source {"expression": "x(i) = b(i) * c(i)", ...}
-    load B 0 3                                    (tensor, level or -1 for values, column)
+    load B 0 3                                    (tensor with %20 for a blank, level or -1 for values, column)
     store X 0 4
     01030000 00000041                             (address {x, y, register}, data)
     crc 5d1c3a90                                  (CRC-32 of everything above)
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from urllib.parse import quote, unquote
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.config import MEMORY_REGISTER, memory_words
@@ -51,7 +52,7 @@ def encode(program: Program, arch: Arch) -> str:
     """The bitstream of a program."""
     assert program.fingerprint == arch.fingerprint, "a program is encoded for the machine it was compiled for"
     lines = [MAGIC, f"fingerprint {program.fingerprint:016x}", f"source {json.dumps(program.source, sort_keys=True)}"]
-    lines += [f"{b.direction} {b.tensor} {b.level} {b.column}" for b in program.bindings]
+    lines += [f"{b.direction} {quote(b.tensor, safe='')} {b.level} {b.column}" for b in program.bindings]
     lines += [f"{where:08x} {word:08x}" for where, word in words(program, arch)]
     body = "\n".join(lines) + "\n"
     return body + f"crc {zlib.crc32(body.encode()):08x}\n"
@@ -80,7 +81,7 @@ def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
     for line in lines[3:]:
         first, *rest = line.split()
         if first in ("load", "store"):
-            bindings.append(Binding(rest[0], int(rest[1]), first, int(rest[2])))
+            bindings.append(Binding(unquote(rest[0]), int(rest[1]), first, int(rest[2])))
         else:
             raw[int(first, 16)] = int(rest[0], 16)
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}

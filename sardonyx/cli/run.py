@@ -82,6 +82,8 @@ def _add_image(programs: Any) -> None:
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
     parser.add_argument("--tile", metavar="WxH", type=_size,
                         help="size of a tile (default: as the program is scheduled, else 64x64)")
+    parser.add_argument("--shape", metavar="WxH", type=_size,
+                        help="size of the result (default: the largest that the pictures allow)")
     parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
                         help="the value of a scalar Param")
     parser.add_argument("--unroll", metavar="N", type=whole(1),
@@ -209,9 +211,9 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
     params = dict(options.param)
     if len(params) < len(options.param):
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
-    result = halide.run_files(options.pipeline, files, options.output, params, tile=options.tile, unroll=options.unroll,
-                              arch=options.arch, engine=options.engine, seed=options.seed, dump=options.dump,
-                              progress=console.progress)
+    result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
+                              unroll=options.unroll, arch=options.arch, engine=options.engine, seed=options.seed,
+                              dump=options.dump, progress=console.progress)
     console.show(result)
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
     return 0

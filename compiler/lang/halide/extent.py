@@ -8,7 +8,7 @@ are loops until an index that is computed from the loop variable, if nothing lim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from sardonyx.hw.arch.errors import UserError
@@ -30,16 +30,21 @@ def largest(pipeline: Pipeline, extents: Mapping[str, tuple[int, ...]]) -> tuple
     name = pipeline.outputs[0]
     func = pipeline.funcs[name]
 
-    def fits(shape: tuple[int, ...]) -> bool:
+    def outside(shape: tuple[int, ...]) -> Iterator[str]:
         needs = required(pipeline, {name: box(shape)})
-        return all(needed in Interval(0, size - 1) for image, sizes in extents.items()
-                   for needed, size in zip(needs.get(image, ()), sizes, strict=False))
+        for image, sizes in extents.items():
+            for dim, (needed, size) in enumerate(zip(needs.get(image, ()), sizes, strict=False)):
+                if needed not in Interval(0, size - 1):
+                    yield f"{image} is read at {needed} in dimension {dim}, which has 0..{size - 1}"
+
+    def fits(shape: tuple[int, ...]) -> bool:
+        return next(outside(shape), None) is None
 
     shape = [func.bounds[arg][1] if arg in func.bounds else 1 for arg in func.args]
-    if not fits(tuple(shape)):
-        sizes = "; ".join(f"{image} {' x '.join(map(str, each))}" for image, each in extents.items())
-        raise UserError(f"the images are too small for one element of the result ({sizes})", f"Func {name}",
-                        "give larger images")
+    if short := list(outside(tuple(shape))):
+        raise UserError(f"the images do not suffice for a result of {' x '.join(map(str, shape))}, the smallest: "
+                        f"{'; '.join(short)}", f"Func {name}", "read them from 0 on, through a boundary condition, or give "
+                        "larger ones")
     found = list(shape)
     for dim, arg in enumerate(func.args):
         if arg in func.bounds:

@@ -314,7 +314,9 @@ def _split(record: Record, decoder: Decoder) -> Split:
 def _bounds(schedule: Record, field: str, decoder: Decoder) -> dict[str, tuple[int, int]]:
     found = {}
     for each in schedule.records(field):
-        start, extent = _constant(each, "min", decoder), _constant(each, "extent", decoder)
+        # `bound_extent` says no start; outputs begin at 0.
+        start = _constant(each, "min", decoder) if _given(each, "min") else 0
+        extent = _constant(each, "extent", decoder)
         if start is not None and extent is not None:
             found[each.text("var")] = (start, extent)
     return found

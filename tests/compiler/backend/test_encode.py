@@ -1,5 +1,7 @@
 """Bitstreams: decode inverts encode, and what is damaged or foreign is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from sardonyx.compiler.backend.encode import decode, encode, words
@@ -20,6 +22,12 @@ def program():
 def test_decode_inverts_encode(name):
     program = compile_einsum(load_kernel(name).einsum(), ONYX).program
     assert decode(encode(program, ONYX), ONYX) == program
+
+
+@pytest.mark.parametrize("name", ["a b", "100%", "photo\n", "\u2028", "größe", "%20"])
+def test_streams_may_have_any_name(name, program):
+    named = replace(program, bindings=tuple(replace(each, tensor=name) for each in program.bindings))
+    assert decode(encode(named, SMALL), SMALL) == named
 
 
 def test_the_same_program_gives_the_same_bytes(program):
