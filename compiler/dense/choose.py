@@ -2,8 +2,8 @@
 
 A descent changes one node after the other until nothing gets cheaper. A search by branch and bound, from the results down,
 then finds what is cheaper or that nothing is: a tree's form depends on few of the nodes, so each is asked about when the first
-tree that could absorb it is made, and what the trees made so far cost is a bound. It ends after `STATES` steps, some seconds;
-every program of ``apps/dense`` takes less than 600.
+tree that could absorb it is made, and what the trees made so far cost is a bound. It ends when trees of `WORK` parts were made,
+after some seconds, which is enough for a proof for all programs of ``apps/dense``.
 
 What is cheapest: PEs, with `ROW_COST` for every row that is kept; then PEs; then the sum of `Op.cost`. A filter whose taps
 share the products ``24 in`` and ``30 in`` of several rows would save a PE or two and keep the rows of both products instead of
@@ -25,7 +25,8 @@ from .tree import Value, leaves
 
 # What a row that is kept costs, in PEs: it takes one of the two read ports of a MEM tile, and there are three PEs for a MEM.
 ROW_COST = 1.5
-STATES = 20_000
+# PEs and operands of all trees that may be made, about 0.1 ms each.
+WORK = 40_000
 # Nodes that are a PE or more, whatever their trees are; others may be free, as sums that cancel and tests of a sign are.
 CERTAIN = ("and", "or", "xor", "abs", "mul_middle", "mul_high", "shr", "select", "word")
 
@@ -73,17 +74,16 @@ class _State:
         return {number for number, cut in self.answers.items() if not cut}
 
 
-def choose(cover: Cover, states: int = STATES) -> bool:
+def choose(cover: Cover, work: int = WORK) -> bool:
     """Set which shared nodes are cut; whether no choice is cheaper, which the search may not have found out."""
     descents = []
     scaled = {number for number in cover.shared if factor_of(cover.nodes[number]) is not None}
     for absorbed in ((), scaled) if scaled else ((),):
         cover.cut = cover.roots - set(absorbed)
-        descents.append((_descend(cover), cover.cut))
+        descents.append((_descend(cover, work), cover.cut))
     best, cut = min(descents, key=lambda each: each[0])
     todo = [_State(cover.results)]
-    while todo and states:
-        states -= 1
+    while todo and cover.work < work:
         state = todo.pop()
         certain = sum(cover.nodes[number].op in CERTAIN for number in state.roots)
         if state.bill.total(certain) >= best:
@@ -105,13 +105,15 @@ def total(cover: Cover) -> Total:
     return bill.total()
 
 
-def _descend(cover: Cover) -> Total:
-    """Cut and absorb shared nodes, one by one, until nothing gets better."""
+def _descend(cover: Cover, work: int) -> Total:
+    """Cut and absorb shared nodes, one by one, until nothing gets better or too much work was done."""
     best = total(cover)
     better = True
     while better:
         better = False
         for number in sorted(cover.shared):
+            if cover.work >= work:
+                return best
             cover.cut = cover.cut ^ {number}
             cost = total(cover)
             if cost < best:

@@ -17,7 +17,7 @@ Source:  tree covering by dynamic programming: Aho and Johnson, 1976.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations, product
 from typing import TypeVar
@@ -58,6 +58,8 @@ class Cover:
         # A node and whether the shared nodes that were asked about are cut -> the next one to ask about, or the plan.
         self.found: dict[tuple[int, ...], int | tuple[Value, Cost]] = {}
         self.asked: list[dict[int, bool]] = []
+        # PEs and operands of all trees that were made: what was spent.
+        self.work = 0
 
     def needed(self) -> list[int]:
         """The roots of trees, in topological order."""
@@ -94,7 +96,7 @@ class Cover:
             path += (asked[known],)
         if known is None:
             self.asked.append(asked := {})
-            known = min(((each, self.cost(each)) for each in self._trees(number)), key=lambda each: each[1])
+            known = min(((each, self.cost(each)) for each in self._counted(self._trees(number))), key=lambda each: each[1])
             self.asked.pop()
             path = (number,)
             for node, answer in asked.items():
@@ -104,6 +106,11 @@ class Cover:
         if self.asked:
             self.asked[-1].update(asked)
         return known
+
+    def _counted(self, trees: Iterable[Value]) -> Iterator[Value]:
+        for tree in trees:
+            self.work += sum(1 for _ in parts(tree))
+            yield tree
 
     def own(self, value: Value) -> Cost:
         """PEs and area of a tree, without its leaves."""

@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sardonyx.apps import dense
-from sardonyx.compiler.dense.choose import choose, total
+from sardonyx.compiler.dense.choose import WORK, choose, total
 from sardonyx.compiler.dense.cover import Cover
 from sardonyx.compiler.dense.fold import fold
 from sardonyx.compiler.dense.lower import lower
 from sardonyx.compiler.ir.dataflow import WORD_OPS
 from sardonyx.compiler.lang.halide.walk import bind
 
-from .words import Words, at, graphs, harris, unsharp
+from .words import Words, at, graphs, harris, unsharp, weighted
 
 
 def cheapest(graph, fused=True):
@@ -99,7 +99,7 @@ def doubled():
 
 def test_nodes_that_pay_only_together_are_found():
     descent, search = Cover(doubled(), True, True), Cover(doubled(), True, True)
-    assert not choose(descent, states=0)
+    assert not choose(descent, work=110)
     assert choose(search)
     assert total(search) < total(descent)
 
@@ -107,9 +107,18 @@ def test_nodes_that_pay_only_together_are_found():
 def test_a_search_that_ends_early_says_so_and_keeps_the_best_so_far():
     graph = fold(unsharp(), True)
     early, whole = Cover(graph, True, True), Cover(graph, True, True)
-    assert not choose(early, states=9)
+    assert not choose(early, work=2000)
     assert choose(whole)
     assert total(whole) <= total(early) < total(Cover(graph, True, True))
+
+
+def test_a_large_filter_takes_seconds_and_the_work_that_it_may() -> None:
+    """169 taps with many products in common: all choices would be 2 ** 30."""
+    words = Words()
+    kernel = [[7 * row + column + 3 for row in range(13)] for column in range(13)]
+    cover = Cover(fold(words.graph(weighted(words, words.input("in"), kernel)), True), True, True)
+    assert not choose(cover)
+    assert len(cover.shared) > 20 and WORK <= cover.work < 1.2 * WORK
 
 
 @pytest.mark.parametrize("ops", ["onyx", "amber"])
@@ -119,7 +128,7 @@ def test_the_choice_for_every_program_is_proven(name, ops):
     program = import_module(f"sardonyx.apps.dense.{name}").build()
     extents = (22, 17, 3) if name == "unsharp" else (22, 17)
     fused = ops == "onyx"
-    assert choose(Cover(fold(lower(bind(load(program), {"photo": extents})), fused), fused, True), states=600)
+    assert choose(Cover(fold(lower(bind(load(program), {"photo": extents})), fused), fused, True), work=WORK)
 
 
 @pytest.mark.parametrize("build", [unsharp, pytest.param(harris, marks=pytest.mark.slow)])
