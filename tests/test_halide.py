@@ -121,6 +121,15 @@ def test_flags_and_booleans() -> None:
             inputs={"photo": PHOTO, "mask": PHOTO % 2 == 0})
 
 
+def test_a_flag_may_be_read_at_several_points() -> None:
+    photo = image("photo", "uint8")
+    same = hl.i16(photo[X, Y] == photo[X + 1, Y])
+    chosen = func(hl.select(same + 2 < hl.i16(photo[X, Y]), hl.i16(photo[X + 2, Y]) + same, hl.i16(3)))
+    few = PHOTO % 4
+    equal = (few[:, :-2] == few[:, 1:-1]).astype(np.int16)
+    exactly(chosen, np.where(equal + 2 < few[:, :-2], few[:, 2:] + equal, np.int16(3)), inputs={"photo": few}, tile=(5, 4))
+
+
 def test_a_constant_buffer_is_an_image_wherever_it_begins() -> None:
     photo = image("photo", "uint8")
     shade = hl.Buffer(np.arange(12, dtype=np.uint8).reshape(3, 4))

@@ -143,20 +143,21 @@ def _latency(node: PeNode, arch: Arch) -> int:
 def _estimate(nodes: tuple[PeNode, ...], uses: list[_Use], arch: Arch, net: int) -> list[int]:
     """Cycle in which every node gives the value of step 0.
 
-    As early as possible, but no reader of a source starts before the one that wants its newest values: so that delays fall on
+    As early as possible, but no reader of a word starts before the one that wants its newest values: so that delays fall on
     the source, where readers share them. Flags come just in time, because no register file holds them.
     """
     by_user: dict[int, list[_Use]] = defaultdict(list)
     newest: dict[int, int] = {}
     for use in uses:
         by_user[use.user].append(use)
-        newest[use.ref.node] = max(newest.get(use.ref.node, use.lead), use.lead)
+        if use.ref.port == "res":
+            newest[use.ref.node] = max(newest.get(use.ref.node, use.lead), use.lead)
     least = [0] * len(nodes)
     for _ in range(len(nodes) + 1):
         starts = list(least)
         for number in range(len(nodes)):
-            starts[number] = max([least[number], *(starts[u.ref.node] + newest[u.ref.node] + net + _latency(nodes[number], arch)
-                                                   for u in by_user[number])])
+            soonest = [starts[u.ref.node] + (newest[u.ref.node] if u.ref.port == "res" else u.lead) for u in by_user[number]]
+            starts[number] = max([least[number], *(start + net + _latency(nodes[number], arch) for start in soonest)])
         late: dict[int, int] = {}
         for u in uses:
             if u.ref.port == "p":

@@ -4,17 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
+from sardonyx.compiler.dense.flags import in_step
 from sardonyx.compiler.dense.grid import walk
+from sardonyx.compiler.dense.select import select
 from sardonyx.compiler.dense.storage import StaticGraph, longest_line, operation, store, with_passes
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, WordGraph
 from sardonyx.compiler.ir.mapped import Pin, verify
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.dataflow import evaluate_pes
+
+from .words import graphs
 
 SMALL = presets.get("small")
 
@@ -114,6 +118,16 @@ def test_flags_that_must_come_at_two_times_are_refused() -> None:
         store(walk(graph, (8,)), SMALL)
     assert str(error.value) == ("the flags of the program cannot be brought in step with its words\n"
                                 "  try: rewrite conditions that use each other's results")
+
+
+@settings(max_examples=150)
+@given(graphs(("add", "sub", "lt", "eq", "word", "select", "bit_and", "bit_not", "min"), 16))
+def test_flags_that_are_in_step_can_be_brought_in_step(graph: WordGraph) -> None:
+    """Also where one is read at several points."""
+    pes = select(graph)
+    assert in_step(pes)
+    if pes.inputs:
+        store(walk(pes, (9, 5)), presets.get("onyx"))
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 8), min_size=1, max_size=4, unique=True))
