@@ -16,7 +16,8 @@ import numpy as np
 
 from ..compiler.dense.grid import Load, Walk
 from ..compiler.ir.dataflow import Stream
-from ..compiler.lang.halide.pipeline import Func
+from ..compiler.lang.halide.pipeline import Func, Variable
+from ..compiler.lang.halide.walk import postorder
 from .halide_golden import gather
 from .reads import Reads, held_once
 
@@ -65,10 +66,15 @@ class Frames:
     def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads:
         """One stream."""
         grid, stream = self.walk.grid, load.stream
+        func = self.gathered.get(stream.image)
+        walked = {part.name for part in postorder(*func.values) if isinstance(part, Variable)} if func else set()
         elements = []
         for dim, (origin, extent) in enumerate(zip(grid.origin, grid.extents, strict=True)):
             points = np.arange(origin, origin + extent) + self._moved(corner, dim)
             places = (stream.scale[dim] * points + stream.shift[dim]) // stream.divide[dim]
+            if func and func.args[dim] not in walked:
+                # As from an image without this dimension: the same word everywhere.
+                places = np.zeros_like(places)
             # Of a pattern, only the remainder of the sum counts.
             elements.append(places % len(stream.pattern) if stream.pattern else places)
         held, loops = held_once(elements, most)

@@ -1,8 +1,9 @@
 """Images that the host gathers: what only moves elements of images becomes an image of its own.
 
-An image read at a clamped, mirrored, repeated or otherwise computed index is not computed with, it is moved; the host does
-that when it makes the words of a load stream. The coordinates that an index is computed from become variables of the new
-image, so that neighbours are neighbours in it and share a stream:
+An image read at a clamped, mirrored, repeated or otherwise computed index, backwards, along some of the loops only or along
+them in another order is not computed with, it is moved; the host does that when it makes the words of a load stream. The
+coordinates that an index is computed from become variables of the new image, so that neighbours are neighbours in it and share
+a stream:
 
     in(max(min(x - 1, 9), 0)) + in(max(min(x, 9), 0))  ->  in_gathered(x - 1) + in_gathered(x)
         with in_gathered(x) = in(max(min(x, 9), 0))
@@ -25,6 +26,7 @@ from ..lang.halide.pipeline import BOOL, INT32, Access, Binary, Cast, Expr, Func
 from ..lang.halide.walk import share
 from .values import Coordinate, Value, Values, behind
 
+PRODUCTS = "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else"
 # Load streams of the largest machine.
 MOST = 16
 
@@ -52,10 +54,21 @@ class Gatherer:
     def replaced(self, wanted: list[Value]) -> list[Value]:
         """The values with every part that only moves elements, as large as it may be, as a tap of a gathered image."""
         done: dict[Value, Value] = {}
-        for value in behind(wanted, lambda value: () if _is_gathered(value) else value.args):
-            done[value] = self._tap(value) if _is_gathered(value) else \
+        for value in behind(wanted, lambda value: () if self._is_gathered(value) else value.args):
+            done[value] = self._tap(value) if self._is_gathered(value) else \
                 self.values.again(value, tuple(done[arg] for arg in value.args))
         return [done[value] for value in wanted]
+
+    def _is_gathered(self, value: Value) -> bool:
+        """Whether a value is an element of an image whose place is computed or chosen by coordinates, or that the loops do not
+        walk forwards in their order; or a mask."""
+        if value.op == "tap":
+            places = [arg.coordinate for arg in value.args if arg.coordinate is not None]
+            walked = [place.dim for place in places] == list(range(len(self.values.dims)))
+            return not walked or any(arg.varies for arg in value.args) or any(place.scale < 0 for place in places)
+        if value.type == BOOL and value.places:
+            return True
+        return value.data and value.moves and value.args[0].places
 
     def _tap(self, value: Value) -> Value:
         """A gathered image's element that is this value."""
@@ -78,7 +91,7 @@ class Gatherer:
             raise UserError(
                 f"it reads {' and '.join(images) or 'masks'} in one more way that is no shift of the {MOST} others, and each "
                 "takes a stream of its own", str(value.origin) if value.origin else "",
-                "give the boundary condition to the image, not to what is computed from neighbours in it")
+                f"give a boundary condition to the image, not to what is computed from neighbours in it; {PRODUCTS}")
         plain = name = f"{'_'.join(images)}_gathered" if images else "mask"
         for number in itertools.count(2):
             if name not in self._taken:
@@ -97,15 +110,6 @@ class Gatherer:
             else:
                 done[part] = _expression(part, tuple(done[arg] for arg in part.args))
         return done[parts[-1]]
-
-
-def _is_gathered(value: Value) -> bool:
-    """Whether a value is an element of an image whose place is computed or chosen by coordinates, or a mask."""
-    if value.op == "tap":
-        return any(arg.varies for arg in value.args)
-    if value.type == BOOL and value.places:
-        return True
-    return value.data and value.moves and value.args[0].places
 
 
 def _base(leaves: list[Coordinate], dim: int) -> Coordinate:

@@ -37,7 +37,6 @@ from .values import Coordinate, Value, Values, behind
 from .words import Words, refused
 
 # What a matrix product looks like, for messages.
-PRODUCTS = "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else"
 # Extent up to which a bounded dimension is a set of planes: the channels of an image.
 PLANES = 4
 # The same if it is unrolled as well.
@@ -195,21 +194,10 @@ class Streams:
         self.scale = tuple(math.lcm(*each) for each in factors)
 
     def _places(self, tap: Value) -> list[Coordinate]:
-        """The coordinates of a tap, one for every dimension of the grid in order; raises UserError if it has others."""
+        """The coordinates of a tap, one for every dimension of the grid in order, which is what gathering leaves."""
         places = [arg.coordinate for arg in tap.args if arg.coordinate is not None]
-        read = [place.dim for place in places]
-        for dim, name in enumerate(self.dims):
-            if read.count(dim) != 1:
-                often = "not read" if dim not in read else "read more than once"
-                raise refused(tap, f"{tap.image} is {often} along {name}, so that this is no stencil",
-                              PRODUCTS)
-        if read != sorted(read):
-            raise refused(tap, f"{tap.image} is read along {' '.join(self.dims[dim] for dim in read)}, but the loops are "
-                          f"{' '.join(self.dims)}", "transpose the image in the host program")
-        for place in places:
-            if place.scale < 0:
-                raise refused(tap, f"{tap.image} is read backwards along {self.dims[place.dim]}",
-                              "turn the image in the host program")
+        assert [place.dim for place in places] == list(range(len(self.dims))), f"{tap.image} is walked along all dimensions"
+        assert all(place.scale > 0 for place in places), f"{tap.image} is walked forwards"
         return places
 
     def tap(self, tap: Value) -> Ref:

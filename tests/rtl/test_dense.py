@@ -27,7 +27,7 @@ TILES = ("tokens", "fabric", "rtl-full")
 
 
 def frames(compiled: CompiledDense, images: dict[str, np.ndarray], shape: tuple[int, ...], tile: tuple[int, ...]) -> Frames:
-    return Frames(compiled.walk, images, shape, tile)
+    return Frames(compiled.walk, images, shape, tile, gathered=compiled.words.gathered if compiled.words else {})
 
 
 def agree(pipeline: Pipeline, images: dict[str, np.ndarray], shape: tuple[int, ...], tile: tuple[int, ...], lanes: int = 1,
@@ -99,6 +99,18 @@ def test_words_that_are_read_several_times_are_held_once() -> None:
         assert [len(reads.held) for reads in tiles[0].values()] == [held]
         cycles = found["rtl-full"].cycles
         assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
+
+
+def test_a_weight_for_each_row_or_for_all_is_held_once() -> None:
+    photo, rows, gain = (hl.ImageParam(hl.UInt(8), dims, name) for dims, name in ((2, "photo"), (1, "rows"), (1, "gain")))
+    random = np.random.default_rng(8)
+    images = {"photo": random.integers(0, 256, (9, 14), dtype=np.uint8), "rows": random.integers(0, 256, 9, dtype=np.uint8),
+              "gain": np.array([7], np.uint8)}
+    weighted = hl.Func("weighted")
+    weighted[X, Y] = photo[X, Y] * rows[Y] + gain[0]
+    compiled, _ = agree(load(weighted), images, (14, 9), (7, 5), engines=("fabric", "rtl-full"))
+    first = next(frames(compiled, images, (14, 9), (7, 5)).loads(STENCILS.glb.load_loops))
+    assert sorted(len(reads.held) for reads in first.values()) == [1, 5, 35]
 
 
 def test_tables_with_contents_of_their_own_one_program_after_the_other() -> None:
