@@ -306,7 +306,7 @@ class Inliner:
         reach = index.interval
         if reach.low < 0 or reach.high >= TABLE:
             raise self.values.refuse(f"table {name} is read at {reach}, but a table has entries 0..{TABLE - 1}",
-                                     "clamp the index")
+                                     "clamp the index, and add to it what makes it begin at 0")
         if is_float(type):
             raise self.values.refuse(f"table {name} has entries of type {type}", "cast them to an integer type")
         fixed = tuple(None if arg is index else arg for arg in args)

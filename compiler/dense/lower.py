@@ -128,7 +128,10 @@ def _grid(funcs: list[Func]) -> tuple[str, ...]:
     """The dimensions of the grid, the same number for all outputs."""
     dims = [tuple(name for name in func.args if name not in _planes(func)) for func in funcs]
     for func, own in zip(funcs, dims, strict=True):
-        if not own or len(own) != len(dims[0]):
+        if not own:
+            raise UserError("it has no dimension to run over", f"Func {func.name}", "give it one, as f[x] = ..., or compute "
+                            "it in the host program")
+        if len(own) != len(dims[0]):
             raise UserError(f"it has {len(own)} dimensions to run over, and {funcs[0].name} has {len(dims[0])}",
                             f"Func {func.name}", "compile outputs of different rank one by one")
     return dims[0]

@@ -146,16 +146,31 @@ class _Nest:
         """strict: whether splits have to be such that they give sides of tiles. extents: of dimensions, beside the bounds."""
         self.func, self.stage, self.dims, self.strict = func, stage, tuple(dims), strict
         self.kinds: Mapping[str, str] = schedule.get("kinds", {})
+        self._known = {name: extent for name, (_, extent) in func.bounds.items()} | dict(extents or {})
+        # A loop inside a split that is unrolled is a step of a walk, or else the whole width of a tile.
+        self._build(schedule, INSIDE_A_STEP)
+        if not self._is_walk():
+            self._build(schedule, ())
+            if not self._is_walk():
+                self._build(schedule, INSIDE_A_STEP)
+
+    def _build(self, schedule: Mapping[str, Any], steps: tuple[str, ...]) -> None:
+        """The loops after all splits; loops of the kinds `steps` are no sides of tiles."""
         self.sides: dict[str, int] = {}
         self.other_splits: list[str] = []
-        known = {name: extent for name, (_, extent) in func.bounds.items()} | dict(extents or {})
-        self._open = {name: _Loop(name, name, extent=known.get(name)) for name in dict.fromkeys((*func.args, *dims))}
+        self._open = {name: _Loop(name, name, extent=self._known.get(name))
+                      for name in dict.fromkeys((*self.func.args, *self.dims))}
         for split in schedule["splits"]:
-            self._split(split)
+            self._split(split, steps)
         self.loops = [self._open.get(name, _Loop(name, name)) for name in schedule["loops"]]
-        self.grid = [loop for loop in self.loops if loop.dim in dims]
+        self.grid = [loop for loop in self.loops if loop.dim in self.dims]
 
-    def _split(self, split: Split) -> None:
+    def _is_walk(self) -> bool:
+        """Whether the loops inside a tile walk it x first."""
+        inside = [loop for loop in self.grid if not loop.tiles]
+        return inside == sorted(inside, key=lambda loop: (self.dims.index(loop.dim), loop.step or 0))
+
+    def _split(self, split: Split, steps: tuple[str, ...]) -> None:
         if split.kind == "fuse":
             fused = [self._open.pop(name, _Loop(name, name)) for name in (split.inner, split.outer)]
             walked = [loop for loop in fused if loop.dim in self.dims]
@@ -175,7 +190,7 @@ class _Nest:
         step = whole.step * split.factor if whole.step is not None and split.factor is not None else None
         extent = -(-whole.extent // split.factor) if whole.extent is not None and split.factor else None
         first = whole.dim in self.dims and not whole.tiles and whole.dim not in self.sides \
-            and self.kinds.get(split.inner) not in INSIDE_A_STEP
+            and self.kinds.get(split.inner) not in steps
         if first and step is not None:
             self.sides[whole.dim] = step
         self._open[split.inner] = replace(whole, name=split.inner, extent=split.factor)
@@ -184,7 +199,7 @@ class _Nest:
     def check_walk(self) -> None:
         """UserError unless the loops inside a tile walk it x first, and loops over tiles run around them."""
         inside = [loop for loop in self.grid if not loop.tiles]
-        if inside != sorted(inside, key=lambda loop: (self.dims.index(loop.dim), loop.step)):
+        if not self._is_walk():
             raise self._refused(f"the loops of a tile are {', '.join(loop.name for loop in inside)} from the innermost on, but "
                                 f"the array walks {self._order()}", "reorder them")
         for at, loop in enumerate(self.grid):

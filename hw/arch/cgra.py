@@ -167,7 +167,8 @@ def load(path: str | Path) -> Arch:
     try:
         raw = json.loads(Path(path).read_text())
     except OSError as error:
-        raise UserError(f"cannot read the machine description: {error.strerror}", str(path)) from None
+        raise UserError(f"cannot read the machine description: {error.strerror}", str(path),
+                        "name a preset, or a file such as the arch.json beside generated Verilog") from None
     except json.JSONDecodeError as error:
         raise UserError(f"not JSON: {error.msg}", f"{path}:{error.lineno}") from None
     return from_json(raw, str(path))

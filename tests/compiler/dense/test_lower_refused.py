@@ -172,3 +172,10 @@ def test_outputs_of_different_rank_are_refused_together() -> None:
     with pytest.raises(UserError) as caught:
         lower(program.pipeline("plane", "line"))
     assert caught.value.what == "it has 1 dimensions to run over, and plane has 2"
+
+
+def test_a_result_without_dimensions_is_refused() -> None:
+    program = Program()
+    photo = program.image("photo")
+    program.func("out", [], photo(0, 0))
+    assert refusal(program).what == "it has no dimension to run over"
