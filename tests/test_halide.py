@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import halide as hl
 import numpy as np
 import pytest
-from halide_programs import C, X, Y, image, name_of
+from halide_programs import TYPES, C, X, Y, image, name_of
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 import sardonyx.halide
 from sardonyx.apps.dense import gaussian
@@ -128,6 +130,30 @@ def test_a_flag_may_be_read_at_several_points() -> None:
     few = PHOTO % 4
     equal = (few[:, :-2] == few[:, 1:-1]).astype(np.int16)
     exactly(chosen, np.where(equal + 2 < few[:, :-2], few[:, 2:] + equal, np.int16(3)), inputs={"photo": few}, tile=(5, 4))
+
+
+WORDS = np.concatenate([np.arange(0, 65536, 97), [1, 2, 254, 255, 256, 32766, 32767, 32768, 32769, 65534, 65535]])
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(["int8", "uint8", "int16", "uint16"]), st.integers(-65535, 65535), st.booleans())
+@example("uint16", 7, False)
+@example("uint16", 65535, False)
+@example("int16", -3, True)
+@example("int16", 32767, False)
+@example("int8", -1, False)
+def test_quotients_and_remainders_by_constants_are_those_of_halide(dtype: str, by: int, remainder: bool) -> None:
+    """All but 0 and the least number of a type, whose opposite it does not have."""
+    limits = np.iinfo(dtype)
+    by = by % (limits.max - limits.min) + limits.min + 1
+    assume(abs(by) > remainder)
+    photo = image("photo", dtype)
+    divisor = hl.cast(TYPES[dtype], by)
+    program = func(photo[X, Y] % divisor if remainder else photo[X, Y] / divisor)
+    values = WORDS.astype(dtype)[None]
+    photo.set(hl.Buffer(values))
+    result = sardonyx.halide.run(program, inputs={"photo": values}, engine="tokens", arch="onyx", tile=(values.size, 1))
+    assert np.array_equal(result.value, np.asarray(program.realize([values.size, 1])))
 
 
 def test_a_constant_buffer_is_an_image_wherever_it_begins() -> None:

@@ -224,6 +224,10 @@ class Values:
         self._integers(type, a, b)
         if a.type == BOOL and b.type == BOOL:
             return self._flags(op, a, b)
+        if op in ("div", "mod") and b.constant is not None and ranges.of_type(type).low < b.integer < 0:
+            # Remainders are never negative, so that quotients only change their sign.
+            positive = self.binary(op, type, a, self.constant(type, -b.integer))
+            return positive if op == "mod" else self.binary("sub", type, self.constant(type, 0), positive)
         if op in COMPARISONS:
             return self._comparison(op, a, b)
         place = self._place(op, a, b)

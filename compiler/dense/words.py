@@ -193,7 +193,7 @@ class Words:
                           "multiply by a reciprocal from a table: a Func of constants read at the divisor")
         count = by.integer
         if count <= 0:
-            raise refused(value, f"it divides by {count}", "divide by a positive constant")
+            raise refused(value, f"it divides by {count}", "divide by another constant")
         power = count.bit_length() - 1
         if value.op == "div":
             return self._shift_right(value, a, power) if count == 1 << power else self._quotient(value, a, count)
@@ -258,26 +258,40 @@ class Words:
         return self.nodes.make("shl", self.word(a), left - right)
 
     def _quotient(self, value: Value, a: Value, by: int) -> Operand:
-        """The value divided by a constant that is no power of two, rounded down, by an exact multiplication.
+        """The value divided by a constant that is no power of two, rounded down.
 
-        Negative values are first raised by a multiple of the divisor.
+        Negative values are first raised by a multiple of the divisor; where that leaves the word, they and their quotients are
+        inverted: ``~(~a / by)``.
         """
         raised = -(a.interval.low // by) if a.interval.low < 0 else 0
         highest = a.interval.high + raised * by
-        if highest > WORD:
-            raise refused(value, f"it divides values of {a.interval} by {by}: the numerator, raised by {raised * by} to be "
-                          "positive, does not fit a word", SMALLER) if raised else self._unfit(value, a)
+        if highest <= WORD and reciprocal(by, highest):
+            quotient = self._exact_quotient(self.nodes.make("add", self.word(a), raised * by & WORD), by, highest)
+            return self.nodes.make("sub", quotient, raised) if raised else quotient
+        if a.interval.within(UNSIGNED_WORD):
+            return self._long_quotient(self.word(a), by)
+        if not a.interval.within(SIGNED_WORD):
+            raise self._unfit(value, a)
+        sign = self.nodes.make("shr", self.word(a), 15, signed=True)
+        quotient = self._exact_quotient(self.nodes.make("xor", self.word(a), sign), by, SIGNED_WORD.high)
+        return self.nodes.make("xor", quotient, sign)
+
+    def _exact_quotient(self, word: Operand, by: int, highest: int) -> Operand:
+        """The quotient of a word up to `highest`, by a factor of 16 bits."""
         factor = reciprocal(by, highest)
-        if factor is None:
-            raise refused(value, f"it divides values of {a.interval} by {by}, for which no factor of 16 bits is exact",
-                          "divide smaller values, or by another constant")
+        assert factor is not None, "numbers of 15 bits have a factor of 16"
         multiplier, shift = factor
-        word = self.nodes.make("add", self.word(a), raised * by & WORD)
         if shift in (8, 16):
-            quotient = self.nodes.make("mul_middle" if shift == 8 else "mul_high", word, multiplier)
-        else:
-            quotient = self.nodes.make("shr", self.nodes.make("mul_high", word, multiplier), shift - 16)
-        return self.nodes.make("sub", quotient, raised) if raised else quotient
+            return self.nodes.make("mul_middle" if shift == 8 else "mul_high", word, multiplier)
+        return self.nodes.make("shr", self.nodes.make("mul_high", word, multiplier), shift - 16)
+
+    def _long_quotient(self, word: Operand, by: int) -> Operand:
+        """The quotient of any word, by a factor of 17 bits, of which the highest is added as a word: Granlund and Montgomery,
+        1994, section 4."""
+        places = (by - 1).bit_length()
+        high = self.nodes.make("mul_high", word, -(-(1 << 16 + places) // by) - (1 << 16))
+        half = self.nodes.make("shr", self.nodes.make("sub", word, high), 1)
+        return self.nodes.make("shr", self.nodes.make("add", high, half), places - 1)
 
 
 def reciprocal(by: int, highest: int) -> tuple[int, int] | None:
