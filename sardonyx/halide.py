@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -279,8 +279,11 @@ def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     if undefined := [func.name() for func in whole.outputs() if not func.defined()]:
         raise UserError("it has no definition", f"Func {undefined[0]}", "define it, as f[x, y] = ...")
     data, scalars = cast(Any, halide.serialize_pipeline(whole, get_params=True))
-    values = {}
+    values, promised = {}, {}
     for name, param in scalars.items():
+        if param.is_buffer():
+            promised[name] = tuple((_number(param.min_constraint(dim)), _number(param.extent_constraint(dim)))
+                                   for dim in range(param.dimensions()))
         if param.is_buffer() or name in params:
             continue
         try:
@@ -288,7 +291,18 @@ def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
         except halide.HalideError:
             # It has no value; the reader names all that are missing.
             continue
-    return read(data, {**values, **params}, "program")
+    pipeline = read(data, {**values, **params}, "program")
+    return replace(pipeline, inputs={name: replace(each, promised=promised.get(name, ()))
+                                     for name, each in pipeline.inputs.items()})
+
+
+def _number(expr: Any) -> int | None:
+    """The value of a Halide expression that is defined and a number."""
+    import halide
+    try:
+        return int(cast(Any, halide.evaluate(expr))) if expr.defined() else None
+    except halide.HalideError:
+        return None
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:

@@ -61,6 +61,11 @@ def _check(array: np.ndarray, image: Input) -> None:
     if array.dtype != wanted:
         raise UserError(f"the program reads {wanted}, the image is {array.dtype}", where,
                         f"convert it, as with array.astype('{wanted}')")
+    for dim, ((start, extent), has) in enumerate(zip(image.promised, array.shape[::-1], strict=False)):
+        if start not in (None, 0) or extent not in (None, has):
+            said = f"begins at {start}" if extent is None else f"has elements {start or 0}..{(start or 0) + extent - 1}"
+            raise UserError(f"the program says that dimension {dim} {said}, the image has 0..{has - 1}", where,
+                            "give such an image, or change set_bounds, set_min or set_extent in the program")
     if not array.size:
         raise UserError(f"the image is empty, its shape is {array.shape}", where, "give a larger image")
 

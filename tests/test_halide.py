@@ -312,6 +312,22 @@ def test_an_extent_without_a_start_bounds_the_result_too() -> None:
     exactly(copy, (PHOTO + 1)[:, :5], inputs={"photo": PHOTO})
 
 
+@pytest.mark.parametrize("bound,text", [
+    (lambda photo: photo.dim(0).set_bounds(0, 64), "dimension 0 has elements 0..63, the image has 0..17"),
+    (lambda photo: photo.dim(1).set_extent(5), "dimension 1 has elements 0..4, the image has 0..12"),
+    (lambda photo: photo.dim(1).set_min(3), "dimension 1 begins at 3, the image has 0..12")])
+def test_images_are_what_the_program_says_of_them(bound: Any, text: str) -> None:
+    photo = image("photo", "uint8")
+    bound(photo)
+    assert refused(func(photo[X, Y] + 1), inputs={"photo": PHOTO}) == (
+        f"image photo: the program says that {text}\n"
+        "  try: give such an image, or change set_bounds, set_min or set_extent in the program")
+    wide = image("photo", "uint8")
+    wide.dim(0).set_bounds(0, 18)
+    wide.dim(1).set_extent(wide.dim(0).extent() - 5)
+    exactly(func(wide[X, Y] + 1), PHOTO + 1, inputs={"photo": PHOTO})
+
+
 @pytest.mark.parametrize("name", ["two words", "a/b", "50%", "<b>&amp;", "größe"])
 def test_names_may_have_any_letters(name: str, tmp_path: Path) -> None:
     source = hl.ImageParam(hl.UInt(8), 2, name)

@@ -172,6 +172,8 @@ class Input:
 
     data : tuple of int | None      The contents of a constant Buffer, x fastest, with `extents`; None for an ImageParam.
     minimum, extents : tuples       Of a constant Buffer.
+    promised : tuple of (int, int)  Of an ImageParam whose dimensions the program bounds: start and extent of each; None where
+                                    it says nothing. Files do not hold it.
     """
 
     name: str
@@ -180,6 +182,7 @@ class Input:
     data: tuple[int | float, ...] | None = None
     minimum: tuple[int, ...] = ()
     extents: tuple[int, ...] = ()
+    promised: tuple[tuple[int | None, int | None], ...] = ()
 
 
 @dataclass(frozen=True)
