@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +30,13 @@ from .compiler.dense_pipeline import CompiledDense, compile_product, compile_wor
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
-from .compiler.lang.halide.reader import read
 from .compiler.lang.halide.walk import bind
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
 from .options import ENGINES
 from .pictures import check_picture, write_picture
+from .programs import read_program
 from .sim import engines, halide_golden, static_engines
 from .sim.engines import Run
 from .sim.frames import Frames
@@ -79,7 +79,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
-    pipeline = _pipeline(program, arguments.numbers("params", params or {}))
+    pipeline = read_program(program, arguments.numbers("params", params or {}))
     images, notes = read_images(pipeline, arguments.mapping("inputs", inputs))
     reach = extents(pipeline, images)
     pipeline = bind(pipeline, reach)
@@ -207,7 +207,7 @@ def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = N
 
     inputs: files by the name of the ImageParam; the name may be empty if there is only one. options: see `run`.
     """
-    pipeline = _pipeline(program, params or {})
+    pipeline = read_program(program, params or {})
     names = image_names(pipeline)
     if set(inputs) == {""} and len(names) == 1:
         inputs = {names[0]: inputs[""]}
@@ -251,58 +251,6 @@ def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> Compil
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_text(failure.picture)
         raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
-
-
-def _pipeline(program: object, params: Mapping[str, int | float]) -> Pipeline:
-    """The program as frozen values; it has one output."""
-    pipeline = _read(program, params)
-    if len(pipeline.outputs) > 1:
-        raise UserError(f"the program has {len(pipeline.outputs)} outputs, {', '.join(pipeline.outputs)}",
-                        fix="run the Funcs one by one")
-    return pipeline
-
-
-def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
-    if isinstance(program, str | Path):
-        try:
-            return read(Path(program).read_bytes(), params, str(program))
-        except OSError as error:
-            raise UserError(f"cannot read the program: {error.strerror}", str(program),
-                            "write it with halide.serialize_pipeline") from None
-    if isinstance(program, bytes):
-        return read(program, params, "program")
-    import halide
-    whole = halide.Pipeline(program) if isinstance(program, halide.Func) else program
-    if not isinstance(whole, halide.Pipeline):
-        raise UserError(f"a value of type {type(program).__name__} is no Halide program",
-                        fix="give a halide.Func, a halide.Pipeline or a .hlpipe file")
-    if undefined := [func.name() for func in whole.outputs() if not func.defined()]:
-        raise UserError("it has no definition", f"Func {undefined[0]}", "define it, as f[x, y] = ...")
-    data, scalars = cast(Any, halide.serialize_pipeline(whole, get_params=True))
-    values, promised = {}, {}
-    for name, param in scalars.items():
-        if param.is_buffer():
-            promised[name] = tuple((_number(param.min_constraint(dim)), _number(param.extent_constraint(dim)))
-                                   for dim in range(param.dimensions()))
-        if param.is_buffer() or name in params:
-            continue
-        try:
-            values[name] = halide.evaluate(param.scalar_expr())
-        except halide.HalideError:
-            # It has no value; the reader names all that are missing.
-            continue
-    pipeline = read(data, {**values, **params}, "program")
-    return replace(pipeline, inputs={name: replace(each, promised=promised.get(name, ()))
-                                     for name, each in pipeline.inputs.items()})
-
-
-def _number(expr: Any) -> int | None:
-    """The value of a Halide expression that is defined and a number."""
-    import halide
-    try:
-        return int(cast(Any, halide.evaluate(expr))) if expr.defined() else None
-    except halide.HalideError:
-        return None
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:

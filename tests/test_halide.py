@@ -353,6 +353,9 @@ def test_what_is_no_program_or_engine_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "gone.hlpipe", inputs={}) == (
         f"{tmp_path / 'gone.hlpipe'}: cannot read the program: No such file or directory\n"
         "  try: write it with halide.serialize_pipeline")
+    nothing = hl.Func("nothing")
+    assert refused(nothing, inputs={}) == (
+        f"Func {nothing.name()}: it has no definition\n  try: define it, as f[x, y] = ...")
     with pytest.raises(UserError, match="there is no engine 'gpu'"):
         sardonyx.halide.run(func(hl.u8(1)), inputs={}, engine="gpu")
 
