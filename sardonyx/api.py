@@ -15,6 +15,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+from . import arguments
 from .compiler.backend.encode import decode
 from .compiler.backend.route import Unroutable
 from .compiler.lang.einsum import Einsum, parse
@@ -29,7 +30,7 @@ from .hw.arch.coordinates import Coo
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.soc.top import Sardonyx
-from .options import ENGINES
+from .options import ENGINES, VALUES
 from .sim import engines, golden, tensors
 from .sim.tensor_files import read_tensor
 from .sim.work import Work
@@ -61,9 +62,9 @@ def silent(stage: str) -> None:
     """Report progress to nobody."""
 
 
-def einsum(expression: str, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str = "rtl", tile: int | Mapping[str, int] | None = None,
-           values: str = "exact", dump: Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
+           values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
@@ -81,22 +82,23 @@ def einsum(expression: str, *, order: str | None = None, formats: Mapping[str, s
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
-    if engine not in ENGINES:
-        raise UserError(f"there is no engine '{engine}'", fix=f"choose one of {', '.join(ENGINES)}")
-    program = parse(expression, order or "", formats)
-    data = {name: _operand(value, name, values, seed) for name, value in operands.items()}
-    return _run(program, data, _arch(arch), engine, tile, dump, seed, progress)
+    options = _options(engine, values, arch, tile, dump, seed)
+    program = parse(arguments.text("expression", expression), order or "", formats)
+    data = {name: _operand(value, name, values, options.seed) for name, value in operands.items()}
+    return _run(program, data, options, progress)
 
 
-def kernel(name: str, *, size: int = 17, density: float = 0.2, order: str | None = None,
+def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str = "rtl",
            tile: int | None = None, values: str = "exact", dump: Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    found = load_kernel(name)
-    program = parse(found.expression, order or found.order, formats or found.formats, origin=f"kernel {name}")
-    data = {tensor: _operand(value, tensor, values, seed) for tensor, value in operands.items()}
+    options = _options(engine, values, arch, tile, dump, seed)
+    size, density = arguments.whole("size", size, 1), arguments.share("density", density)
+    found = load_kernel(arguments.text("name", name))
+    program = parse(found.expression, order or found.order, {**found.formats, **(formats or {})}, origin=f"kernel {name}")
+    data = {tensor: _operand(value, tensor, values, options.seed) for tensor, value in operands.items()}
     extents = dict.fromkeys(program.order, size)
     for access in program.operands:
         if access.tensor in data:
@@ -104,8 +106,8 @@ def kernel(name: str, *, size: int = 17, density: float = 0.2, order: str | None
     for number, access in enumerate(program.operands):
         if access.tensor not in data:
             shape = tuple(extents[index] for index in access.indices)
-            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, seed + number)
-    return _run(program, data, _arch(arch), engine, tile, dump, seed, progress)
+            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, options.seed + number)
+    return _run(program, data, options, progress)
 
 
 def kernels() -> Outcome:
@@ -127,7 +129,8 @@ def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),
     operand, what = demo_matrix(matrix)
     first = operand
     second = operand if operand.shape[0] == operand.shape[1] else _transposed(operand)
-    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, presets.get("small"), engines.RTL, None, out, 0, progress)
+    options = Options(engines.RTL, presets.get("small"), None, out, 0)
+    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, options, progress)
     product = (_scipy(first) @ _scipy(second)).astype(np.int64)
     difference = scipy.sparse.coo_array(product - result.value.astype(np.int64)).data % (1 << 16)
     assert not difference.any(), "the result of the hardware is not SciPy's"
@@ -162,8 +165,30 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-def _arch(arch: str | Arch) -> Arch:
-    return arch if isinstance(arch, Arch) else presets.get(arch)
+@dataclass(frozen=True)
+class Options:
+    """How a program is compiled and run, checked."""
+
+    engine: str
+    arch: Arch
+    tile: int | Mapping[str, int] | None
+    dump: Path | None
+    seed: int
+
+
+def _options(engine: str, values: str, arch: str | Arch, tile: int | Mapping[str, int] | None, dump: str | Path | None,
+             seed: int) -> Options:
+    arguments.choice("engine", engine, ENGINES)
+    arguments.choice("values", values, VALUES)
+    folder = arguments.folder("dump", dump)
+    if folder is not None and engine == engines.GOLDEN:
+        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    edges: int | Mapping[str, int] | None = None
+    if isinstance(tile, Mapping):
+        edges = {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}
+    elif tile is not None:
+        edges = arguments.whole("tile", tile, 1)
+    return Options(engine, arguments.machine(arch), edges, folder, arguments.whole("seed", seed))
 
 
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
@@ -172,18 +197,17 @@ def _operand(value: object, name: str, values: str, seed: int) -> Coo:
     return tensors.to_coo(value, name)
 
 
-def _run(program: Einsum, data: Mapping[str, Coo], arch: Arch, engine: str, tile: int | Mapping[str, int] | None,
-         dump: Path | None, seed: int, progress: Callable[[str], None]) -> Result:
-    began = time.perf_counter()
+def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: Callable[[str], None]) -> Result:
+    engine, arch, dump, began = options.engine, options.arch, options.dump, time.perf_counter()
     if engine == engines.GOLDEN:
         value = tensors.to_value(golden.evaluate(program, data))
         return Result({"engine": engine, "result": _shape(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
-    work = Work(cut(program, data, arch.mem.level_words, tile))
+    work = Work(cut(program, data, arch.mem.level_words, options.tile))
     progress(f"compiling for '{arch.name}'")
     compile_began = time.perf_counter()
     try:
-        compiled = compile_einsum(program, arch, seed)
+        compiled = compile_einsum(program, arch, options.seed)
     except Unroutable as failure:
         picture = (dump or Path("out")) / "unroutable.svg"
         picture.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +215,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], arch: Arch, engine: str, tile
         raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
     compile_s = time.perf_counter() - compile_began
     if dump:
-        compiled.dump(Path(dump))
+        compiled.dump(dump)
     found = engines.run(engine, compiled, work, progress)
     progress("checking every word against NumPy")
     words, wrong = engines.differences(found.blocks, list(work.expected()))
@@ -233,12 +257,22 @@ def _shape(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:
 
 def save(result: Result, path: Path) -> None:
     """Write the value of a result: a matrix as Matrix Market, anything else as a NumPy file (.npy)."""
-    if scipy.sparse.issparse(result.value):
-        scipy.io.mmwrite(str(path), result.value.astype(np.int64), comment="written by sardonyx")
-    elif Path(path).suffix == ".npy":
-        np.save(path, np.asarray(result.value))
-    else:
-        raise UserError("only a matrix can be written as Matrix Market", str(path), "give a file name that ends in .npy")
+    path = Path(path)
+    matrix = scipy.sparse.issparse(result.value)
+    if path.suffix != (".mtx" if matrix else ".npy"):
+        raise UserError("only a matrix is written as Matrix Market" if not matrix else "a matrix is written as Matrix Market",
+                        str(path), f"give a file name that ends in {'.mtx' if matrix else '.npy'}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A file that is open is written to the end or raises; a name alone is not.
+        with path.open("wb") as file:
+            if matrix:
+                scipy.io.mmwrite(file, result.value.astype(np.int64), comment="written by sardonyx")
+            else:
+                np.save(file, np.asarray(result.value))
+    except OSError as error:
+        raise UserError(f"cannot write the result: {error.strerror or error}", str(path),
+                        "name a file that can be written") from None
 
 
 def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
@@ -247,7 +281,7 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
     Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h.
     """
     began = time.perf_counter()
-    machine = _arch(arch)
+    machine = arguments.machine(arch)
     top = Sardonyx(machine)
     progress(f"generating the Verilog of '{machine.name}'")
     files = emission.emit(top, Path(out))
@@ -267,11 +301,11 @@ def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
     return [("clk", "in", 1), ("rst", "in", 1), *((name, flow, int(bits)) for name, flow, bits in ports)]
 
 
-def explain_program(expression: str, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
                     arch: str | Arch = "small", tile: int | None = None, seed: int = 0,
                     **operands: object) -> Outcome:
     """What an expression becomes: loops, graph, and what it needs of the array."""
-    machine = _arch(arch)
+    machine = arguments.machine(arch)
     program = parse(expression, order or "", formats)
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
@@ -295,7 +329,7 @@ def _needs(compiled: Compiled) -> dict[str, object]:
 
 def explain_arch(arch: str | None = None) -> Outcome:
     """The sizes, tiles and primitives of a machine; all presets when none is named."""
-    machines = [_arch(arch)] if arch else list(presets.PRESETS.values())
+    machines = [arguments.machine(arch)] if arch else list(presets.PRESETS.values())
     reports = {machine.name: _machine(machine) for machine in machines}
     if arch:
         return Outcome(next(iter(reports.values())))
@@ -316,8 +350,8 @@ def _machine(machine: Arch) -> dict[str, object]:
 
 def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
     """The configuration in a bitstream, tile by tile."""
-    machine = _arch(arch)
-    program = decode(Path(path).read_text(), machine, str(path))
+    machine = arguments.machine(arch)
+    program = decode(Path(path).read_text(encoding="utf-8", errors="replace"), machine, str(path))
     lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
     static = "walk" in program.source       # its streams are images, not levels of tensors
     lines += [f"{b.direction:5} {b.tensor if static else b.name:8} column {b.column}" for b in program.bindings]
@@ -334,7 +368,7 @@ def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
 def explain_register(name: str, *, arch: str | Arch = "small") -> Outcome:
     """A register by name or AXI4-Lite address: its fields and what they mean."""
     found = []
-    for file, base, registers in address_map(_arch(arch)):
+    for file, base, registers in address_map(arguments.machine(arch)):
         for register in registers:
             at = base + register.offset
             if name in (register.name, f"{file}.{register.name}") or _address(name) == at:
@@ -342,7 +376,7 @@ def explain_register(name: str, *, arch: str | Arch = "small") -> Outcome:
                               "meaning": register.doc, "fields": {f[0]: f"bits {f[1] + f[2] - 1}:{f[1]}, {f[3]}"
                                                                   for f in register.fields}})
     if not found:
-        known = sorted({register.name for _, _, registers in address_map(_arch(arch)) for register in registers})
+        known = sorted({register.name for _, _, registers in address_map(arguments.machine(arch)) for register in registers})
         raise UserError(f"there is no register '{name}'", fix=f"name one of {', '.join(known)}, or give its address")
     first = found[0]
     more = {"same_in": f"{len(found) - 1} more GLB tiles"} if len(found) > 1 else {}

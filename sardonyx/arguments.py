@@ -23,6 +23,28 @@ def whole(name: str, value: object, least: int = 0) -> int:
     return number
 
 
+def share(name: str, value: object) -> float:
+    """A number from 0 to 1."""
+    number = float(value) if isinstance(value, Real) else -1
+    if not 0 <= number <= 1:
+        raise UserError(f"it is {value!r}, which is no share", name, "give a number from 0 to 1")
+    return number
+
+
+def text(name: str, value: object) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise UserError(f"it is of type {type(value).__name__}, which is no text", name, "give a text")
+    return value
+
+
+def choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """One of several names."""
+    if not isinstance(value, str) or value not in choices:
+        raise UserError(f"there is no {name} {value!r}", fix=f"choose one of {', '.join(choices)}")
+    return value
+
+
 def sizes(name: str, value: object) -> tuple[int, ...]:
     """Sizes, x first."""
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):

@@ -70,8 +70,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
 
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
-    if engine not in ENGINES:
-        raise UserError(f"there is no engine '{engine}'", fix=f"choose one of {', '.join(ENGINES)}")
+    arguments.choice("engine", engine, ENGINES)
     began = time.perf_counter()
     machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.folder("dump", dump)
     if dump is not None and engine == engines.GOLDEN:

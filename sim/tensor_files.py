@@ -27,6 +27,8 @@ from .tensors import from_entries, to_coo
 
 POLICIES = ("exact", "round", "small")
 KINDS = (".mtx", ".tns", ".npy")
+# Extents that fit an index.
+LONGEST = (1 << 31) - 1
 _SMALL = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
 
 
@@ -55,6 +57,8 @@ def _apply(policy: str, seed: int, coords: Ints, numbers: NDArray[Any]) -> tuple
     coords, numbers = coords[numbers != 0], numbers[numbers != 0]
     if policy == "small":
         return coords, np.random.default_rng(seed).choice(_SMALL, len(numbers))
+    if numbers.dtype.kind != "f":
+        return coords, numbers
     return coords, np.where(np.abs(numbers) < 1, np.sign(numbers), np.rint(numbers))
 
 
@@ -92,11 +96,11 @@ def _frostt(text: bytes, name: str) -> tuple[tuple[int, ...], Ints, NDArray[Any]
     entries = []
     for number, line in enumerate(lines, 1):
         head, _, rest = line.partition("dims:")
-        if rest and head.strip() == "#":
+        if "dims:" in line and head.strip() == "#":
             words = rest.split("nnz:")[0].replace("x", " ").split()
-            if not words or not all(word.isdigit() for word in words):
+            if not words or not all(word.isascii() and word.isdecimal() and int(word) <= LONGEST for word in words):
                 raise UserError(f"'{line.strip()}' gives no dimensions", f"{name}:{number}",
-                                "write '# dims: 4 4 4'")
+                                f"write '# dims: 4 4 4', each {LONGEST} at most")
             shape = tuple(map(int, words))
         elif line.strip() and not line.lstrip().startswith("#"):
             entries.append((number, line.split()))
@@ -115,13 +119,13 @@ def _frostt(text: bytes, name: str) -> tuple[tuple[int, ...], Ints, NDArray[Any]
         raise UserError(f"'{' '.join(words)}' are not all numbers", f"{name}:{number}",
                         "write coordinates, then the value") from None
     crd = table[:, :-1]
-    limit = np.array(shape) if shape else crd.max(axis=0)
-    wrong = np.flatnonzero(((crd != np.floor(crd)) | (crd < 1) | (crd > limit)).any(axis=1))
+    most = np.array(shape or [LONGEST] * (width - 1))
+    wrong = np.flatnonzero(~((crd == np.floor(crd)) & (crd >= 1) & (crd <= most)).all(axis=1))
     if len(wrong):
         number, words = entries[wrong[0]]
-        raise UserError(f"coordinates {' '.join(words[:-1])} are not in 1 to "
-                        f"{' '.join(f'{extent:.0f}' for extent in limit)}", f"{name}:{number}",
-                        "count from 1, up to the dimensions")
+        raise UserError(f"coordinates {' '.join(words[:-1])} are not whole numbers from 1 to "
+                        f"{' '.join(map(str, most))}", f"{name}:{number}", "count from 1, up to the dimensions")
+    limit = most if shape else crd.max(axis=0)
     return tuple(int(extent) for extent in limit), crd.astype(np.int64) - 1, table[:, -1]
 
 

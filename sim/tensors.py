@@ -19,6 +19,9 @@ from sardonyx.hw.arch.coordinates import VALUE_MAX, VALUE_MIN, Coo, Ints, sum_ro
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.fibertree import Format, build, flatten, from_blocks
 
+# Of an entry of several at one place; their sum has to fit 16 bits.
+LARGEST = 1 << 40
+
 
 def to_coo(data: Any, name: str = "the tensor") -> Coo:
     """A tensor from scipy.sparse in any format, an array of any order, nested lists or a number.
@@ -27,6 +30,8 @@ def to_coo(data: Any, name: str = "the tensor") -> Coo:
     """
     if isinstance(data, Coo):
         return data
+    if isinstance(data, np.ma.MaskedArray):
+        raise UserError(f"{name} is masked", fix="say what masked elements are, as with array.filled(0)")
     if scipy.sparse.issparse(data):
         sparse = data.tocoo()
         coords = np.stack([np.asarray(axis, np.int64) for axis in sparse.coords], axis=1)
@@ -49,28 +54,31 @@ def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name:
     if values.dtype.kind == "c":
         raise UserError(f"{name} is complex", fix="take the real part, or the imaginary part")
     if values.dtype.kind == "f":
-        values = _integers(coords, values, name)
-    elif values.dtype == np.uint64:
-        values = np.minimum(values, 1 << 62)     # Out of range either way, but int64 would wrap it.
+        _check_integers(coords, values, name)
+    # Before they are added, so that no sum leaves int64.
+    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name)
     coords, values = sum_rows(np.asarray(coords, np.int64), values.astype(np.int64))
-    beyond = np.flatnonzero((values < VALUE_MIN) | (values > VALUE_MAX))
-    if len(beyond):
-        first = beyond[0]
-        raise UserError(f"value {values[first]} {place(coords[first])}is not in {VALUE_MIN}..{VALUE_MAX}"
-                        f"{_others(len(beyond))}", name,
-                        "scale the values, or take small ones on this pattern (for a file: values='small')")
+    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name)
     return Coo.make(shape, coords, values)
 
 
-def _integers(coords: Ints, values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Floating-point numbers as integers, checked; large ones are cut to a size that is refused later."""
+def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str) -> None:
+    """UserError if values are beyond what fits."""
+    found = np.flatnonzero(beyond)
+    if len(found):
+        raise UserError(f"value {values[found[0]]} {place(coords[found[0]])}is not in {VALUE_MIN}..{VALUE_MAX}"
+                        f"{_others(len(found))}", name,
+                        "scale the values, or take small ones on this pattern (for a file: values='small')")
+
+
+def _check_integers(coords: Ints, values: NDArray[Any], name: str) -> None:
+    """UserError if floating-point numbers are no integers."""
     finite = np.isfinite(values)
     broken = np.flatnonzero(~finite | (np.floor(np.where(finite, values, 0)) != np.where(finite, values, 0)))
     if len(broken):
         raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]])}is not an integer"
                         f"{_others(len(broken))}", name,
                         "scale and round the values (for a file: values='round')")
-    return np.clip(values, -(2.0 ** 62), 2.0 ** 62)
 
 
 def place(coords: Ints) -> str:

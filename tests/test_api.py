@@ -60,18 +60,65 @@ def test_a_kernel_runs_on_random_operands_by_name():
 
 
 @pytest.mark.parametrize("arguments,message", [
-    ({"expression": "X(i,j) = B(i,j)", "B": B, "engine": "fpga"},
+    ({"B": B, "engine": "fpga"},
      "there is no engine 'fpga'\n  try: choose one of golden, tokens, fabric, rtl, rtl-full"),
-    ({"expression": "X(i,j) = B(i,j)", "B": B * 0.5},
+    ({"B": B * 0.5},
      "B: value -1.5 at (0, 2) is not an integer (and 78 more)\n"
      "  try: scale and round the values (for a file: values='round')"),
-    ({"expression": "X(i,j) = B(i,j)", "B": B, "arch": "huge"},
+    ({"B": B, "arch": "huge"},
      "there is no preset 'huge'\n  try: choose one of tiny, small, amber, onyx, or give a .json file"),
+    ({"B": B, "arch": 5}, "arch: it is of type int, which is no machine\n"
+                          "  try: name one of tiny, small, amber, onyx or a .json file, or give an Arch"),
+    ({"B": B, "tile": 2.5}, "tile: it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
+    ({"B": B, "tile": {"i": 0}}, "tile['i']: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ({"B": B, "seed": "a"}, "seed: it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
+    ({"B": B, "values": "bogus"}, "there is no values 'bogus'\n  try: choose one of exact, round, small"),
+    ({"B": B, "engine": "golden", "dump": "new"},
+     "dump: engine golden compiles nothing that could be written\n  try: choose another engine"),
+    ({"B": np.ma.array([[1, 2]], mask=[[0, 1]])},
+     "B is masked\n  try: say what masked elements are, as with array.filled(0)"),
 ])
 def test_what_does_not_fit_is_refused(arguments, message):
     with pytest.raises(UserError) as error:
-        sardonyx.einsum(**arguments)
+        sardonyx.einsum("X(i,j) = B(i,j)", **arguments)
     assert str(error.value) == message
+
+
+def test_an_expression_is_a_text_and_a_kernel_has_a_density():
+    with pytest.raises(UserError, match="expression: it is of type int, which is no text"):
+        sardonyx.einsum(5)
+    with pytest.raises(UserError, match="density: it is 2, which is no share"):
+        api.kernel("spmv", density=2)
+
+
+def test_tensors_may_be_called_as_the_arguments_of_python_are():
+    result = sardonyx.einsum("x(i) = expression(i) * name(i)", expression=np.array([1, 2]), name=np.array([3, 4]),
+                             engine="golden")
+    assert result.value.tolist() == [3, 8]
+
+
+def test_numbers_of_numpy_are_whole_numbers():
+    assert sardonyx.einsum("X(i,j) = B(i,j)", B=B, engine="tokens", tile=np.int64(5), seed=np.uint8(3)).report["tile_edge"] == {
+        "i": 5, "j": 5}
+
+
+def test_a_format_of_a_kernel_that_is_given_leaves_the_others(tmp_path):
+    api.kernel("sddmm", engine="tokens", arch="onyx", formats={"B": "ds01"}, dump=tmp_path)
+    assert "B=ds01  C=dd01  D=dd10" in (tmp_path / "1_sam.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["folder", "file/x.mtx"])
+def test_a_result_that_cannot_be_written_is_said(name, tmp_path):
+    result = sardonyx.einsum("X(i,j) = B(i,j)", B=B, engine="golden")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.mtx").mkdir()
+    target = tmp_path / ("folder.mtx" if name == "folder" else name)
+    with pytest.raises(UserError, match="cannot write the result"):
+        api.save(result, target)
+    with pytest.raises(UserError, match="a matrix is written as Matrix Market"):
+        api.save(result, tmp_path / "x.npy")
+    api.save(result, tmp_path / "new" / "x.mtx")
+    assert (scipy.io.mmread(tmp_path / "new" / "x.mtx") != B).nnz == 0
 
 
 def test_an_unroutable_program_leaves_its_picture(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ EINSUM = "X(i,j) = B(i,k) * C(k,j)"
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
-    for name in ("a.mtx", "b.mtx", "v.mtx", "app.bits", "mine.json"):
+    for name in ("a.mtx", "b.mtx", "v.npy", "app.bits", "mine.json"):
         Path(name).write_text("")
     return tmp_path
 
@@ -166,7 +166,23 @@ def test_a_file_that_cannot_be_used_is_the_users_mistake(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(PermissionError(13, "Permission denied", "/etc/out")))
     assert main(["run", "demo"]) == 2
-    assert capsys.readouterr().err == "sardonyx: /etc/out: permission denied\n"
+    assert capsys.readouterr().err == "sardonyx: /etc/out: permission denied\n  try: name another file or folder\n"
+
+
+def test_memory_that_does_not_suffice_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(api, "demo", failing(MemoryError("Unable to allocate 9 TiB")))
+    assert main(["run", "demo"]) == 2
+    assert capsys.readouterr().err == (
+        "sardonyx: not enough memory: Unable to allocate 9 TiB\n"
+        "  try: use smaller operands, or fewer indices that run over everything\n")
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x", "x.mtx.gz"])
+def test_the_kind_of_the_result_is_checked_before_the_run(name: str, files: Path, called: "dict[str, Any]",
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "einsum", "x(i) = b(i)", "--b", "v.npy", "--out", name]) == 2
+    assert "ends in .mtx (a matrix) or .npy (a vector or tensor)" in capsys.readouterr().err
+    assert not called
 
 
 def test_a_fault_of_ours_says_so_and_shows_its_trace_only_when_asked(

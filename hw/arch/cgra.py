@@ -142,19 +142,26 @@ def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
         try:
             return dataclasses.replace(base, **values) if base is not None else cls(**values)
         except TypeError as error:
-            raise UserError(f"{place}: {error}", where) from None
+            raise UserError(f"{place}: {error}", where, "start from the arch.json of a preset") from None
 
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise UserError(f"not a machine description of format {FORMAT}", where, "start from the arch.json of a preset")
     fields = {key: value for key, value in raw.items() if key != "format"}
     for name, base in (("pe", PE), ("mem", MEM)):
         if name in fields:
+            if not isinstance(fields[name], dict):
+                raise UserError(f"{name} is not a table of fields", where, "start from the arch.json of a preset")
             tile = dict(fields[name])
-            unknown = [each for each in tile.get("primitives", ()) if each not in PRIMITIVES]
+            listed = tile.get("primitives", [])
+            if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed) \
+                    or len(set(listed)) < len(listed):
+                raise UserError(f"the primitives of {name} are no list of different names", where,
+                                f"choose among {', '.join(PRIMITIVES)}")
+            unknown = [each for each in listed if each not in PRIMITIVES]
             if unknown:
                 raise UserError(f"unknown primitive '{unknown[0]}' in {name}", where, f"choose among {', '.join(PRIMITIVES)}")
             if "primitives" in tile:
-                tile["primitives"] = tuple(PRIMITIVES[each] for each in tile["primitives"])
+                tile["primitives"] = tuple(PRIMITIVES[each] for each in listed)
             fields[name] = build(TileSpec, tile, name, base)
     for name, cls in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing)):
         if name in fields:
@@ -165,10 +172,12 @@ def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
 def load(path: str | Path) -> Arch:
     """An `Arch` from a JSON file, such as the arch.json beside generated Verilog."""
     try:
-        raw = json.loads(Path(path).read_text())
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"cannot read the machine description: {error.strerror}", str(path),
                         "name a preset, or a file such as the arch.json beside generated Verilog") from None
     except json.JSONDecodeError as error:
-        raise UserError(f"not JSON: {error.msg}", f"{path}:{error.lineno}") from None
+        raise UserError(f"not JSON: {error.msg}", f"{path}:{error.lineno}", "start from the arch.json of a preset") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise UserError("not JSON", str(path), "start from the arch.json of a preset") from None
     return from_json(raw, str(path))

@@ -51,7 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as fault:
         if debug or fault.filename is None:
             return _fault(fault, console, debug)
-        return _mistake(UserError((fault.strerror or str(fault)).lower(), where=str(fault.filename)), console)
+        return _mistake(UserError((fault.strerror or str(fault)).lower(), where=str(fault.filename),
+                                  fix="name another file or folder"), console)
+    except MemoryError as fault:
+        if debug:
+            traceback.print_exc()
+        return _mistake(UserError(f"not enough memory: {fault}" if str(fault) else "not enough memory",
+                                  fix="use smaller operands, or fewer indices that run over everything"), console)
     except KeyboardInterrupt:
         print("sardonyx: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -22,8 +22,8 @@ def add(commands: Any) -> None:
 
     program: Parser = topics.add_parser(
         "program", operands=True, prog="sardonyx explain program", help="what an expression becomes",
-        about="Show the loops and the graph of an expression and what it needs of the array. Operands are\n"
-              "not needed.",
+        about="Show the loops and the graph of an expression and what it needs of the array. Operands and\n"
+              "the tile are not needed.",
         examples=["sardonyx explain program 'X(i,j) = B(i,k) * C(k,j)' --format C=ss10 --arch onyx"])
     program.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(program)

@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
         "run", prog="sardonyx run", help="run a program on an engine",
         about="Run an expression, a kernel that we ship, a Halide program on a picture, or the demo.",
         examples=["sardonyx run demo",
-                  "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.mtx",
+                  "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy",
                   "sardonyx run kernel spmspm --engine tokens",
                   "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
@@ -33,11 +33,12 @@ def _add_einsum(programs: Any) -> None:
     parser: Parser = programs.add_parser(
         "einsum", operands=True, prog="sardonyx run einsum", help="an expression on files",
         about="Compile an Einsum expression and run it. Every other option --NAME FILE is an operand: a\n"
-              "Matrix Market file, or a number for a scalar.",
+              "matrix as .mtx, a tensor of any order as .tns (FROSTT) or .npy, texts also as .gz, or a\n"
+              "number for a scalar.",
         examples=[
             "sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B a.mtx --C b.mtx --order ijk --format C=ss10",
             "sardonyx run einsum 'X(i,j) = B(i,j) + C(i,j)' --B a.mtx --C b.mtx --engine golden --out x.mtx",
-            "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.mtx --arch onyx --dump out/stages",
+            "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --arch onyx --dump out/stages",
         ])
     parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(parser)
@@ -152,7 +153,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
                         help=f"{_listed(ENGINES)} (default: rtl)")
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
                         help=f"{_listed(VALUES)} (default: exact)")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write the result as Matrix Market")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write the result: a matrix as .mtx, anything else as .npy")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
 
 
@@ -167,7 +168,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed}
-    if taken := sorted(options.operands.keys() & (named.keys() | {"engine", "values", "dump", "progress"})):
+    if taken := sorted(options.operands.keys() & (named.keys() | {"engine", "values", "dump", "progress", "size", "density"})):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
     return named | options.operands
@@ -182,6 +183,7 @@ def run_einsum(options: argparse.Namespace, console: Console) -> int:
     """Run an expression."""
     from .. import api  # here, so that help and doctor work where a package is broken
 
+    _check_out(options.out)
     result = api.einsum(options.expression, **program_arguments(options),
                         **_engine_arguments(options, console))
     return _finish(result, options, console)
@@ -196,6 +198,7 @@ def run_kernel(options: argparse.Namespace, console: Console) -> int:
         return 0
     if options.name is None:
         raise UserError("no kernel is named", where="sardonyx run kernel", fix="sardonyx run kernel --list")
+    _check_out(options.out)
     result = api.kernel(options.name, size=options.size, density=options.density,
                         **program_arguments(options), **_engine_arguments(options, console))
     return _finish(result, options, console)
@@ -235,6 +238,13 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
     console.show(api.Outcome({"product": product.report, "blur": blur.report}, text))
     console.end(f"open the pictures in {options.out}, or sardonyx run demo --matrix FILE")
     return 0
+
+
+def _check_out(out: Path | None) -> None:
+    """UserError for a result file of no kind that is written, before the run, which may take minutes."""
+    if out is not None and (out.suffix not in (".mtx", ".npy") or out.is_dir()):
+        raise UserError("the result is written to a file that ends in .mtx (a matrix) or .npy (a vector or tensor)", str(out),
+                        "name such a file")
 
 
 def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:

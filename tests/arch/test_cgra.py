@@ -48,6 +48,27 @@ def test_an_unknown_preset_names_the_near_one():
                                 "  try: choose one of tiny, small, amber, onyx, or give a .json file")
 
 
+@pytest.mark.parametrize("field", ["pe", "mem", "interconnect", "glb", "timing"])
+@pytest.mark.parametrize("value", [5, None, [], "x"])
+def test_a_part_that_is_no_table_is_refused(field, value):
+    with pytest.raises(UserError, match=f"{field} is not a table of fields"):
+        cgra.from_json(presets.get("tiny").to_json() | {field: value})
+
+
+@pytest.mark.parametrize("primitives", [5, "alu", [["alu"]], ["alu", "alu"]])
+def test_primitives_are_a_list_of_different_names(primitives):
+    raw = presets.get("tiny").to_json()
+    with pytest.raises(UserError, match="the primitives of pe are no list of different names"):
+        cgra.from_json(raw | {"pe": raw["pe"] | {"primitives": primitives}})
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, b""])
+def test_a_file_that_is_no_text_of_json_is_refused(content, tmp_path):
+    (tmp_path / "arch.json").write_bytes(content)
+    with pytest.raises(UserError, match="not JSON"):
+        presets.get(str(tmp_path / "arch.json"))
+
+
 def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
     path = tmp_path / "arch.json"
     path.write_text("{\n  oops\n}")

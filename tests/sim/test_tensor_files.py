@@ -90,12 +90,14 @@ def test_files_that_are_not_there_or_broken(write, tmp_path):
 
 BROKEN = [
     (b"", "a.tns: the file has no entries and no dimensions\n  try: write '# dims: 4 4 4' as a first line"),
-    (b"# dims: two\n", "a.tns:1: '# dims: two' gives no dimensions\n  try: write '# dims: 4 4 4'"),
+    (b"# dims: two\n", "a.tns:1: '# dims: two' gives no dimensions\n"
+     "  try: write '# dims: 4 4 4', each 2147483647 at most"),
     (b"1 1 1 5\n1 1 5\n", "a.tns:2: an entry of 3 coordinates and a value was expected, not '1 1 5'\n"
      "  try: write coordinates, then the value"),
-    (b"# dims: 2 2\n\n1 3 5\n", "a.tns:3: coordinates 1 3 are not in 1 to 2 2\n"
+    (b"# dims: 2 2\n\n1 3 5\n", "a.tns:3: coordinates 1 3 are not whole numbers from 1 to 2 2\n"
      "  try: count from 1, up to the dimensions"),
-    (b"0 1 5\n", "a.tns:1: coordinates 0 1 are not in 1 to 0 1\n  try: count from 1, up to the dimensions"),
+    (b"0 1 5\n", "a.tns:1: coordinates 0 1 are not whole numbers from 1 to 2147483647 2147483647\n"
+                "  try: count from 1, up to the dimensions"),
     (b"1 1 x\n", "a.tns:1: '1 1 x' are not all numbers\n  try: write coordinates, then the value"),
 ]
 
@@ -123,3 +125,19 @@ def test_real_tensors_have_the_dimensions_they_state(root):
         pytest.skip("../shared/data/tensors is not there")
     assert read_tensor(folder / "matmul_2-2-2.tns.gz").shape == (4, 4, 4)
     assert read_tensor(folder / "collegemsg.tns.gz", "small").nnz == 33837
+
+
+@pytest.mark.parametrize("values", [np.array([-32768, 5, -7], np.int16), np.array([-128, 127], np.int8),
+                                    np.array([True, False])])
+def test_rounding_leaves_integers_as_they_are(values, tmp_path):
+    np.save(tmp_path / "v.npy", values)
+    assert to_value(read_tensor(tmp_path / "v.npy", "round")).tolist() == values.astype(int).tolist()
+
+
+@pytest.mark.parametrize("line", ["inf 1 3", "nan 1 3", "1e30 1 3", "9223372036854775807 1 3", "99999999999 1 3", "1.5 1 3",
+                                  "# dims:", "# dims: 2 \u00b2", "# dims: 99999999999999999999999 4"])
+def test_a_line_that_names_no_place_is_refused(line, write):
+    path = write("a.tns", f"{line}\n1 1 5\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"are not whole numbers from 1 to|gives no dimensions") as error:
+        read_tensor(path)
+    assert error.value.where == f"{path}:1"
