@@ -90,7 +90,7 @@ def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str = "rtl",
-           tile: int | None = None, values: str = "exact", dump: Path | None = None, seed: int = 0,
+           tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
@@ -179,10 +179,8 @@ class Options:
 def _options(engine: str, values: str, arch: str | Arch, tile: int | Mapping[str, int] | None, dump: str | Path | None,
              seed: int) -> Options:
     arguments.choice("engine", engine, ENGINES)
-    arguments.choice("values", values, VALUES)
-    folder = arguments.folder("dump", dump)
-    if folder is not None and engine == engines.GOLDEN:
-        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    arguments.choice("way to take values", values, VALUES)
+    folder = arguments.stages(dump, engine)
     edges: int | Mapping[str, int] | None = None
     if isinstance(tile, Mapping):
         edges = {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
+from .sim.engines import GOLDEN
 
 
 def whole(name: str, value: object, least: int = 0) -> int:
@@ -80,12 +81,14 @@ def machine(value: object) -> Arch:
                     f"name one of {', '.join(presets.PRESETS)} or a .json file, or give an Arch")
 
 
-def folder(name: str, value: str | Path | None) -> Path | None:
-    """A folder to write into, which need not be there."""
+def stages(value: str | Path | None, engine: str) -> Path | None:
+    """The folder `dump` to write the stages of a compilation into, which need not be there; golden compiles nothing."""
     if value is None:
         return None
+    if engine == GOLDEN:
+        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
     path = Path(value)
     at = next(each for each in (path, *path.parents) if each.exists())
     if not at.is_dir():
-        raise UserError(f"{at} is a file", name, "name a folder, which need not be there")
+        raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
     return path

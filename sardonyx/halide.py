@@ -72,9 +72,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     """
     arguments.choice("engine", engine, ENGINES)
     began = time.perf_counter()
-    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.folder("dump", dump)
-    if dump is not None and engine == engines.GOLDEN:
-        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.stages(dump, engine)
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None

@@ -72,7 +72,7 @@ def test_a_kernel_runs_on_random_operands_by_name():
     ({"B": B, "tile": 2.5}, "tile: it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
     ({"B": B, "tile": {"i": 0}}, "tile['i']: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ({"B": B, "seed": "a"}, "seed: it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
-    ({"B": B, "values": "bogus"}, "there is no values 'bogus'\n  try: choose one of exact, round, small"),
+    ({"B": B, "values": "bogus"}, "there is no way to take values 'bogus'\n  try: choose one of exact, round, small"),
     ({"B": B, "engine": "golden", "dump": "new"},
      "dump: engine golden compiles nothing that could be written\n  try: choose another engine"),
     ({"B": np.ma.array([[1, 2]], mask=[[0, 1]])},
@@ -89,6 +89,12 @@ def test_an_expression_is_a_text_and_a_kernel_has_a_density():
         sardonyx.einsum(5)
     with pytest.raises(UserError, match="density: it is 2, which is no share"):
         api.kernel("spmv", density=2)
+
+
+def test_a_file_that_is_no_text_is_no_bitstream(tmp_path):
+    (tmp_path / "app.bits").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="not a bitstream"):
+        api.explain_bitstream(tmp_path / "app.bits")
 
 
 def test_tensors_may_be_called_as_the_arguments_of_python_are():
