@@ -23,16 +23,16 @@ from .backend.place import Placement
 from .backend.pnr import place_and_route
 from .backend.route import Routing, Unroutable
 from .backend.timing import Timing, timing
-from .dense import align as alignment
-from .dense import controllers
-from .dense import product as products
-from .dense.grid import Walk, walk
-from .dense.lanes import check_lanes
-from .dense.lower import lower
-from .dense.product import Product
-from .dense.select import select
-from .dense.settings import settle
-from .dense.storage import NET, StaticGraph, store, with_passes
+from .dense.front.lower import lower
+from .dense.map import product as products
+from .dense.map.grid import Walk, walk
+from .dense.map.lanes import check_lanes
+from .dense.map.product import Product
+from .dense.map.storage import NET, StaticGraph, store, with_passes
+from .dense.select.select import select
+from .dense.time import align as alignment
+from .dense.time import verify_controllers as controllers
+from .dense.time.settle import settle
 from .ir import dataflow, mapped
 from .ir.dataflow import PeGraph, WordGraph
 from .ir.mapped import LOAD, MappedGraph

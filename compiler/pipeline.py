@@ -26,8 +26,8 @@ from .ir.program import Binding, Config, Program, Site
 from .ir.sam import SamGraph
 from .lang.einsum import Einsum
 from .sparse.balance import balance
+from .sparse.blocks import map_graph
 from .sparse.lower import lower
-from .sparse.onyx import map_graph
 
 
 @dataclass(frozen=True)

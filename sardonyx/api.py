@@ -26,14 +26,16 @@ from .hw import emit as emission
 from .hw import tables
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
-from .hw.arch.coordinates import Coo
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.soc.top import Sardonyx
 from .options import ENGINES, VALUES
-from .sim import engines, golden, tensors
-from .sim.tensor_files import read_tensor
-from .sim.work import Work
+from .runtime.data.sub_tiles import Work
+from .sim import engines
+from .sim.golden import einsum as golden
+from .tensors import values as tensors
+from .tensors.coordinates import Coo
+from .tensors.files import read_tensor
 
 MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 

@@ -22,10 +22,10 @@ import numpy as np
 from . import arguments
 from .api import Outcome, Result, keep, silent
 from .compiler.backend.route import Unroutable
-from .compiler.dense.lanes import limit, product_limit
-from .compiler.dense.lower import lower
-from .compiler.dense.product import Product, find, tile_of
-from .compiler.dense.schedule import plan, said
+from .compiler.dense.front.directives import plan, said
+from .compiler.dense.front.lower import lower
+from .compiler.dense.map.lanes import limit, product_limit
+from .compiler.dense.map.product import Product, find, tile_of
 from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
@@ -37,9 +37,10 @@ from .images import buffers, check_names, dtype_of, extents, image_names, read_i
 from .options import ENGINES
 from .pictures import check_picture, write_picture
 from .programs import read_program
-from .sim import engines, halide_golden, static_engines
+from .sim import engines, static_engines
 from .sim.engines import Run
 from .sim.frames import Frames
+from .sim.golden import halide as halide_golden
 from .sim.products import Products, factor_matrix, multiply
 
 # Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
@@ -59,7 +60,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     shape : sequence of int   Size of the result, x first; default: the largest that the inputs allow, that of the image where
                               a boundary condition allows any.
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
-                              few planes; default: as the program is scheduled (see compiler/dense/schedule.py), else
+                              few planes; default: as the program is scheduled (see compiler/dense/front/directives.py), else
                               64 x 64, and all of further dimensions.
     unroll : int              Lanes: neighbours in x that are computed at once, on streams of their own; default: as the
                               program is scheduled, else 1.

@@ -34,7 +34,7 @@ from sardonyx.compiler.backend.encode import encode
 from sardonyx.compiler.backend.native import library
 from sardonyx.compiler.backend.place import place, slots_of
 from sardonyx.compiler.backend.route import route
-from sardonyx.compiler.dense.product import find
+from sardonyx.compiler.dense.map.product import find
 from sardonyx.compiler.dense_pipeline import compile_halide, compile_product
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.halide.reader import read
@@ -45,8 +45,9 @@ from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
-from sardonyx.sim import engines, fabric
-from sardonyx.sim.work import Work
+from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim import engines
+from sardonyx.sim.model.tokens import fabric
 
 DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
          "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "matrix_product")

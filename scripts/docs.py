@@ -37,16 +37,16 @@ from sardonyx.compiler.ir.mapped import LOAD, MappedGraph, Pin
 from sardonyx.compiler.ir.program import Binding
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.pipeline import compile_einsum
+from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
-from sardonyx.compiler.sparse.onyx import map_graph
 from sardonyx.hw import tables
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.primitive import PRIMITIVES, Flow
 from sardonyx.hw.arch.token import parse_stream, show_stream
 from sardonyx.hw.soc.top import Sardonyx
-from sardonyx.sim import tensors
-from sardonyx.sim.functional.network import Network
-from sardonyx.sim.work import named
+from sardonyx.runtime.data.sub_tiles import named
+from sardonyx.sim.model.tokens.network import Network
+from sardonyx.tensors import values as tensors
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -17,9 +17,11 @@ from ..compiler.backend.encode import contents, decode, encode, words
 from ..compiler.ir.program import Program
 from ..compiler.pipeline import Compiled
 from ..hw.arch.cgra import Arch
-from . import cosim, fabric, host
-from .machine import Machine
-from .work import Blocks, Work
+from ..runtime.data.sub_tiles import Blocks, Work
+from . import host
+from .model.tokens import fabric
+from .rtl import folding as cosim
+from .rtl.machine import Machine
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL = "golden", "tokens", "fabric", "rtl", "rtl-full"
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..compiler.dense.grid import Load, Walk
+from ..compiler.dense.map.grid import Load, Walk
 from ..compiler.ir.dataflow import Stream
 from ..compiler.lang.halide.pipeline import Func, Variable
 from ..compiler.lang.halide.walk import postorder
-from .halide_golden import gather
-from .reads import Reads, held_once
+from ..runtime.data.load_loops import Reads, held_once
+from .golden.halide import gather
 
 
 @dataclass(frozen=True)

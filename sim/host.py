@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiler.backend.encode import address
-from ..compiler.dense.affine import recurrence
+from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import Binding, Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_REGISTER
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
 from ..hw.arch.soc import FINISHED, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
-from .machine import Machine
-from .reads import Reads, in_order
+from ..runtime.data.load_loops import Reads, in_order
+from .rtl.machine import Machine
 
 Blocks = Mapping[str, np.ndarray]
 

@@ -1,7 +1,7 @@
 """Between matrices and the streams of a matrix product: weights and rows in, sums out.
 
 A tile is `lanes` columns and `rows` rows of the result for one chunk of the terms. Its load streams bring the rows of left for
-these columns, then the rows of right (`compiler/dense/product.py`); what is missing to whole tiles and steps is 0.
+these columns, then the rows of right (`compiler/dense/map/product.py`); what is missing to whole tiles and steps is 0.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..compiler.dense.grid import Walk
-from ..compiler.dense.product import CARRY, ROWS, Factor, Product
+from ..compiler.dense.map.grid import Walk
+from ..compiler.dense.map.product import CARRY, ROWS, Factor, Product
 from ..compiler.dense_pipeline import CompiledDense
+from ..runtime.data.load_loops import Reads
 from . import static_engines
 from .engines import Run
 from .frames import Frames
-from .reads import Reads
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from typing import Protocol
 import numpy as np
 
 from ..compiler.backend.encode import decode, encode
-from ..compiler.dense.grid import Grid, Store
+from ..compiler.dense.map.grid import Grid, Store
 from ..compiler.dense_pipeline import CompiledDense, store_counts
+from ..runtime.data.load_loops import Reads
 from . import host, static_host
-from .dataflow import Region, evaluate_pes
 from .engines import FABRIC, RTL, RTL_FULL, TOKENS, Run, in_verilog
-from .machine import Machine
-from .reads import Reads
-from .static_fabric import run_tile
+from .model.cycles.fabric import run_tile
+from .model.pe_graph import Region, evaluate_pes
+from .rtl.machine import Machine
 
 Words = Mapping[str, np.ndarray]
 

@@ -13,9 +13,9 @@ import numpy as np
 from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import STORE_STATIC
+from ..runtime.data.load_loops import Reads
 from .host import Outcome, clear, load, start
-from .machine import Machine
-from .reads import Reads
+from .rtl.machine import Machine
 
 
 def run(machine: Machine, program: Program, tiles: Sequence[Mapping[str, Reads]], counts: Mapping[str, int],

@@ -35,17 +35,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def root() -> Path:
     """The folder of pyproject.toml."""
     return ROOT
-
-
-@pytest.fixture(scope="session")
-def package_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `sardonyx/` in its installed form, by links; for tools that do not know package-dir."""
-    tree = tmp_path_factory.mktemp("tree")
-    package = tree / "sardonyx"
-    package.mkdir()
-    for path in (ROOT / "sardonyx").iterdir():
-        if path.name != "__pycache__":
-            (package / path.name).symlink_to(path)
-    for part in ("hw", "compiler", "sim", "apps"):
-        (package / part).symlink_to(ROOT / part)
-    return tree

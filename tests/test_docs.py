@@ -125,8 +125,8 @@ from sardonyx.hw import tables
 from sardonyx.hw.arch import presets, primitive
 from sardonyx.hw.arch.tile import PE
 from sardonyx.hw.arch.token import parse_stream, show_stream
-from sardonyx.sim.bench import run_primitive
-from sardonyx.sim.functional.network import Network
+from sardonyx.sim.rtl.bench import run_primitive
+from sardonyx.sim.model.tokens.network import Network
 
 tokens = "7 9 S0 S0 4 S1 D 3 S0 D"
 outcome = Network({"it": ("enumerator", {})}, []).run({("it", "i"): parse_stream(tokens)}, [("it", "o")])

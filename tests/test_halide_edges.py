@@ -16,12 +16,12 @@ from stencil_machine import STENCILS
 
 import sardonyx.halide
 from sardonyx.apps.dense import blur_edges, gaussian
-from sardonyx.compiler.dense.lower import lower
+from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.ir.dataflow import WordGraph, faults, to_text
 from sardonyx.compiler.lang.halide.pipeline import INT32, Access, Binary, Number, Type, Variable
 from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim.halide_golden import gather
+from sardonyx.sim.golden.halide import gather
 
 EDGES = hl.BoundaryConditions
 # What NumPy calls them.

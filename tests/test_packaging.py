@@ -21,13 +21,12 @@ def settings(root: Path) -> "dict[str, Any]":
 
 
 def folders(settings: "dict[str, Any]", root: Path) -> "dict[str, Path]":
-    """Every package on disk and its folder, found through package-dir."""
+    """Every package on disk and its folder."""
     found = {}
-    for package, folder in settings["tool"]["setuptools"]["package-dir"].items():
-        for path, names, files in os.walk(root / folder):
-            names[:] = [name for name in names if name != "__pycache__"]
-            if any(name != "__pycache__" and not name.startswith(".") for name in files):
-                found[".".join((package, *Path(path).relative_to(root / folder).parts))] = Path(path)
+    for path, names, files in os.walk(root / "sardonyx", followlinks=True):
+        names[:] = [name for name in names if name != "__pycache__"]
+        if any(name != "__pycache__" and not name.startswith(".") for name in files):
+            found[".".join(Path(path).relative_to(root).parts)] = Path(path)
     return found
 
 

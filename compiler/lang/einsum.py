@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from sardonyx.hw.arch.coordinates import VALUE_MAX, VALUE_MIN
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
 
 from .expr import Access, Binary, Constant, Expr, Negate, Parser, accesses, indices, is_sum, start
 from .formats import check_named, choose_format

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.fibertree import Format, natural
+from sardonyx.tensors.fibertree import Format, natural
 
 
 @dataclass(frozen=True)

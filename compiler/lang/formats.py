@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.fibertree import COMPRESSED, DENSE, Format
+from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
 
 from .expr import Access
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.hw.arch.coordinates import Ints, matches, sort_rows, starts
-from sardonyx.hw.arch.fibertree import Format
+from sardonyx.tensors.coordinates import Ints, matches, sort_rows, starts
+from sardonyx.tensors.fibertree import Format
 
 from .normalize import Node, Product, Sum
 from .pairing import ABSENT

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.hw.arch.coordinates import Ints, matches, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, matches, sort_rows, starts
 
 from .normalize import Node, Product, Sum
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
-from sardonyx.hw.arch.coordinates import Coo, Ints, sort_rows, starts
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors.coordinates import Coo, Ints, sort_rows, starts
 
 from .capacity import level_words, positions, structure
 from .estimate import Estimate

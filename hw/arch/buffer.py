@@ -2,7 +2,7 @@
 
 Every port has a loop nest, innermost loop 0, that is walked one step per word, and two numbers that follow it: the cycle of
 the word and its address. Both are recurrences: a loop that advances adds its own delta, which contains the return of the
-loops inside it. `compiler/dense/affine.py` makes the fields from strides.
+loops inside it. `compiler/dense/map/affine.py` makes the fields from strides.
 
     extent{l}       iterations of loop l, less 1
     gap{l}          idle cycles between two words when loop l advances: the distance of their cycles, less 1

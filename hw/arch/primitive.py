@@ -1,7 +1,7 @@
 """Primitives: what a tile can be set to do, each described once.
 
 A primitive is its stream ports (and the tile ports they sit on), its configuration, its latency and the names of
-its hardware (`component`); its meaning on tokens is the file of the same name in `sim/functional`.
+its hardware (`component`); its meaning on tokens is the file of the same name in `sim/model/tokens`.
 
 Sources: Onyx JSSC III-B (level writer, buffer, scanner) and III-C (intersector/unioner, coordinate dropper, reducer,
 repeater); IEEE Micro for the pass-through. One departure: the memory primitives of a tile are one primitive here,

@@ -25,7 +25,7 @@ class Buffer(wiring.Component):
     its own. Valid and ready of the streams play no part. Addresses count modulo the words of the SRAM.
 
     A read and a write of the same word must be `write_to_read` cycles apart or more, and a word must be written before it is
-    read; `sim/functional/buffer.py` checks a configuration for both. Then a read gives what was written last. With four lanes
+    read; `sim/model/cycles/buffer.py` checks a configuration for both. Then a read gives what was written last. With four lanes
     `read_latency` is 6 and `write_to_read` 5. The flag has no latency.
 
     A delay line of D cycles, 11 <= D <= 2049, is a write port and a read port with the same loops, the read D - 6 cycles later.

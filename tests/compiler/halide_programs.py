@@ -7,7 +7,7 @@ import numpy as np
 
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.compiler.lang.halide.reader import read
-from sardonyx.sim.halide_golden import realize
+from sardonyx.sim.golden.halide import realize
 
 X, Y, C = hl.Var("x"), hl.Var("y"), hl.Var("c")
 TYPES = {"uint8": hl.UInt(8), "int8": hl.Int(8), "uint16": hl.UInt(16), "int16": hl.Int(16), "uint32": hl.UInt(32),

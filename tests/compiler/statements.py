@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum
-from sardonyx.hw.arch.coordinates import Coo
-from sardonyx.sim.tensors import random_tensor
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.values import random_tensor
 
 e = np.einsum
 

@@ -8,8 +8,8 @@ from sardonyx.compiler.ir.sam import Dropper, Joiner, Reducer, Repeater
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
-from sardonyx.hw.arch.fibertree import build
-from sardonyx.sim import golden
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.tensors.fibertree import build
 
 DENSITIES = st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0])
 

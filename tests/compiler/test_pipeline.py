@@ -11,8 +11,8 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.balance import balance
+from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
-from sardonyx.compiler.sparse.onyx import map_graph
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError

@@ -11,11 +11,11 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import cycles, tile
-from sardonyx.hw.arch.coordinates import Coo
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.fibertree import build
-from sardonyx.sim import golden
-from sardonyx.sim.tensors import random_tensor, to_coo
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.fibertree import build
+from sardonyx.tensors.values import random_tensor, to_coo
 
 MATMUL = parse("X(i,j) = B(i,k) * C(k,j)")
 

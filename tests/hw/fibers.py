@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.primitive import PRIMITIVES
 from sardonyx.hw.arch.tile import TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, stop
-from sardonyx.sim.bench import Case, Result, primitive_bench
-from sardonyx.sim.functional.network import Network
+from sardonyx.sim.model.tokens.network import Network
+from sardonyx.sim.rtl.bench import Case, Result, primitive_bench
 
 seeds = st.none() | st.integers(1, 1 << 30)
 """Stalls of a run: none, or the seed of random ones."""

@@ -25,8 +25,8 @@ from sardonyx.hw.configuration import packed
 from sardonyx.hw.interconnect import boxes
 from sardonyx.hw.interconnect.stage import PassStage
 from sardonyx.hw.tile.core import link_members
-from sardonyx.sim import verilator
-from sardonyx.sim.bench import Bench, Case
+from sardonyx.sim.rtl import verilator
+from sardonyx.sim.rtl.bench import Bench, Case
 
 Site = tuple[int, int]
 Words = dict[Site, list[int]]

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from sardonyx.hw import emit
-from sardonyx.sim import verilator
+from sardonyx.sim.rtl import verilator
 
 
 class Kind(enum.Enum, shape=2):

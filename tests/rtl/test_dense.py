@@ -21,7 +21,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim import static_engines
 from sardonyx.sim.engines import Run
 from sardonyx.sim.frames import Frames
-from sardonyx.sim.halide_golden import realize
+from sardonyx.sim.golden.halide import realize
 
 TILES = ("tokens", "fabric", "rtl-full")
 

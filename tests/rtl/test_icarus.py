@@ -16,7 +16,7 @@ from sardonyx.hw.arch.token import DONE, parse_stream, stop
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.sparse.joiner import Joiner
 from sardonyx.hw.sparse.reducer import Reducer
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 pytestmark = pytest.mark.icarus
 

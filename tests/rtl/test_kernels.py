@@ -15,12 +15,15 @@ from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.tiling import Tiling, tile
 from sardonyx.hw.arch.cgra import Arch
-from sardonyx.hw.arch.coordinates import Coo
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.primitive import LEVEL
 from sardonyx.hw.arch.tile import MEM, PE
-from sardonyx.sim import engines, fabric, golden, host, tensors
-from sardonyx.sim.work import Work, by_slot, named
+from sardonyx.runtime.data.sub_tiles import Work, by_slot, named
+from sardonyx.sim import engines, host
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.sim.model.tokens import fabric
+from sardonyx.tensors import values as tensors
+from sardonyx.tensors.coordinates import Coo
 
 MACHINE = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))

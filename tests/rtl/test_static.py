@@ -20,8 +20,8 @@ from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import FINISHED, LOAD_START_CYCLE, STORE_LIMIT, STORE_LOST, WATCHDOG
 from sardonyx.hw.arch.tile import PE, TileSpec
-from sardonyx.sim.cosim import machine_model
-from sardonyx.sim.machine import Machine
+from sardonyx.sim.rtl.folding import machine_model
+from sardonyx.sim.rtl.machine import Machine
 
 ARCH = Arch("static", 2, 2, mem_every=0, pe=TileSpec("pe", PE.ports, (ALU,)), interconnect=Interconnect(1),
             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sardonyx.hw.arch.coordinates import Coo
-from sardonyx.hw.arch.fibertree import Format, build, flatten, from_blocks
-from sardonyx.sim.functional.network import Network, run_primitive
+from sardonyx.sim.model.tokens.network import Network, run_primitive
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.fibertree import Format, build, flatten, from_blocks
 
 
 def network(text: str) -> Network:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
-from sardonyx.compiler.dense.grid import walk
+from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream
-from sardonyx.sim.dataflow import evaluate_pes
 from sardonyx.sim.frames import Frames
+from sardonyx.sim.model.pe_graph import evaluate_pes
 from sardonyx.sim.static_engines import pick
 
 X = (1, 1), (0, 0), (1, 1), (None, None)

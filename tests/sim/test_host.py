@@ -11,9 +11,9 @@ from sardonyx.compiler.ir.program import Binding
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import STORE_LIMIT
-from sardonyx.sim.cosim import machine_model
 from sardonyx.sim.host import WATCHDOG_CYCLES, Outcome, explain, run, show_status, split_blocks
-from sardonyx.sim.machine import Machine
+from sardonyx.sim.rtl.folding import machine_model
+from sardonyx.sim.rtl.machine import Machine
 
 ROOM = LEAST.glb.bank_bytes // 2
 

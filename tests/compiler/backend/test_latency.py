@@ -11,7 +11,7 @@ from sardonyx.compiler.backend.latency import latencies
 from sardonyx.compiler.backend.pnr import place_and_route
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Net, Pin
 from sardonyx.hw.arch.interconnect import Interconnect, Node
-from sardonyx.sim.trace import trace
+from sardonyx.sim.model.trace import trace
 
 
 @settings(max_examples=25)

@@ -26,10 +26,10 @@ from halide_ast import (
     y,
 )
 
-from sardonyx.compiler.dense.lower import lower
+from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.ir.dataflow import WordGraph, to_text
 from sardonyx.compiler.lang.halide.pipeline import Pipeline, Variable
-from sardonyx.sim.dataflow import evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import evaluate_words, on_grid, stored
 
 rx, ry = E(Variable("r$x")), E(Variable("r$y"))
 

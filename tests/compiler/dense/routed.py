@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from stencils import plane
 
-from sardonyx.compiler.dense.align import Alignment
-from sardonyx.compiler.dense.storage import StaticGraph
+from sardonyx.compiler.dense.map.storage import StaticGraph
+from sardonyx.compiler.dense.time.align import Alignment
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.ir.mapped import Pin
 

@@ -9,9 +9,9 @@ import halide as hl
 import numpy as np
 from halide_programs import C, X, Y, image, load, name_of, noise
 
-from sardonyx.compiler.dense.lower import lower
+from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.ir.dataflow import WordGraph
-from sardonyx.sim.dataflow import evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import evaluate_words, on_grid, stored
 
 
 def agrees(func: hl.Func, shape: tuple[int, ...], images: Mapping[hl.ImageParam, np.ndarray],

@@ -25,7 +25,7 @@ from halide_ast import (
 )
 from lower_programs import gaussian, of_two, rx, ry
 
-from sardonyx.compiler.dense.lower import lower
+from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.lang.halide.pipeline import Access, Binary, Number, Range, Update, Variable
 from sardonyx.hw.arch.errors import UserError
 

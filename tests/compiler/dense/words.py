@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sardonyx.compiler.ir.dataflow import WORD_OPS, Ref, Stream, WordGraph, WordNode
-from sardonyx.sim.dataflow import evaluate_pes, evaluate_words
+from sardonyx.sim.model.pe_graph import evaluate_pes, evaluate_words
 
 DIMS = ("x", "y")
 EDGES = [0, 1, 2, 3, 5, 255, 256, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF]

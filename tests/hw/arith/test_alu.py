@@ -18,7 +18,7 @@ from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.tile import PE
 from sardonyx.hw.arch.token import DONE, MAYBE, parse_stream
 from sardonyx.hw.arith.alu import Alu
-from sardonyx.sim.bench import Case, primitive_bench, run_primitive
+from sardonyx.sim.rtl.bench import Case, primitive_bench, run_primitive
 
 AMBER = dataclasses.replace(PE, ops="amber")
 CORNERS = (0, 1, 2, 8, 15, 16, 17, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF)

@@ -20,8 +20,8 @@ from sardonyx.hw.arch.register_file import FIELDS, MODES, OPERANDS, SOURCES, WRI
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.arith.alu import Alu
 from sardonyx.hw.arith.register_file import RegisterFile
-from sardonyx.sim.bench import Bench, Case
-from sardonyx.sim.functional.static_alu import run
+from sardonyx.sim.model.cycles.static_alu import run
+from sardonyx.sim.rtl.bench import Bench, Case
 
 CYCLES = 120
 PORTS = ("a", "b", "c", "d", "e", "f")

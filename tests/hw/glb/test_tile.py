@@ -16,7 +16,7 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.soc import RO, RW, glb_registers
 from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.tile import GlbTile
-from sardonyx.sim.bench import Bench, Case, Result
+from sardonyx.sim.rtl.bench import Bench, Case, Result
 
 GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=512, load_loops=4, store_loops=3)
 LINES = GLB.tile_bytes // 8

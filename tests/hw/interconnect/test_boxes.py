@@ -17,7 +17,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.interconnect.boxes import Boxes, track_members
 from sardonyx.hw.interconnect.stage import EVEN, ODD
 from sardonyx.hw.stream.fifo import Fifo2
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 SPEC = TileSpec("small", tuple(Port(f"{flow.value}{n}_{layer}", flow, layer, "") for n in range(2)
                                for layer in LAYERS for flow in Flow))

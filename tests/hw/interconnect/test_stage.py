@@ -13,7 +13,7 @@ from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.emit import macro
 from sardonyx.hw.interconnect.stage import DELAY, ELASTIC, EVEN, MODE_BITS, ODD, STATIC, stage
 from sardonyx.hw.stream.fifo import Fifo2
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 WIDTH = 17
 

@@ -11,7 +11,7 @@ from nests import Nest, nests
 from sardonyx.hw.arch.soc import EXTENT_BITS, STRIDE_BITS
 from sardonyx.hw.emit import macro
 from sardonyx.hw.memory.affine import AffineGenerator, loop_layout
-from sardonyx.sim.bench import Bench, Case
+from sardonyx.sim.rtl.bench import Bench, Case
 
 LEVELS, ADDRESS_BITS = 5, 12
 

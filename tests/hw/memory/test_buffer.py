@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sardonyx.compiler.dense.affine import Pattern, events, fields, replay
+from sardonyx.compiler.dense.map.affine import Pattern, events, fields, replay
 from sardonyx.hw import emit
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.buffer import READS, VALID, WRITES
@@ -23,9 +23,9 @@ from sardonyx.hw.configuration import packed
 from sardonyx.hw.emit import macro
 from sardonyx.hw.memory.buffer import Buffer
 from sardonyx.hw.tile.core import TileCore
-from sardonyx.sim import verilator
-from sardonyx.sim.bench import Bench, Case
-from sardonyx.sim.functional import buffer as model
+from sardonyx.sim.model.cycles import buffer as model
+from sardonyx.sim.rtl import verilator
+from sardonyx.sim.rtl.bench import Bench, Case
 
 AMBER = presets.get("amber").mem
 # Memories that fill within a test, with other numbers of lanes.

@@ -14,7 +14,7 @@ from sardonyx.hw.arch.primitive import LEVEL
 from sardonyx.hw.arch.tile import MEM, TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop
 from sardonyx.hw.memory.level import Level
-from sardonyx.sim.bench import primitive_bench, run_primitive
+from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 
 HALF = 1024
 INPUTS = ("block", "stream")

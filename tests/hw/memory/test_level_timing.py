@@ -9,7 +9,7 @@ from sardonyx.hw.arch.primitive import LEVEL
 from sardonyx.hw.arch.tile import MEM
 from sardonyx.hw.arch.token import DONE, stop
 from sardonyx.hw.memory.level import Level
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 LOOKUP = {"output": "lookup", "values": 1}
 

@@ -14,7 +14,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.sparse.dropper import Dropper
 from sardonyx.hw.sparse.reducer import Reducer
 from sardonyx.hw.stream.fifo import Fifo2
-from sardonyx.sim.bench import Bench, run_primitive
+from sardonyx.sim.rtl.bench import Bench, run_primitive
 
 COORDINATE, VALUE = {"form": "coordinate"}, {"form": "value"}
 

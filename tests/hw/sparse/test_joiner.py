@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.token import DONE, MAYBE, parse_stream
-from sardonyx.sim.bench import run_primitive
+from sardonyx.sim.rtl.bench import run_primitive
 
 BOTH = {"use_ref0": 1, "use_ref1": 1}
 INPUTS = {"crd0": "0 2 5 S0 D", "ref0": "7 8 9 S0 D", "crd1": "2 6 S0 D", "ref1": "3 4 S0 D"}

@@ -12,7 +12,7 @@ from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.arch.token import CONTROL, DONE, TOKEN
 from sardonyx.hw.emit import macro
 from sardonyx.hw.sparse.pass_through import PassThrough
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 
 @given(tokens=st.lists(st.integers(0, 2 * CONTROL - 1), max_size=50), seed=seeds)

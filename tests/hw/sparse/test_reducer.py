@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.token import DONE, MAYBE, is_stop, parse_stream, stop
-from sardonyx.sim.bench import run_primitive
+from sardonyx.sim.rtl.bench import run_primitive
 
 
 @pytest.mark.parametrize("val,expected", [

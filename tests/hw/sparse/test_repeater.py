@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.token import DONE, parse_stream
-from sardonyx.sim.bench import run_primitive
+from sardonyx.sim.rtl.bench import run_primitive
 
 
 @pytest.mark.parametrize("ref,crd,expected", [

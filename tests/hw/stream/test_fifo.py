@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.token import TOKEN
 from sardonyx.hw.emit import module_name
 from sardonyx.hw.stream.fifo import Fifo, Fifo2
-from sardonyx.sim.bench import Bench, Result
+from sardonyx.sim.rtl.bench import Bench, Result
 
 KINDS = {"two entries": lambda: Fifo2(TOKEN), "two entries of a bit": lambda: Fifo2(1),
          "sixteen": lambda: Fifo(TOKEN, 16), "two of a word": lambda: Fifo(64, 2),

@@ -14,7 +14,7 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import packed
 from sardonyx.hw.emit import macro
-from sardonyx.sim.bench import Bench
+from sardonyx.sim.rtl.bench import Bench
 
 # A column of one PE column and a MEM column is the smallest machine that reaches a ROM from its IO tile and back.
 AMBER = presets.get("amber")

@@ -23,7 +23,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.interconnect.stage import EVEN, ODD
 from sardonyx.hw.tile.core import link_members
 from sardonyx.hw.tile.tile import TileLogic
-from sardonyx.sim.bench import Bench, Case
+from sardonyx.sim.rtl.bench import Bench, Case
 
 TRACKS = 5
 

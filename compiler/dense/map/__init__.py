@@ -1,0 +1,1 @@
+"""From a graph of PEs to tiles: walks, lanes, storage."""

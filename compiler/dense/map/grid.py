@@ -1,0 +1,174 @@
+"""The grid of a program: which points are walked, in which order, and which of them each stream needs.
+
+Points are walked one a cycle, x fastest, so an offset is a number of steps. All inputs are loaded over the whole grid; what
+a node has at points where its operands lie outside is never stored.
+
+    3 x 3 stencil on 4 x 2 results:  offsets (0..2, 0..2), grid 6 x 4, an offset of (1, 1) is 7 steps ahead
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream
+
+Point = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points from `origin` on, `extents` of them in each dimension, x first."""
+
+    origin: Point
+    extents: Point
+
+    @cached_property
+    def pitch(self) -> Point:
+        """Steps between neighbours in each dimension."""
+        return tuple(math.prod(self.extents[:dim]) for dim in range(len(self.extents)))
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.extents)
+
+    def steps(self, offset: Sequence[int]) -> int:
+        """Steps between a point and the one at an offset from it."""
+        return sum(o * p for o, p in zip(offset, self.pitch, strict=True))
+
+    def step(self, point: Sequence[int]) -> int:
+        """The step in which a point is walked."""
+        return self.steps([p - o for p, o in zip(point, self.origin, strict=True)])
+
+
+@dataclass(frozen=True)
+class Load:
+    """A stream into the array: at point p element ``(scale * p + shift) // divide`` of a plane of an image."""
+
+    name: str
+    stream: Stream
+
+
+@dataclass(frozen=True)
+class Store:
+    """A stream out of the array: `counts` elements, element e (of this lane) is the value at ``stride * e + first``.
+
+    It is element ``lanes * e + lane`` of the image's plane in x, and element e in the other dimensions.
+    """
+
+    name: str
+    stream: Stream
+    value: Ref
+    counts: Point
+    stride: Point
+    first: Point
+    lane: int
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A graph with its grid and its streams.
+
+    boxes : mapping     Node -> lowest and highest point at which it is needed; these may lie outside the grid, which is that
+                        of the inputs.
+    """
+
+    graph: PeGraph
+    grid: Grid
+    loads: tuple[Load, ...]
+    stores: tuple[Store, ...]
+    boxes: Mapping[int, tuple[Point, Point]]
+
+    def span(self, node: int) -> tuple[int, int]:
+        """First and last step at which a node is needed, before 0 or behind the grid where it runs ahead or behind."""
+        low, high = self.boxes[node]
+        return self.grid.step(low), self.grid.step(high)
+
+
+def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1) -> Walk:
+    """The grid for results of `shape` (x first), with `lanes` neighbours in x computed at once.
+
+    Needs a shape whose x divides by the lanes, and results at every point if there are several.
+    """
+    assert all(shape), f"a result of shape {tuple(shape)} has no elements"
+    assert shape[0] % lanes == 0, f"{shape[0]} columns do not divide into {lanes} lanes"
+    unrolled = unroll(graph, lanes) if lanes > 1 else graph
+    stores = []
+    for name, value in graph.results.items():
+        stream = graph.outputs[name]
+        assert lanes == 1 or stream.scale[0] == 1, f"{name} is not computed at every point, so it has one lane"
+        for lane in range(lanes):
+            at = unrolled.results[f"{name}.{lane}"] if lanes > 1 else value
+            counts = (shape[0] // lanes, *shape[1:])
+            stores.append(Store(f"{name}.{lane}" if lanes > 1 else name, stream, at, counts, stream.scale, at.offset, lane,
+                                lanes))
+    boxes = needed_boxes(unrolled, stores)
+    assert len(boxes) == len(unrolled.nodes), "selection leaves out what no result needs"
+    inputs = [number for number, node in enumerate(unrolled.nodes) if node.op == "input" and number in boxes]
+    assert inputs, "a program reads at least one stream"
+    low = tuple(min(boxes[number][0][dim] for number in inputs) for dim in range(len(graph.dims)))
+    high = tuple(max(boxes[number][1][dim] for number in inputs) for dim in range(len(graph.dims)))
+    grid = Grid(low, tuple(b - a + 1 for a, b in zip(low, high, strict=True)))
+    loads = tuple(Load(unrolled.nodes[number].name, unrolled.inputs[unrolled.nodes[number].name]) for number in inputs)
+    return Walk(unrolled, grid, loads, tuple(stores), boxes)
+
+
+def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[Point, Point]]:
+    """Lowest and highest point at which every node is needed."""
+    boxes: dict[int, tuple[Point, Point]] = {}
+
+    def need(node: int, low: Point, high: Point) -> None:
+        old = boxes.get(node, (low, high))
+        boxes[node] = (tuple(map(min, old[0], low)), tuple(map(max, old[1], high)))
+
+    for store in stores:
+        need(store.value.node, store.first,
+             tuple(f + s * (c - 1) for f, s, c in zip(store.first, store.stride, store.counts, strict=True)))
+    for number in reversed(range(len(graph.nodes))):
+        if number in boxes:
+            for _, each in graph.nodes[number].kept():
+                if isinstance(each, Running):
+                    need(number, (0, *boxes[number][0][1:]), boxes[number][1])
+            low, high = boxes[number]
+            for _, ref in graph.nodes[number].refs():
+                need(ref.node, _moved(low, ref.offset), _moved(high, ref.offset))
+            for _, each in graph.nodes[number].kept():
+                if isinstance(each, Held):
+                    ref = graph.nodes[number].ref(each.port)
+                    need(ref.node, _moved((low[0], *each.at), ref.offset), _moved((high[0], *each.at), ref.offset))
+    return boxes
+
+
+def _moved(point: Point, offset: Point) -> Point:
+    return tuple(p + o for p, o in zip(point, offset, strict=True))
+
+
+def unroll(graph: PeGraph, lanes: int) -> PeGraph:
+    """The graph for `lanes` neighbours in x at once: point q of lane l is point ``lanes * q + l`` of the original.
+
+        f(x) = in(x) + in(x + 1), 2 lanes:  f.0(q) = in.0(q) + in.1(q),  f.1(q) = in.1(q) + in.0(q + 1)
+    """
+    def lane_of(lane: int, ref: Ref) -> Ref:
+        ahead, target = divmod(lane + ref.offset[0], lanes)
+        return Ref(ref.node * lanes + target, (ahead, *ref.offset[1:]), ref.port)
+
+    nodes: list[PeNode] = []
+    inputs: dict[str, Stream] = {}
+    for node in graph.nodes:
+        for lane in range(lanes):
+            if node.op == "input":
+                stream = graph.inputs[node.name]
+                name = f"{node.name}.{lane}"
+                step, shift = stream.scale[0], stream.shift[0]
+                inputs[name] = replace(stream, scale=(step * lanes, *stream.scale[1:]),
+                                       shift=(shift + step * lane, *stream.shift[1:]))
+                nodes.append(replace(node, name=name))
+            else:
+                nodes.append(replace(node, operands={port: lane_of(lane, each) if isinstance(each, Ref) else each
+                                                     for port, each in node.operands.items()}))
+    results = {f"{name}.{lane}": lane_of(lane, value) for name, value in graph.results.items() for lane in range(lanes)}
+    outputs = {f"{name}.{lane}": graph.outputs[name] for name in graph.results for lane in range(lanes)}
+    return PeGraph(graph.dims, tuple(nodes), inputs, results, outputs)

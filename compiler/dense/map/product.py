@@ -1,0 +1,208 @@
+"""Matrix products of Halide programs, and the array that computes them: weights stay, rows stream past.
+
+    out(x, y) = sum over r of left(x, r) * right(r, y)        lanes: columns x at once; products: terms r at once
+
+    lane 0:  right r=0 -> muladd left(0, 0) -> muladd left(0, 1) -> + own sum -> out 0
+    lane 1:  right r=1 ---^ muladd left(1, 0)  ^ muladd left(1, 1) -> + own sum -> out 1
+
+A column of PEs multiplies `products` neighbours of r by weights from their register files and adds them up; a PE behind it adds
+the sums of all steps of a row. Weights come on the streams of the rows, before them: stream i brings terms
+``products * step + i`` of the rows of left in points y = -lanes .. -1, and of right in points y = 0 .. . So a program takes
+`products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the sums.
+
+Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave.
+
+Needs:   Pipeline; elements of at most 16 bits, results of 16 bits (which wrap).
+Gives:   Product, PeGraph on the grid (step, y).
+Source:  loop order of the matrix product of the public Amber and Onyx flows (weights held for all rows, terms and columns
+         unrolled). Departure: sums stay in register files, not in MEM tiles, and weights need no MEM tile either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ....hw.arch.cgra import Arch
+from ....hw.arch.errors import UserError
+from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
+from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
+from ...lang.halide.text import show
+from ..front.directives import unrolled
+from ..front.inline import image_of
+from .storage import KEPT_SLACK, NET
+
+# Bits of a result; sums of more bits are the same in these.
+BITS = 16
+# Image names of the streams.
+ROWS, CARRY = "rows", "carry"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An image as a matrix: element (r, own dimension); `turned` says that r is not its first index."""
+
+    image: str
+    turned: bool
+
+
+@dataclass(frozen=True)
+class Product:
+    """``name(x, y) = sum of left(x, r) * right(r, y)`` for r in start .. start + terms - 1.
+
+    reduced: the program's name of r. products: how many r it unrolls.
+    """
+
+    name: str
+    left: Factor
+    right: Factor
+    start: int
+    terms: int
+    reduced: str
+    products: int
+
+
+def find(pipeline: Pipeline) -> Product | None:
+    """The product that a pipeline is; None if it is something else."""
+    if len(pipeline.outputs) != 1:
+        return None
+    out = pipeline.funcs[pipeline.outputs[0]]
+    if len(out.args) != 2 or out.types[0].bits != BITS or out.types[0].kind not in ("int", "uint"):
+        return None
+    func, own = _summed(out, pipeline)
+    if func is None:
+        return None
+    update = func.updates[0]
+    x, y = own
+    r = update.domain[0]
+    factors = _factors(update.values[0], func, pipeline)
+    if factors is None or not (isinstance(r.start, Number) and isinstance(r.extent, Number)):
+        return None
+    left, right = (_factor(factors, of, r.name) for of in (x, y))
+    if left is None or right is None or int(r.extent.value) < 1:
+        return None
+    terms = int(r.extent.value)
+    schedule = cast(tuple[Mapping[str, Any], ...], func.schedule["updates"])[0]
+    products = min(terms, unrolled(func, "update 0", schedule, r.name, terms))
+    return Product(out.name, left, right, int(r.start.value), terms, r.name, products)
+
+
+def _summed(func: Func, pipeline: Pipeline) -> tuple[Func | None, tuple[str, ...]]:
+    """The Func of sums that a Func is, or is a copy or the low bits of; its arguments in the order of those of the Func."""
+    own = func.args
+    while not func.updates and len(func.values) == 1:
+        value, least = _uncast(func.values[0])
+        if not isinstance(value, Access) or least < BITS or value.name not in pipeline.funcs or \
+                sorted(map(show, value.args)) != sorted(func.args):
+            return None, own
+        callee = pipeline.funcs[value.name]
+        own = tuple(callee.args[value.args.index(Variable(name))] for name in own)
+        func = callee
+    zero = func.values[0]
+    plain = len(func.updates) == 1 and len(func.values) == 1 and isinstance(zero, Number) and zero.value == 0 and \
+        func.types[0].bits >= BITS and func.types[0].kind in ("int", "uint")
+    return (func if plain and _sweeps(func, func.updates[0]) else None), own
+
+
+def _sweeps(func: Func, update: Update) -> bool:
+    """Whether an update changes every point, for every value of one reduction variable."""
+    return update.args == tuple(map(Variable, func.args)) and len(update.domain) == 1 and update.predicate is None
+
+
+def _uncast(expr: Expr) -> tuple[Expr, int]:
+    """What casts of integers are of, and the bits of the narrowest."""
+    least = expr.type.bits
+    while isinstance(expr, Cast) and expr.type.kind in ("int", "uint"):
+        expr = expr.value
+        least = min(least, expr.type.bits)
+    return expr, least
+
+
+def _factors(value: Expr, func: Func, pipeline: Pipeline) -> tuple[Access, Access] | None:
+    """The two images that are multiplied in ``f(x, y) + a * b``."""
+    if not (isinstance(value, Binary) and value.op == "add"):
+        return None
+    own = Access(func.types[0], func.name, tuple(map(Variable, func.args)))
+    rest = [term for term in (value.left, value.right) if term != own]
+    if len(rest) != 1:
+        return None
+    term, least = _uncast(rest[0])
+    if not (isinstance(term, Binary) and term.op == "mul") or least < BITS:
+        return None
+    found = [_element(each, pipeline) for each in (term.left, term.right)]
+    return (found[0], found[1]) if found[0] and found[1] else None
+
+
+def _element(expr: Expr, pipeline: Pipeline) -> Access | None:
+    """An element of an image, extended to any width; words hold its low 16 bits."""
+    while isinstance(expr, Cast) and expr.type.kind in ("int", "uint") and expr.type.bits >= BITS:
+        expr = expr.value
+    if not isinstance(expr, Access) or len(expr.args) != 2 or expr.type.kind not in ("int", "uint") or \
+            expr.type.bits not in (8, BITS):
+        return None
+    image = image_of(pipeline, expr.name)
+    return Access(expr.type, image.name, expr.args) if image is not None and not any(image.minimum) else None
+
+
+def _factor(factors: Iterable[Access], own: str, reduced: str) -> Factor | None:
+    """The factor that is read at a dimension of the result and the reduction variable."""
+    for each in factors:
+        if each.args in ((Variable(own), Variable(reduced)), (Variable(reduced), Variable(own))):
+            return Factor(each.name, each.args[0] == Variable(own))
+    return None
+
+
+def steps(product: Product, products: int, arch: Arch) -> int:
+    """Steps of a run: as many as register files have words for beside those in which operands wait; fewer if that is enough."""
+    waiting = NET * (products - 1) + KEPT_SLACK
+    return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
+
+
+def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[int | None], arch: Arch) -> tuple[int, int]:
+    """Columns and rows of a tile of a result of `size`.
+
+    tile: the sides that are asked for; None: as many columns as lanes, as many rows as a bank of the global buffer holds.
+    Raises UserError for a tile that is not as wide as its lanes, or not positive.
+    """
+    if lanes < 1:
+        raise UserError(f"{lanes} columns at once", f"Func {product.name}", "unroll by 1 or more")
+    columns, rows = tile if len(tile) == 2 else (0, 0)
+    if columns not in (None, lanes) or (rows is not None and rows < 1):
+        sides = " x ".join(str(side or "any") for side in tile)
+        raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
+                        "give the columns that are computed at once (unroll) and a number of rows")
+    fits = arch.glb.bank_bytes // 2 // steps(product, product.products, arch) - lanes
+    return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << arch.mem.extent_bits)
+
+
+def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: str) -> PeGraph:
+    """The PEs; results are ``name.lane``, inputs ``rows.i`` and, if sums of other runs come in, ``carry.lane``."""
+    nodes = [PeNode("input", name=f"{ROWS}.{term}") for term in range(products)]
+    inputs = {node.name: Stream(ROWS, (products, 1), (term, lanes), (1, 1), (None, None)) for term, node in enumerate(nodes)}
+    results: dict[str, Ref] = {}
+
+    def add(node: PeNode) -> Ref:
+        nodes.append(node)
+        return Ref(len(nodes) - 1, (0, 0))
+
+    for lane in range(lanes):
+        total: Ref | None = None
+        if carries:
+            name = f"{CARRY}.{lane}"
+            inputs[name] = Stream(name, (1, 1), (0, 0), (1, 1), (None, None))
+            total = add(PeNode("input", name=name))
+        for term in range(products):
+            operands: dict[str, PeOperand] = {"a": Ref(term, (0, 0)), "b": Held("a", (lane - lanes,))}
+            if total is None:
+                total = add(PeNode("mult0", operands))
+            elif ops == "onyx":
+                total = add(PeNode("muladd", operands | {"c": total}))
+            else:
+                total = add(PeNode("adc", {"a": add(PeNode("mult0", operands)), "b": total, "d": 0}))
+        assert total is not None, "there is a product"
+        if steps > 1:
+            total = add(PeNode("adc", {"a": total, "b": Running(), "d": 0}))
+        results[f"{product.name}.{lane}"] = Ref(total.node, (steps - 1, 0))
+    outputs = {name: Stream(name, (1, 1), (0, 0), (1, 1), (None, None)) for name in results}
+    return PeGraph(("step", "y"), tuple(nodes), inputs, results, outputs)

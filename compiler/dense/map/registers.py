@@ -1,0 +1,79 @@
+"""What the channels of a PE's register file do: schedules for words that it keeps, delays for operands that wait.
+
+    operand b is a at (x, -2)        wr0 in the cycles of row -2 from address 0 on; rd0 in every row from address 0 on
+    operand b is the result at x-1   wr0 in every cycle to address 1; rd0 at x = 0 address 0, which is never written, at x = 1
+                                     address 1, which stays shown
+    operand a waits 3 cycles         a delay line of 3 words behind those
+
+Needs:   Walk, a node, waits of its operands and the cycle of its first step.
+Gives:   configuration fields (`hw/arch/register_file.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, SCHEDULED, ScheduleSizes
+from ...ir.dataflow import Held, PeNode, Running
+from .affine import Pattern, fields
+from .grid import Walk
+
+Config = dict[str, "int | str | bool"]
+
+
+def kept_words(node: PeNode, walk: Walk) -> tuple[int, ...]:
+    """Words of the register file that each channel with a schedule takes: a row of the grid, or a 0 and a sum."""
+    return tuple(walk.grid.extents[0] if isinstance(each, Held) else 2 for _, each in node.kept())
+
+
+def written(each: Held | Running) -> str:
+    """What the channel of an operand that is kept writes."""
+    return each.port if isinstance(each, Held) else "res"
+
+
+def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> dict[str, Pattern]:
+    """The schedule of every port, ``wr0`` to ``rd1``, that a node needs for words it keeps.
+
+    waits: cycles that its operands wait, by name. start: the cycle in which it gives the value of step 0.
+    """
+    node, grid = walk.graph.nodes[number], walk.grid
+    low, high = walk.boxes[number]
+    row = grid.extents[0]
+    assert len(grid.extents) == 2 and low[0] == grid.origin[0] == 0 and high[0] == row - 1, \
+        "rows that are kept are whole, on a grid of two dimensions from 0 on"
+    rows, begin = high[1] - low[1] + 1, start + grid.step(low)
+    found: dict[str, Pattern] = {}
+    base = 0
+    for channel, ((_, each), words) in enumerate(zip(node.kept(), kept_words(node, walk), strict=True)):
+        if isinstance(each, Held):
+            arrived = start - waits.get(each.port, 0) + grid.step((low[0], *each.at))
+            assert arrived + row <= begin, "a row is kept before it is read"
+            found[f"wr{channel}"] = Pattern((row,), (1,), (1,), arrived, base)
+            found[f"rd{channel}"] = Pattern((row, rows), (1, row), (1, 0), begin, base)
+        else:
+            assert row > 1, "a sum of one word needs no register"
+            found[f"wr{channel}"] = Pattern((row, rows), (1, row), (0, 0), begin, base + 1)
+            found[f"rd{channel}"] = Pattern((2, rows), (1, row), (1, 0), begin, base)
+        base += words
+    return found
+
+
+def channels(walk: Walk, number: int, waits: Mapping[str, int], start: int, words: int) -> Config:
+    """The fields of the register file of a node; words: of the register file."""
+    node = walk.graph.nodes[number]
+    config: Config = {}
+    base = channel = 0
+    sizes = ScheduleSizes(words)
+    if list(node.kept()):
+        for port, pattern in schedules(walk, number, waits, start).items():
+            config |= fields(sizes, port, pattern)
+    for (operand, each), taken in zip(node.kept(), kept_words(node, walk), strict=True):
+        config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": SCHEDULED, f"write{channel}": written(each)}
+        base, channel = base + taken, channel + 1
+    for operand in OPERANDS:
+        if wait := waits.get(operand, 0):
+            assert channel < CHANNELS, "an operand waits in a channel of its own"
+            config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": DELAY, f"write{channel}": operand,
+                       f"base{channel}": base, f"depth{channel}": wait - 1}
+            base, channel = base + wait, channel + 1
+    return config

@@ -1,0 +1,1 @@
+"""From a graph of words to a graph of PEs."""

@@ -1,0 +1,110 @@
+"""Cover a word graph with the operations of the PE.
+
+    blur(x) = (in(x) * 3 + in(x + 1) + in(x + 2)) >> 2:    0 in    1 mul @0, 3    2 add @1, @0+(1,)    3 add @2, @0+(2,)
+    4 shr @3, 2   =>   0 in    1 muladd @0, 3, @0+(1,)    2 adc @1, @0+(2,), 0    3 shr @2, 2
+
+First the graph is simplified (`fold`), then covered (`cover`), then comparisons share PEs with words (`flags`). Nothing in
+the operation table adds and then shifts, so the shift at the end of a filter is a PE of its own.
+
+Needs:   WordGraph.
+Gives:   PeGraph; inputs that no result needs are gone.
+Source:  Onyx JSSC V-A (fused operations).
+"""
+
+from __future__ import annotations
+
+from ....hw.arch.op import BY_NAME, CONDITIONS, predicate
+from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, picked, verify_pes
+from .cover import Cover
+from .flags import share_flags
+from .fold import fold
+from .sharing import choose
+from .tree import Pe, Value, moved_operand
+
+
+def select(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> PeGraph:
+    """The graph of PEs, with the operations of ``onyx`` or ``amber``.
+
+    `factor`: add terms with one constant factor before multiplying, ``3 a + 3 b + 3 c = 3 (a + b + c)``; else every product
+    is a PE.
+    """
+    assert ops in ("onyx", "amber"), "there are two sets of operations"
+    fused = ops == "onyx"
+    cover = Cover(fold(graph, fused), fused, factor)
+    choose(cover)
+    return verify_pes(share_flags(_emit(cover), fused), ops)
+
+
+def _emit(cover: Cover) -> PeGraph:
+    """The chosen trees as one graph; PEs that are equal but for their place are one."""
+    graph = cover.graph
+    emitter = _Emitter(cover.zero)
+    for number, node in enumerate(graph.nodes):
+        if node.op == "input":
+            emitter.found[number] = emitter.add(PeNode("input", name=node.name))
+    for number in cover.needed():
+        emitter.found[number] = emitter.value(cover.plan(number)[0])
+    results: dict[str, Ref] = {}
+    for name, ref in graph.results.items():
+        result = emitter.value(ref)
+        results[name] = result if isinstance(result, Ref) else emitter.add(PeNode("or", {"a": result, "b": 0}))
+    return _reachable(PeGraph(graph.dims, tuple(emitter.nodes), graph.inputs, results, graph.outputs))
+
+
+class _Emitter:
+    """Collects PEs; `found` says where the value of a word node is."""
+
+    def __init__(self, zero: tuple[int, ...]) -> None:
+        self.zero = zero
+        self.nodes: list[PeNode] = []
+        self.found: dict[int, Operand] = {}
+        self.known: dict[object, tuple[int, tuple[int, ...]]] = {}
+
+    def value(self, value: Value) -> Operand:
+        """Where the value of a tree is, or what it is."""
+        if isinstance(value, int):
+            return value
+        if isinstance(value, Ref):
+            return moved_operand(self.found[value.node], value.offset)
+        operands: dict[str, Operand] = {}
+        for port, each in value.operands:
+            operands[port] = self.value(each)
+        if any(not isinstance(each, int) for _, each in value.operands):
+            constants = {port: each for port, each in operands.items() if isinstance(each, int)}
+            if len(constants) == len(operands):
+                # Sums below came down to constants.
+                return _computed(value, constants)
+        return self.add(PeNode(value.op, operands, value.signed, value.cond, value.lut, table=value.table))
+
+    def add(self, node: PeNode) -> Ref:
+        """The PE or an equal one; flags cannot wait, so only words are taken from PEs elsewhere."""
+        first = next((each for _, each in node.refs()), None)
+        anchor = self.zero if first is None or node.cond else first.offset
+        back = tuple(-o for o in anchor)
+        assert not list(node.kept()), "words have no operands of earlier points"
+        places = {port: moved_operand(each, back) for port, each in node.operands.items() if isinstance(each, Ref | int)}
+        key = node.op, node.signed, node.cond, node.lut, node.name, node.table, tuple(places.items())
+        number, at = self.known.setdefault(key, (len(self.nodes), anchor))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+        return Ref(number, tuple(o - by for o, by in zip(anchor, at)), "p" if node.cond else "res")
+
+
+def _computed(value: Pe, operands: dict[str, int]) -> int:
+    """What a PE gives for constants."""
+    if value.op == "lookup":
+        return value.table[operands["a"]]
+    a, b, c, d, e, f = (operands.get(port, 0) for port in "abcdef")
+    if value.cond:
+        code = next(each.code for each in CONDITIONS if each.name == value.cond)
+        return predicate(BY_NAME[value.op], code, value.lut, a, b, c, d, e, f, value.signed)
+    return BY_NAME[value.op](a, b, c, d, value.signed)
+
+
+def _reachable(graph: PeGraph) -> PeGraph:
+    """Without what no result needs."""
+    needed = {ref.node for ref in graph.results.values()}
+    for number in reversed(range(len(graph.nodes))):
+        if number in needed:
+            needed |= {ref.node for _, ref in graph.nodes[number].refs()}
+    return picked(graph, sorted(needed))

@@ -1,0 +1,1 @@
+"""After routing: cycles, waits, and the controllers that keep them."""

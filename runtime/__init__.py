@@ -1,0 +1,1 @@
+"""From a program and its data to words and back, on whatever executes the plan."""

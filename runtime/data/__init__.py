@@ -1,0 +1,1 @@
+"""Between tensors or images and the words of streams."""

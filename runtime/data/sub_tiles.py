@@ -1,0 +1,106 @@
+"""Between tensors and transactions: the blocks of every work item of a tiling, what they must give, and the result.
+
+A transaction maps stream names (``B0``, ``B_vals``, ``X0``, ...) to the 16-bit words of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...compiler.ir.program import Binding
+from ...compiler.lang.einsum import Einsum
+from ...compiler.lang.expr import Access, Binary, Constant, Expr, Negate
+from ...compiler.sparse.tiling import Tiling
+from ...sim.golden import einsum as golden
+from ...tensors import values as tensors
+from ...tensors.coordinates import Coo
+
+Blocks = dict[str, np.ndarray]
+VALUES = -1
+
+
+@dataclass(frozen=True)
+class Work:
+    """The transactions of a tiling, in order."""
+
+    tiling: Tiling
+
+    def __len__(self) -> int:
+        return len(self.tiling)
+
+    def operands(self, item: int) -> dict[str, Coo]:
+        """The tiles of an item by slot; a term without nonzeros there is an empty tile of the right shape."""
+        found = self.tiling.operands(item)
+        extents = dict(self.tiling.edges) | dict(zip(self.tiling.einsum.result.indices, self.tiling.result_shape(item),
+                                                     strict=True))
+        for access in self.tiling.einsum.operands:
+            if found[access.slot].nnz:
+                extents |= dict(zip(access.indices, found[access.slot].shape, strict=True))
+        return {access.slot: tile if (tile := found[access.slot]).nnz
+                else Coo.empty(tuple(extents[index] for index in access.indices))
+                for access in self.tiling.einsum.operands}
+
+    def transactions(self) -> Iterator[Blocks]:
+        """Blocks of every load stream, item by item."""
+        for item in range(len(self)):
+            tiles = self.operands(item)
+            yield {name: block for access in self.tiling.einsum.operands
+                   for name, block in named(access, tensors.encode(tiles[access.slot], access.format, access.tensor)).items()}
+
+    def expected(self) -> Iterator[Blocks]:
+        """Blocks that every store stream must give, item by item, from the NumPy meaning."""
+        einsum = by_slot(self.tiling.einsum)
+        for item in range(len(self)):
+            tiles = self.operands(item)
+            result = golden.evaluate(einsum, tiles)
+            yield named(einsum.result, golden.words(einsum, result))
+
+    def bounds(self) -> dict[str, int]:
+        """Most words that a block of each store stream can have, by the shape of the result's tiles."""
+        result = self.tiling.einsum.result
+        fibers, most = 1, {}
+        for level, index in enumerate(result.stored):
+            entries = fibers * self.tiling.edges[index]
+            most[f"{result.slot}{level}"] = 2 + fibers + 1 + entries
+            fibers = entries
+        return most | {f"{result.slot}_vals": 1 + fibers}
+
+    def result(self, blocks: Sequence[Mapping[str, np.ndarray]]) -> Coo:
+        """The whole result from the blocks of every item; partial results are added, sums wrap."""
+        return self.tiling.combine(self._results(blocks))
+
+    def _results(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Coo]:
+        result = self.tiling.einsum.result
+        names = [*(f"{result.slot}{level}" for level in range(len(result.stored))), f"{result.slot}_vals"]
+        for item, found in enumerate(blocks):
+            yield tensors.decode([_whole(found[name]) for name in names], result.format, self.tiling.result_shape(item))
+
+
+def named(access: Access, blocks: Sequence[Sequence[int]]) -> Blocks:
+    """The blocks of a tensor's levels and values by the names of their streams."""
+    levels = [*range(len(access.stored)), VALUES]
+    return {Binding(access.slot, level, "", 0).name: np.asarray(block, np.uint16)
+            for level, block in zip(levels, blocks, strict=True)}
+
+
+def by_slot(einsum: Einsum) -> Einsum:
+    """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each."""
+    def renamed(expr: Expr) -> Expr:
+        if isinstance(expr, Access):
+            return replace(expr, tensor=expr.slot)
+        if isinstance(expr, Negate):
+            return replace(expr, operand=renamed(expr.operand))
+        if isinstance(expr, Binary):
+            return replace(expr, left=renamed(expr.left), right=renamed(expr.right))
+        assert isinstance(expr, Constant), f"{expr} is no expression"
+        return expr
+
+    return replace(einsum, expr=renamed(einsum.expr))
+
+
+def _whole(block: np.ndarray) -> list[int]:
+    """A block as plain integers."""
+    return [int(word) for word in block]

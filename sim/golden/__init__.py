@@ -1,0 +1,1 @@
+"""What programs mean: NumPy, independent of everything that it judges."""

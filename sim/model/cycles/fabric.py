@@ -1,0 +1,104 @@
+"""Run statically scheduled programs cycle by cycle: a decoded configuration as the routing graph connects it.
+
+Every core output is an array of words, one a cycle, cycle 0 being the first after flush. A route delays it by its registers;
+PEs and MEM tiles are their cycle-exact meanings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ....compiler.ir.program import Program, Site
+from ....hw.arch.buffer import VALID, WRITES
+from ....hw.arch.cgra import Arch
+from ....hw.arch.primitive import ALU, BUFFER, PRIMITIVES
+from ....hw.arch.soc import LOAD_START_CYCLE
+from ..trace import TilePort, Traced, trace
+from . import buffer, static_alu
+
+Words = Mapping[str, np.ndarray]
+
+# Cycles that a run takes at first beyond those of its loads; most programs need no more.
+FIRST_CYCLES = 200
+
+
+def run_tile(program: Program, arch: Arch, loads: Words, counts: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """Words of every store stream, given those of the load streams and how many each store stores.
+
+    AssertionError for a configuration without a static meaning: a ring of tiles, a read of what was never written, a flag that
+    comes less often than words are stored.
+    """
+    traced = trace(program.config, arch)
+    longest = LOAD_START_CYCLE + max(len(each) for each in loads.values()) + _longest(traced, arch)
+    cycles = min(longest, FIRST_CYCLES + max(len(each) for each in loads.values()))
+    # What comes later does not change what came before, so a short run that gives all words is enough.
+    while (found := _words(program, arch, traced, loads, counts, cycles)) is None:
+        assert cycles < longest, f"a store is marked less often than its {max(counts.values())} words"
+        cycles = min(longest, 2 * cycles)
+    return found
+
+
+def _words(program: Program, arch: Arch, traced: Traced, loads: Words, counts: Mapping[str, int],
+           cycles: int) -> dict[str, np.ndarray] | None:
+    """Words of every store stream; None if they have not all come yet."""
+    fabric = _Fabric(arch, traced, program.contents, cycles)
+    for each in program.loads:
+        words = np.zeros(cycles, np.uint16)
+        words[LOAD_START_CYCLE:LOAD_START_CYCLE + len(loads[each.tensor])] = loads[each.tensor]
+        fabric.outputs[each.column, 0, "g2f"] = words
+    marks = {each.tensor: np.flatnonzero(fabric.input((each.column, 0, "f2g_bit"))) for each in program.stores}
+    if any(len(marks[name]) < count for name, count in counts.items()):
+        return None
+    return {each.tensor: fabric.input((each.column, 0, "f2g"))[marks[each.tensor][:counts[each.tensor]]]
+            for each in program.stores}
+
+
+def _longest(traced: Traced, arch: Arch) -> int:
+    """Cycles that the last word of a load may be under way: through every route, every register file and every MEM tile."""
+    mems = sum(name != ALU.name for name, _ in traced.primitives.values())
+    return sum(traced.registers.values()) + len(traced.primitives) * arch.pe.register_words + mems * arch.mem.buffer_words
+
+
+class _Fabric:
+    """Words at core ports, computed when they are asked for."""
+
+    def __init__(self, arch: Arch, traced: Traced, contents: Mapping[Site, tuple[int, ...]], cycles: int) -> None:
+        self.arch, self.traced, self.contents, self.cycles = arch, traced, contents, cycles
+        self.outputs: dict[TilePort, np.ndarray] = {}
+        self._begun: set[Site] = set()
+
+    def input(self, sink: TilePort) -> np.ndarray:
+        """What is behind the register of a core input; zeros if nothing is routed to it."""
+        source = self.traced.edges.get(sink)
+        if source is None:
+            return np.zeros(self.cycles, np.uint16)
+        late = self.traced.registers[sink]
+        return np.concatenate([np.zeros(late, np.uint16), self._output(source)[:self.cycles - late]])
+
+    def _output(self, source: TilePort) -> np.ndarray:
+        if source not in self.outputs:
+            site = source[:2]
+            assert site not in self._begun, f"tile {site} is in a ring"
+            self._begun.add(site)
+            name, config = self.traced.primitives[site]
+            ports = {port.name: (*site, port.tile_port) for port in PRIMITIVES[name].ports}
+            inputs = {port.name: self.input(ports[port.name]) for port in PRIMITIVES[name].inputs}
+            if name == ALU.name:
+                res, p = static_alu.run(config, inputs, self.cycles, self.arch.pe.register_words)
+                found = {"res": res, "p": p}
+            else:
+                found = self._buffer(site, config, inputs)
+            self.outputs |= {ports[port]: words for port, words in found.items()}
+        return self.outputs[source]
+
+    def _buffer(self, site: Site, config: Mapping[str, int | str], inputs: Words) -> dict[str, np.ndarray]:
+        """A MEM tile: every access of its schedules by definition, and that the SRAM port can keep up with them."""
+        numbers = self.arch.mem.config(BUFFER).numbers(config)
+        stored = dict(enumerate(self.contents.get(site, ())))
+        try:
+            result = buffer.run(self.arch.mem, numbers, {port: inputs[port] for port in WRITES}, self.cycles, stored)
+        except buffer.ScheduleError as error:
+            raise AssertionError(f"tile {site}: {error}") from None
+        return {port: np.maximum(words, 0).astype(np.uint16) for port, words in result.words.items()} | {VALID: result.valid}

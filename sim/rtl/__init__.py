@@ -1,0 +1,1 @@
+"""Generated Verilog, built and run."""

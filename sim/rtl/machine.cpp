@@ -1,0 +1,217 @@
+// A Verilator model of the whole machine behind its two buses, driven by commands on standard input.
+//
+// Commands and answers are little-endian binary; `sim/rtl/machine.py` is the other end.
+//   W address data            AXI4-Lite write                      -> response
+//   R address                 AXI4-Lite read                       -> response, data
+//   C n {address data}        configuration writes, through the controller's registers -> worst response
+//   M address n {word64}      AXI4 write burst(s)                  -> worst response
+//   m address n               AXI4 read burst(s)                   -> worst response, n words
+//   I limit                   run until the interrupt, at most limit cycles -> 1 if it came
+//   T                         -> cycles simulated so far (64 bit)
+// Every address and data is 32 bits wide unless said otherwise.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "Vsardonyx.h"
+#include "verilated.h"
+
+// Byte offsets of the controller registers used by command C; given by machine.py as the program's arguments.
+static uint32_t config_address_register, config_write_register;
+
+static Vsardonyx* top;
+static uint64_t cycles = 0;
+
+static void tick() {
+    top->clk = 1;
+    top->eval();
+    top->clk = 0;
+    top->eval();
+    ++cycles;
+}
+
+template <typename T>
+static T get() {
+    T value;
+    if (fread(&value, sizeof value, 1, stdin) != 1) exit(0);
+    return value;
+}
+
+template <typename T>
+static void put(T value) {
+    fwrite(&value, sizeof value, 1, stdout);
+}
+
+// A bus that does not answer is a fault of the hardware: end with a message rather than hang.
+static void bound(uint64_t since, const char* what) {
+    if (cycles - since > 1000000) {
+        fprintf(stderr, "no answer from %s within 1000000 cycles\n", what);
+        exit(3);
+    }
+}
+
+static uint32_t write_register(uint32_t address, uint32_t data) {
+    uint64_t since = cycles;
+    top->s_axil_awaddr = address;
+    top->s_axil_wdata = data;
+    top->s_axil_wstrb = 0xF;
+    top->s_axil_awvalid = top->s_axil_wvalid = 1;
+    for (top->eval(); !(top->s_axil_awready && top->s_axil_wready); bound(since, "AXI4-Lite write")) tick();
+    tick();
+    top->s_axil_awvalid = top->s_axil_wvalid = 0;
+    top->s_axil_bready = 1;
+    for (top->eval(); !top->s_axil_bvalid; bound(since, "AXI4-Lite write response")) tick();
+    uint32_t response = top->s_axil_bresp;
+    tick();
+    top->s_axil_bready = 0;
+    return response;
+}
+
+static uint32_t read_register(uint32_t address, uint32_t* data) {
+    uint64_t since = cycles;
+    top->s_axil_araddr = address;
+    top->s_axil_arvalid = 1;
+    for (top->eval(); !top->s_axil_arready; bound(since, "AXI4-Lite read")) tick();
+    tick();
+    top->s_axil_arvalid = 0;
+    top->s_axil_rready = 1;
+    for (top->eval(); !top->s_axil_rvalid; bound(since, "AXI4-Lite read data")) tick();
+    *data = top->s_axil_rdata;
+    uint32_t response = top->s_axil_rresp;
+    tick();
+    top->s_axil_rready = 0;
+    return response;
+}
+
+static const uint32_t kBurst = 256;
+
+static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& words) {
+    uint32_t worst = 0;
+    for (size_t base = 0; base < words.size(); base += kBurst) {
+        uint64_t since = cycles;
+        size_t beats = words.size() - base < kBurst ? words.size() - base : kBurst;
+        top->s_axi_awaddr = address + 8 * base;
+        top->s_axi_awlen = beats - 1;
+        top->s_axi_awsize = 3;
+        top->s_axi_awburst = 1;
+        top->s_axi_awvalid = 1;
+        for (top->eval(); !top->s_axi_awready; bound(since, "AXI4 write address")) tick();
+        tick();
+        top->s_axi_awvalid = 0;
+        for (size_t beat = 0; beat < beats; ++beat) {
+            top->s_axi_wdata = words[base + beat];
+            top->s_axi_wstrb = 0xFF;
+            top->s_axi_wlast = beat + 1 == beats;
+            top->s_axi_wvalid = 1;
+            for (top->eval(); !top->s_axi_wready; bound(since, "AXI4 write data")) tick();
+            tick();
+        }
+        top->s_axi_wvalid = 0;
+        top->s_axi_bready = 1;
+        for (top->eval(); !top->s_axi_bvalid; bound(since, "AXI4 write response")) tick();
+        if (top->s_axi_bresp > worst) worst = top->s_axi_bresp;
+        tick();
+        top->s_axi_bready = 0;
+    }
+    return worst;
+}
+
+static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
+    uint32_t worst = 0;
+    for (size_t base = 0; base < words.size(); base += kBurst) {
+        uint64_t since = cycles;
+        size_t beats = words.size() - base < kBurst ? words.size() - base : kBurst;
+        top->s_axi_araddr = address + 8 * base;
+        top->s_axi_arlen = beats - 1;
+        top->s_axi_arsize = 3;
+        top->s_axi_arburst = 1;
+        top->s_axi_arvalid = 1;
+        for (top->eval(); !top->s_axi_arready; bound(since, "AXI4 read address")) tick();
+        tick();
+        top->s_axi_arvalid = 0;
+        top->s_axi_rready = 1;
+        for (size_t beat = 0; beat < beats; ++beat) {
+            for (top->eval(); !top->s_axi_rvalid; bound(since, "AXI4 read data")) tick();
+            words[base + beat] = top->s_axi_rdata;
+            if (top->s_axi_rresp > worst) worst = top->s_axi_rresp;
+            tick();
+        }
+        top->s_axi_rready = 0;
+    }
+    return worst;
+}
+
+static uint32_t configure() {
+    uint32_t worst = 0, count = get<uint32_t>();
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t address = get<uint32_t>(), data = get<uint32_t>();
+        uint32_t first = write_register(config_address_register, address);
+        uint32_t second = write_register(config_write_register, data);
+        if (first > worst) worst = first;
+        if (second > worst) worst = second;
+    }
+    return worst;
+}
+
+static uint32_t wait_for_interrupt(uint64_t limit) {
+    top->eval();
+    for (; limit && !top->irq; --limit) tick();
+    return top->irq;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) return 2;
+    config_address_register = strtoul(argv[1], nullptr, 0);
+    config_write_register = strtoul(argv[2], nullptr, 0);
+    top = new Vsardonyx;
+    top->rst = 1;
+    top->clk = 0;
+    top->eval();
+    for (int i = 0; i < 4; ++i) tick();
+    top->rst = 0;
+    for (int i = 0; i < 4; ++i) tick();
+    cycles = 0;
+    for (;;) {
+        switch (get<char>()) {
+            case 'W': {
+                uint32_t address = get<uint32_t>(), data = get<uint32_t>();
+                put(write_register(address, data));
+                break;
+            }
+            case 'R': {
+                uint32_t data = 0, response = read_register(get<uint32_t>(), &data);
+                put(response);
+                put(data);
+                break;
+            }
+            case 'C':
+                put(configure());
+                break;
+            case 'M': {
+                uint32_t address = get<uint32_t>(), count = get<uint32_t>();
+                std::vector<uint64_t> words(count);
+                if (count && fread(words.data(), 8, count, stdin) != count) return 0;
+                put(write_memory(address, words));
+                break;
+            }
+            case 'm': {
+                uint32_t address = get<uint32_t>(), count = get<uint32_t>();
+                std::vector<uint64_t> words(count);
+                put(read_memory(address, words));
+                fwrite(words.data(), 8, count, stdout);
+                break;
+            }
+            case 'I':
+                put(wait_for_interrupt(get<uint32_t>()));
+                break;
+            case 'T':
+                put(cycles);
+                break;
+            default:
+                return 2;
+        }
+        fflush(stdout);
+    }
+}

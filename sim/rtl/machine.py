@@ -1,0 +1,120 @@
+"""A simulated machine behind its two buses: registers, memory, configuration, interrupt.
+
+The generated Verilog runs in a process of its own (built from `machine.cpp`); this is the driver that host code uses.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from ...hw.arch.cgra import Arch
+from ...hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+
+_CONTROLLER = offsets(CONTROLLER)
+
+
+class Machine:
+    """One running simulation. Use as a context manager, so that the process ends.
+
+    Parameters
+    ----------
+    arch : Arch          What was built.
+    executable : Path    From `cosim`.
+    """
+
+    def __init__(self, arch: Arch, executable: Path) -> None:
+        self.arch = arch
+        self._glb = offsets(glb_registers(arch.glb))
+        self._process = subprocess.Popen(
+            [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.seconds = 0.0
+        """Wall time spent waiting for the interrupt, in seconds."""
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _ask(self, command: bytes, answer: str) -> tuple[int, ...]:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(command)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass    # the process has ended; reading its answer says why
+        return struct.unpack("<" + answer, self._read(struct.calcsize("<" + answer)))
+
+    def _read(self, count: int) -> bytes:
+        assert self._process.stdout is not None and self._process.stderr is not None
+        found = self._process.stdout.read(count)
+        assert len(found) == count, f"the simulation ended: {self._process.stderr.read().decode().strip()}"
+        return found
+
+    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
+        """Write a controller register, or one of a GLB tile."""
+        response, = self._ask(struct.pack("<cII", b"W", self._address(name, glb_tile), value & 0xFFFFFFFF), "I")
+        assert response == 0, f"write of register {name} was answered with {response}"
+
+    def read_register(self, name: str, glb_tile: int | None = None) -> int:
+        """Read a controller register, or one of a GLB tile."""
+        response, value = self._ask(struct.pack("<cI", b"R", self._address(name, glb_tile)), "II")
+        assert response == 0, f"read of register {name} was answered with {response}"
+        return value
+
+    def _address(self, name: str, glb_tile: int | None) -> int:
+        if glb_tile is None:
+            return _CONTROLLER[name]
+        return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + self._glb[name]
+
+    def configure(self, words: Iterable[tuple[int, int]]) -> None:
+        """Write configuration words (address, data)."""
+        pairs = list(words)
+        flat = np.array(pairs, "<u4").tobytes() if pairs else b""
+        response, = self._ask(struct.pack("<cI", b"C", len(pairs)) + flat, "I")
+        assert response == 0, f"a configuration write was answered with {response}"
+
+    def read_configuration(self, address: int) -> int:
+        """Read a configuration word back; 0 where no tile has such a register."""
+        self.write_register("config_address", address)
+        self.write_register("config_read", 1)
+        while self.read_register("status") >> CONFIG_BUSY & 1:
+            pass
+        return self.read_register("config_data")
+
+    def write_memory(self, address: int, words: np.ndarray) -> None:
+        """Write 16-bit words to the global buffer from a byte address (a multiple of 8) on; the last 64-bit word is
+        filled up with zeros."""
+        padded = np.zeros(-(-len(words) // 4) * 4, "<u2")
+        padded[:len(words)] = np.asarray(words, np.uint16)
+        response, = self._ask(struct.pack("<cII", b"M", address, len(padded) // 4) + padded.tobytes(), "I")
+        assert response == 0, f"a burst to {address:#x} was answered with {response}"
+
+    def read_memory(self, address: int, count: int) -> np.ndarray:
+        """Read `count` 16-bit words from a byte address (a multiple of 8) on."""
+        lines = -(-count // 4)
+        response, = self._ask(struct.pack("<cII", b"m", address, lines), "I")
+        found = np.frombuffer(self._read(8 * lines), "<u2")
+        assert response == 0, f"a burst from {address:#x} was answered with {response}"
+        return found[:count].copy()
+
+    def wait(self, limit: int) -> bool:
+        """Run until the interrupt, at most `limit` cycles; whether it came."""
+        begin = time.perf_counter()
+        came, = self._ask(struct.pack("<cI", b"I", limit), "I")
+        self.seconds += time.perf_counter() - begin
+        return bool(came)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles simulated so far, bus traffic included."""
+        return self._ask(b"T", "Q")[0]

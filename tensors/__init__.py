@@ -1,0 +1,1 @@
+"""Tensors: sorted coordinates, fibertrees, files."""

@@ -1,0 +1,123 @@
+"""Tensors of the user (scipy.sparse, NumPy, numbers) to and from sorted coordinates and fibertrees.
+
+Policy, the same for every source of data:
+- Values are integers -32768..32767. Floating-point numbers are taken if they are integers, never rounded.
+- Stored zeros are removed, entries stored twice are added; both before the range is checked.
+- Anything else (NaN, complex, text, numbers out of range, also of unsigned types) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN, Coo, Ints, sum_rows
+from sardonyx.tensors.fibertree import Format, build, flatten, from_blocks
+
+# Of an entry of several at one place; their sum has to fit 16 bits.
+LARGEST = 1 << 40
+
+
+def to_coo(data: Any, name: str = "the tensor") -> Coo:
+    """A tensor from scipy.sparse in any format, an array of any order, nested lists or a number.
+
+    `name` stands in errors. Raises UserError by the policy above.
+    """
+    if isinstance(data, Coo):
+        return data
+    if isinstance(data, np.ma.MaskedArray):
+        raise UserError(f"{name} is masked", fix="say what masked elements are, as with array.filled(0)")
+    if scipy.sparse.issparse(data):
+        sparse = data.tocoo()
+        coords = np.stack([np.asarray(axis, np.int64) for axis in sparse.coords], axis=1)
+        return from_entries(sparse.shape, coords, sparse.data, name)
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "biufc":
+        raise UserError(f"{name} is no tensor of numbers", fix="give a scipy.sparse matrix or a NumPy array")
+    filled = array != 0
+    # argwhere of a scalar has no column, but two rows of shape would be needed to tell 0 from 1.
+    coords = np.argwhere(filled) if array.ndim else np.zeros((int(filled), 0), np.int64)
+    return from_entries(array.shape, coords, array[filled] if array.ndim
+                        else array.reshape(1)[filled.reshape(1)], name)
+
+
+def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name: str = "the tensor") -> Coo:
+    """A tensor from coordinates and values as they come; the policy above is applied."""
+    if values.dtype.kind == "c":
+        raise UserError(f"{name} is complex", fix="take the real part, or the imaginary part")
+    if values.dtype.kind == "f":
+        _check_integers(coords, values, name)
+    # Before they are added, so that no sum leaves int64.
+    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name)
+    coords, values = sum_rows(np.asarray(coords, np.int64), values.astype(np.int64))
+    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name)
+    return Coo.make(shape, coords, values)
+
+
+def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str) -> None:
+    """UserError if values are beyond what fits."""
+    found = np.flatnonzero(beyond)
+    if len(found):
+        raise UserError(f"value {values[found[0]]} {place(coords[found[0]])}is not in {VALUE_MIN}..{VALUE_MAX}"
+                        f"{_others(len(found))}", name,
+                        "scale the values, or take small ones on this pattern (for a file: values='small')")
+
+
+def _check_integers(coords: Ints, values: NDArray[Any], name: str) -> None:
+    """UserError if floating-point numbers are no integers."""
+    finite = np.isfinite(values)
+    broken = np.flatnonzero(~finite | (np.floor(np.where(finite, values, 0)) != np.where(finite, values, 0)))
+    if len(broken):
+        raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]])}is not an integer"
+                        f"{_others(len(broken))}", name,
+                        "scale and round the values (for a file: values='round')")
+
+
+def place(coords: Ints) -> str:
+    """Where an entry stands, for errors; a scalar's place goes without saying."""
+    return f"at ({', '.join(str(crd) for crd in coords.tolist())}) " if len(coords) else ""
+
+
+def _others(count: int) -> str:
+    return f" (and {count - 1} more)" if count > 1 else ""
+
+
+def to_array(tensor: Coo) -> NDArray[np.int16]:
+    """A dense array."""
+    array = np.zeros(tensor.shape, np.int16)
+    array[tuple(tensor.coords.T)] = tensor.values if tensor.rank else tensor.values.sum()
+    return array
+
+
+def to_value(tensor: Coo) -> Any:
+    """What a user expects back: scipy.sparse CSR for a matrix, a number for a scalar, else a dense array."""
+    if tensor.rank == 2:
+        return scipy.sparse.csr_array((tensor.values, tuple(tensor.coords.T)), shape=tensor.shape)
+    return to_array(tensor) if tensor.rank else int(tensor.values.sum())
+
+
+def encode(tensor: Coo, form: Format, name: str = "the tensor") -> tuple[list[int], ...]:
+    """The block words of a tensor: one block per stored level, then the values."""
+    return build(tensor, form).blocks(name)
+
+
+def decode(blocks: Sequence[Sequence[int]], form: Format, shape: Sequence[int]) -> Coo:
+    """The tensor that block words hold."""
+    return flatten(from_blocks(blocks, form, shape))
+
+
+def random_tensor(shape: Sequence[int], density: float, seed: int, low: int = -4, high: int = 4) -> Coo:
+    """A tensor whose places are filled with the given probability by integers low..high without 0."""
+    random = np.random.default_rng(seed)
+    choices = np.array([value for value in range(low, high + 1) if value])
+    filled = random.random(tuple(shape)) < density
+    coords = np.argwhere(filled) if len(shape) else np.zeros((int(filled), 0), np.int64)
+    return Coo.make(shape, coords, random.choice(choices, len(coords)))

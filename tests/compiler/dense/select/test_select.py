@@ -1,0 +1,528 @@
+"""Selection of PE operations: meaning, counts, and optimality against exhaustive search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from words import DIMS, EDGES, Words, assert_same_meaning, at, graphs, harris, plane, unsharp, weighted
+
+from sardonyx.compiler.dense.select.flags import in_step
+from sardonyx.compiler.dense.select.select import select
+from sardonyx.compiler.dense.select.sums import Term, cover_sum
+from sardonyx.compiler.dense.select.tree import Pe
+from sardonyx.compiler.ir.dataflow import WORD_OPS, PeGraph, PeNode, Ref, WordGraph, WordNode, pe_faults, pe_text, verify_pes
+from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate
+from sardonyx.sim.model.pe_graph import evaluate_pes, pe_outputs
+
+
+def ops_of(pes):
+    return sorted(node.op for node in pes.nodes if node.op not in ("input", "lookup"))
+
+
+def count(graph, **options):
+    pes = select(graph, **options)
+    assert_same_meaning(graph, pes)
+    return pes.pes
+
+
+def one(build, names="abc"):
+    """The graph of one expression of inputs."""
+    words = Words()
+    return words.graph(build(words, *(words.input(name) for name in names)))
+
+
+# Single operations.
+
+@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("op", [op for op, (_, kind) in WORD_OPS.items() if kind == "w"])
+def test_a_word_operation_alone_takes_one_pe(op, signed, ops):
+    words = Words()
+    a, b = words.input("a"), words.input("b")
+    flag = words.lt(a, b)
+    operands = {"w": (a,), "ww": (a, b), "b": (flag,), "bww": (flag, b, at(a, 1))}[WORD_OPS[op][0]]
+    table = range(7, 65543, 1) if op == "lookup" else ()
+    graph = words.graph(getattr(words, op)(*operands, signed=signed, table=[each % 65536 for each in table]))
+    expected = {"lookup": 0, "select": 2, "word": 2}.get(op, 2 if op in ("min", "max") and ops == "amber" else 1)
+    assert count(graph, ops=ops) == expected
+
+
+@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("op", ["eq", "ne", "lt", "le"])
+def test_a_comparison_is_one_pe_and_negating_it_costs_nothing(op, signed, ops):
+    for negate in (False, True):
+        words = Words()
+        flag = getattr(words, op)(words.input("a"), words.input("b"), signed=signed)
+        graph = words.graph(words.word(words.bit_not(flag) if negate else flag))
+        assert count(graph, ops=ops) == 2
+
+
+@pytest.mark.parametrize("op", ["bit_and", "bit_or", "bit_xor", "bit_not"])
+def test_a_flag_operation_is_a_truth_table(op):
+    words = Words()
+    flags = [words.ne(words.input(name), 0) for name in "ab"]
+    graph = words.graph(words.word(getattr(words, op)(*flags[:len(WORD_OPS[op][0])])))
+    assert count(graph) == (2 if op == "bit_not" else 4)
+
+
+# Fusions. Expression -> PEs with the operations of onyx and of amber.
+
+FUSIONS = {
+    "muladd": (lambda w, a, b, c: w.add(w.mul(a, b), c), 1, 2),
+    "muladd, product behind": (lambda w, a, b, c: w.add(a, w.mul(b, 7)), 1, 2),
+    "mulsub": (lambda w, a, b, c: w.sub(w.mul(a, b), c), 1, 2),
+    "minus a product": (lambda w, a, b, c: w.sub(a, w.mul(b, c)), 2, 2),
+    "minus a scaled term": (lambda w, a, b, c: w.sub(a, w.mul(b, 7)), 1, 2),
+    "shift and add": (lambda w, a, b, c: w.add(a, w.shl(b, 3)), 1, 2),
+    "taa": (lambda w, a, b, c: w.add(a, w.add(b, c)), 1, 2),
+    "tas": (lambda w, a, b, c: w.sub(a, w.sub(b, c)), 1, 2),
+    "tsa": (lambda w, a, b, c: w.add(w.sub(a, b), c), 1, 2),
+    "tss": (lambda w, a, b, c: w.sub(w.sub(a, b), c), 1, 2),
+    "tss of a sum": (lambda w, a, b, c: w.sub(a, w.add(b, c)), 1, 2),
+    "minus a sum": (lambda w, a, b, c: w.sub(0, w.add(b, c)), 1, 2),
+    "min": (lambda w, a, b, c: w.min(a, b), 1, 2),
+    "max": (lambda w, a, b, c: w.max(a, b, signed=True), 1, 2),
+    "clamp": (lambda w, a, b, c: w.max(w.min(a, b, signed=True), c, signed=True), 1, 4),
+    "clamp by constants": (lambda w, a, b, c: w.max(w.min(a, 180, signed=True), 65536 - 180, signed=True), 1, 4),
+    "clamp, max inside": (lambda w, a, b, c: w.min(w.max(a, 9, signed=True), 180, signed=True), 1, 4),
+    "unsigned clamp from 0": (lambda w, a, b, c: w.max(w.min(a, 255), 0), 1, 2),
+    "min and max of different signs": (lambda w, a, b, c: w.max(w.min(a, b), c, signed=True), 2, 4),
+    "max of two minima": (lambda w, a, b, c: w.max(w.min(a, b), w.min(b, c)), 2, 6),
+    "max of four": (lambda w, a, b, c: w.max(w.max(a, b), w.max(c, at(a, 1))), 3, 6),
+    "select as min": (lambda w, a, b, c: w.select(w.lt(a, b), a, b), 1, 2),
+    "select as max": (lambda w, a, b, c: w.select(w.lt(255, a), a, 255), 1, 2),
+    "mulshr": (lambda w, a, b, c: w.shr(w.mul(a, b), c, signed=True), 1, 2),
+    "mulshr by constants": (lambda w, a, b, c: w.shr(w.mul(a, 77), 8), 1, 2),
+    "shifts": (lambda w, a, b, c: w.shr(w.shl(a, 4), 8), 1, 2),
+    "product of a sum, shifted": (lambda w, a, b, c: w.shr(w.mul(w.add(a, b), 3), 8), 2, 3),
+    "select": (lambda w, a, b, c: w.select(w.lt(a, b), c, a), 2, 2),
+    "difference and comparison": (lambda w, a, b, c: w.select(w.lt(a, b), w.sub(a, b), c), 2, 2),
+    "difference and opposite comparison": (lambda w, a, b, c: w.select(w.lt(b, a), w.sub(a, b), 0), 2, 2),
+    "sign of a sum": (lambda w, a, b, c: w.word(w.lt(w.add(w.mul(a, b), c), 0, signed=True)), 2, 3),
+    "sum above 0": (lambda w, a, b, c: w.word(w.le(1, w.sub(a, b), signed=True)), 2, 3),
+    "carry": (lambda w, a, b, c: w.add(w.word(w.lt(a, b)), c), 2, 2),
+    "two flags counted": (lambda w, a, b, c: w.add(w.word(w.lt(a, b)), w.word(w.lt(b, c))), 4, 4),
+    "three flags": (lambda w, a, b, c: w.word(w.bit_and(w.lt(a, b), w.bit_or(w.lt(b, c), w.bit_not(w.lt(a, c))))), 5, 5),
+    "truth table of two": (lambda w, a, b, c: w.select(w.bit_not(w.bit_xor(w.lt(a, b), w.lt(b, c))), a, b), 4, 4),
+    "chain of constant factors": (lambda w, a, b, c: w.mul(w.shl(w.mul(a, 3), 2), 5), 1, 1),
+    "common factor": (lambda w, a, b, c: w.add(w.add(w.mul(a, 3), w.mul(b, 3)), w.mul(c, 3)), 2, 3),
+    "factor of a sum": (lambda w, a, b, c: w.mul(w.add(w.mul(a, b), c), 3), 2, 3),
+    "minus a product with a difference": (lambda w, a, b, c: w.sub(c, w.mul(a, w.sub(b, c))), 2, 3),
+    "constant factor of a product": (lambda w, a, b, c: w.mul(w.mul(w.add(a, 5), b), 7), 2, 3),
+    "like terms": (lambda w, a, b, c: w.add(w.sub(w.add(a, a), b), w.add(a, b)), 1, 1),
+}
+
+
+@pytest.mark.parametrize("build,onyx,amber", FUSIONS.values(), ids=FUSIONS)
+def test_expressions_take_as_many_pes_as_expected(build, onyx, amber):
+    graph = one(build)
+    assert (count(graph), count(graph, ops="amber")) == (onyx, amber)
+
+
+def test_offsets_add_through_fused_nodes():
+    words = Words()
+    image = words.input("a")
+    row = words.mul(at(image, 1), 3)
+    graph = words.graph(words.add(at(row, 1, 2), at(image, -1)))
+    pes = select(graph)
+    last = pes.nodes[-1]
+    assert [last.op, last.operands["a"].offset, last.operands["c"].offset] == ["muladd", (2, 2), (-1, 0)]
+    assert_same_meaning(graph, pes)
+
+
+# Sharing.
+
+def test_a_node_with_two_users_is_one_pe():
+    graph = one(lambda w, a, b, c: w.xor(total := w.abs(w.add(a, b)), w.shr(total, c)))
+    assert count(graph) == 4
+
+
+def test_a_product_is_computed_in_both_of_its_users_where_that_saves_a_pe():
+    words = Words()
+    a, b, c = (words.input(name) for name in "abc")
+    scaled = words.mul(a, b)
+    assert count(words.graph(words.add(scaled, c), words.sub(scaled, c))) == 2
+
+
+def test_equal_nodes_at_different_points_are_one():
+    words = Words()
+    image = words.input("a")
+    grey = [words.abs(words.xor(at(image, x), 7)) for x in range(3)]
+    assert count(words.graph(words.max(words.max(grey[0], grey[1]), grey[2]))) == 4
+
+
+def test_products_shared_among_rows_do_not_multiply_the_rows_to_keep():
+    words = Words()
+    graph = words.graph(weighted(words, words.input("in"), [[24, 30, 24], [30, 37, 30], [24, 30, 24]]))
+    pes = select(graph)
+    rows = {ref.node for node in pes.nodes for _, ref in node.refs() if ref.offset[1]}
+    assert [pes.nodes[each].op for each in rows] == ["input"]
+
+
+def test_results_may_be_inputs_constants_and_each_other():
+    words = Words()
+    a = words.input("a")
+    pes = select(words.graph(a, words.sub(a, a), words.or_(words.sub(5, 3), 0), at(words.add(a, 0), 1)))
+    assert pes.results["out0"] == Ref(0, (0, 0)) and pes.results["out3"] == Ref(0, (1, 0))
+    got = evaluate_pes(pes, {"a": np.arange(12).reshape(3, 4)})
+    assert (got["out1"].values == 0).all() and (got["out2"].values == 2).all() and pes.pes == 2
+
+
+def test_inputs_that_no_result_needs_are_gone():
+    pes = select(one(lambda w, a, b, c: w.add(a, w.mul(b, 0))))
+    assert [node.name for node in pes.nodes] == ["a"] and set(pes.inputs) == {"a"}
+
+
+def test_sums_that_cancel_leave_no_pe_of_constants():
+    graph = one(lambda w, a, b, c: w.xor(w.mul(w.sub(w.add(a, b), w.add(b, a)), c), b))
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert all(any(True for _ in node.refs()) for node in pes.nodes if node.op != "input")
+
+
+# Applications.
+
+def blur(kernel, shift):
+    words = Words()
+    return words.graph(words.shr(weighted(words, words.input("in"), kernel), shift))
+
+
+GAUSSIAN = [[24, 30, 24], [30, 37, 30], [24, 30, 24]]
+CONV = [[11, 0, 17], [12, 0, 18], [13, 16, 19]]
+
+
+@pytest.mark.parametrize("kernel,shift,onyx,plain,amber", [
+    (GAUSSIAN, 8, 8, 10, 12),
+    (CONV, 4, 8, 8, 14),
+    ([[1, 1, 1]] * 3, 3, 5, 5, 9),
+    ([[1, 2, 1], [2, 4, 2], [1, 2, 1]], 4, 7, 8, 11),
+], ids=["gaussian", "conv", "box", "binomial"])
+def test_filters(kernel, shift, onyx, plain, amber):
+    graph = blur(kernel, shift)
+    assert (count(graph), count(graph, factor=False), count(graph, ops="amber")) == (onyx, plain, amber)
+
+
+def test_taps_of_a_chain_stand_in_the_order_of_their_age():
+    pes = select(blur(CONV, 4))
+    taps = [node.operands["a"].offset[::-1] for node in pes.nodes if node.op in ("mult0", "muladd")]
+    assert taps == sorted(taps) and len(taps) == 7
+
+
+@pytest.mark.parametrize("ops,pes", [("onyx", 384), ("amber", 767)])
+def test_a_chain_may_be_as_long_as_the_array_is_large(ops, pes):
+    words = Words()
+    kernel = [[3 + 16 * row + column for column in range(16)] for row in range(24)]
+    assert select(words.graph(weighted(words, words.input("in"), kernel)), ops).pes == pes
+
+
+@pytest.mark.parametrize("build,onyx,plain,amber", [(unsharp, 41, 53, 69), (harris, 46, 46, 74)])
+def test_applications(build, onyx, plain, amber):
+    graph = build()
+    found = select(graph), select(graph, factor=False), select(graph, ops="amber")
+    for pes in found:
+        assert_same_meaning(graph, pes)
+        assert in_step(pes)
+    assert tuple(pes.pes for pes in found) == (onyx, plain, amber)
+
+
+# Flags.
+
+def test_a_flag_wanted_at_several_points_is_computed_at_each():
+    words = Words()
+    a, b = words.input("a"), words.input("b")
+    flag = words.lt(a, b)
+    graph = words.graph(words.select(words.bit_and(flag, at(flag, 1)), a, b))
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert all(not any(ref.offset) for node in pes.nodes for _, ref in node.refs() if ref.port == "p")
+
+
+def test_the_sign_of_a_word_that_is_still_needed_gets_a_pe_of_its_own():
+    """The select needs the flag after x and c, which is made of x: from the PE of x the flag would come too early."""
+    graph = one(lambda w, a, b, c: w.select(w.lt(x := w.xor(a, b), 0, signed=True), w.and_(c, x), x))
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert ops_of(pes) == ["and", "sbc", "sel", "xor"] and in_step(pes)
+    early = [replace(node, cond="negative") if node.op == "xor" else node for node in pes.nodes]
+    xor = next(place for place, node in enumerate(early) if node.op == "xor")
+    early[-1] = replace(early[-1], operands=dict(early[-1].operands, d=Ref(xor, (0, 0), "p")))
+    assert not in_step(replace(pes, nodes=tuple(early)))
+
+
+def test_a_flag_for_pes_one_behind_the_other_is_computed_for_each():
+    words = Words()
+    a, b, c = (words.input(name) for name in "abc")
+    flag = words.lt(a, b)
+    graph = words.graph(words.select(flag, words.abs(words.select(flag, b, c)), c))
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert in_step(pes) and pes.pes == 5
+
+
+# Meaning.
+
+@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@settings(max_examples=80)
+@given(graph=graphs(), seed=st.integers(0, 3))
+def test_selection_keeps_the_meaning_of_any_graph(ops, graph, seed):
+    assert_same_meaning(graph, select(graph, ops), seed)
+
+
+@pytest.mark.parametrize("factor", [True, False])
+@settings(max_examples=60)
+@given(graph=graphs(("add", "sub", "mul", "shl", "shr", "word", "lt"), 20))
+def test_selection_keeps_the_meaning_of_sums(factor, graph):
+    assert_same_meaning(graph, select(graph, factor=factor))
+
+
+@settings(max_examples=60)
+@given(graph=graphs(("lt", "eq", "select", "bit_and", "bit_or", "bit_not", "bit_xor", "min", "max", "word", "sub"), 20))
+def test_selection_keeps_the_meaning_of_flags_and_brings_them_in_step(graph):
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert in_step(pes)
+
+
+@settings(max_examples=30)
+@given(graph=graphs())
+def test_selection_gives_the_same_graph_every_time(graph):
+    assert pe_text(select(graph)) == pe_text(select(graph))
+
+
+@pytest.mark.parametrize("condition", ["", *(each.name for each in CONDITIONS)])
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_the_vectorised_pe_does_what_the_operation_table_says(op, condition):
+    random = np.random.default_rng(op.code)
+    words = [np.where(random.random(60) < 0.6, random.choice(EDGES, 60), random.integers(0, 65536, 60)) for _ in "abc"]
+    operands = dict(zip("abcdef", [*words, *(random.integers(0, 2, 60) for _ in "def")]))
+    code = next((each.code for each in CONDITIONS if each.name == condition), len(CONDITIONS))
+    for signed in (False, True):
+        result, flag = pe_outputs(PeNode(op.name, signed=signed, cond=condition, lut=0x6A), operands)
+        for place in range(60):
+            a, b, c, d, e, f = (int(operands[port][place]) for port in "abcdef")
+            assert result[place] == op(a, b, c, d, signed)
+            assert flag[place] == predicate(op, code, 0x6A, a, b, c, d, e, f, signed)
+
+
+# Optimality.
+
+def forms(fused):
+    """Products, positive and negative words of the operations that make sums."""
+    yield from ((0, 2, 0), (0, 1, 1))
+    if fused:
+        yield from ((0, 3, 0), (0, 2, 1), (0, 1, 2), (1, 1, 0), (1, 0, 1))
+
+
+@cache
+def fewest(terms, fused):
+    """PEs that a sum takes at least, by trying every operation and every way to part the terms among its operands.
+
+    Terms: t a word, v a product, s a product with a constant factor, w a flag as 0 or 1, k a constant; + or -.
+    """
+    if terms in (("t+",), ("k+",), ("k-",)):
+        return 0
+    return min(parted(terms, fused), 1 + parted(negated(terms), fused))
+
+
+FLIP = str.maketrans("+-", "-+")
+
+
+def negated(terms):
+    return tuple(sorted(term.translate(FLIP) for term in terms))
+
+
+@cache
+def parted(terms, fused):
+    """The same where no operand has all the terms."""
+    if terms in (("t+",), ("k+",), ("k-",)):
+        return 0
+    best = 1 if len(terms) == 1 and terms[0][0] in "vsw" and terms[0] != "v-" else 99
+    for products, plus, minus in forms(fused):
+        for product_ in {term for term in terms if term in ("v+", "s+", "s-")} if products else [None]:
+            rest = list(terms)
+            if product_:
+                rest.remove(product_)
+            for parts in product(range(plus + minus), repeat=len(rest)):
+                operands = [tuple(sorted(term if part < plus else term.translate(FLIP) for term, own in zip(rest, parts)
+                                         if own == part)) for part in range(plus + minus)]
+                # An operand without terms is a constant 0.
+                if rest and all(len(each) < len(terms) for each in operands):
+                    best = min(best, 1 + sum(fewest(each, fused) for each in operands if each))
+    if "w+" in terms:
+        rest = list(terms)
+        rest.remove("w+")
+        for parts in product(range(2), repeat=len(rest)):
+            operands = [tuple(sorted(term for term, own in zip(rest, parts) if own == part)) for part in range(2)]
+            best = min(best, 1 + sum(fewest(each, fused) for each in operands if each))
+    return best
+
+
+def pes_in(value):
+    return 1 + sum(pes_in(each) for _, each in value.operands) if isinstance(value, Pe) else 0
+
+
+def terms_of(kinds):
+    """Terms of the kinds, each of a word of its own."""
+    names = iter(range(100))
+
+    def word():
+        return Ref(next(names), (0, 0))
+
+    for kind, sign in kinds:
+        negative = sign == "-"
+        if kind == "s":
+            yield Term(word(), 65536 - 7 if negative else 7)
+        elif kind == "k":
+            yield Term(65536 - 9 if negative else 9)
+        else:
+            yield Term(word(), word() if kind == "v" else None, negative, kind == "w")
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["onyx", "amber"])
+def test_no_way_to_part_a_sum_takes_fewer_pes(fused):
+    kinds = ["t+", "t-", "v+", "v-", "s+", "w+"]
+    for size in range(1, 5):
+        for chosen in combinations_with_replacement(kinds, size):
+            for constant in ((), ("k+",)) if size < 4 else ((),):
+                terms = tuple(sorted((*chosen, *constant)))
+                assert pes_in(cover_sum(terms_of(terms), fused)) == fewest(terms, fused), terms
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["t+", "t-", "v+", "v-", "s+"]), min_size=1, max_size=60))
+def test_long_sums_take_a_pe_for_each_product_and_for_two_terms(kinds):
+    pes = pes_in(cover_sum(terms_of(kinds), True))
+    count = Counter(kinds)
+    products, terms = count["v+"] + count["v-"] + count["s+"], count["t+"] + count["t-"]
+    least = products + max(0, -(-(terms - 1) // 2))
+    assert least <= pes <= least + 1
+    if count["s+"] or (count["t+"] and terms > 1):
+        assert pes == least
+
+
+READ_SIGNS = ("mult1", "mult2", "shr", "crop", "mulshr")
+RANDOM = np.random.default_rng(1)
+# Words of three inputs by which functions of them are told apart.
+SAMPLES = [np.concatenate([RANDOM.integers(0, 65536, 20), RANDOM.choice(EDGES, 20)]) for _ in "abc"]
+MIX = RANDOM.integers(1, 1 << 63, 40, dtype=np.uint64) | np.uint64(1)
+
+
+def prints(values):
+    """One number for every row of results."""
+    return (values.astype(np.uint64) * MIX).sum(axis=-1, dtype=np.uint64)
+
+
+def results(pool, needed=()):
+    """What one PE computes of operands in a pool, all those at the places `needed` among them."""
+    zero = np.zeros_like(SAMPLES[0])
+    for op in OPS:
+        ports = [port for port in "abc" if port in op.operands]
+        for chosen in product(range(len(pool)), repeat=len(ports)):
+            if set(needed) <= set(chosen):
+                operands = dict.fromkeys("abcdef", zero) | dict(zip(ports, (pool[place] for place in chosen)))
+                for d, signed in product(range(1 + ("d" in op.operands)), {False, op.name in READ_SIGNS}):
+                    yield pe_outputs(PeNode(op.name, signed=signed), operands | {"d": zero + d})[0]
+
+
+def trees(depth):
+    """Expressions in which every input stands once: operation, signed, left, right; or None for the next input.
+
+    Without shifts and comparisons with constants: ranges of words and fields of bits are not the business of selection.
+    """
+    if not depth:
+        return st.none()
+    below = st.none() | trees(depth - 1)
+    return (st.tuples(st.sampled_from(["add", "sub", "mul"]), st.booleans(), below, below | st.just(7))
+            | st.tuples(st.sampled_from(["min", "max"]), st.booleans(), below, below))
+
+
+def test_no_fewer_pes_do_what_selection_gives_one_to_three():
+    constants = [np.full_like(SAMPLES[0], each) for each in (0, 7, 0x7FFF, 0x8000, 0xFFFF)]
+    first = {int(prints(each)): each for each in results([*SAMPLES, *constants])}
+    rows = np.array(list(first.values()))
+    pool = [*SAMPLES, constants[1], rows]
+    seconds = [prints(np.broadcast_to(each, rows.shape)) for each in results(pool, needed=[len(pool) - 1])]
+    possible = [set(map(int, prints(np.array(SAMPLES)))), set(first), set(np.concatenate(seconds).tolist())]
+    compared = Counter()
+
+    @settings(max_examples=400)
+    @given(trees(3))
+    def check(tree):
+        words = Words()
+        inputs = [words.input(name) for name in "abc"]
+
+        def build(node):
+            if node is None:
+                return inputs.pop() if inputs else words.input(f"further{len(words.nodes)}")
+            return node if isinstance(node, int) else getattr(words, node[0])(build(node[2]), build(node[3]), signed=node[1])
+
+        pes = select(words.graph(build(tree)))
+        if set(pes.inputs) <= set("abc") and pes.inputs:
+            images = {name: sample.reshape(1, -1) for name, sample in zip("abc", SAMPLES) if name in pes.inputs}
+            found = int(prints(evaluate_pes(pes, images)["out0"].values[0]))
+            assert not any(found in each for each in possible[:pes.pes]), pe_text(pes)
+            compared[pes.pes] += 1
+
+    check()
+    assert all(compared[each] > 10 for each in (1, 2, 3)), compared
+
+
+# The verifier.
+
+def broken(**changes):
+    node = replace(PeNode("muladd", {"a": Ref(0, (0, 0)), "b": 3, "c": Ref(0, (1, 0))}), **changes)
+    nodes = PeNode("input", name="in"), node
+    return PeGraph(DIMS, nodes, {"in": plane("in")}, {"out": Ref(1, (0, 0))}, {"out": plane("out")})
+
+
+def test_the_verifier_accepts_what_selection_gives():
+    assert pe_faults(broken()) == []
+
+
+@pytest.mark.parametrize("changes,fault", [
+    ({"op": "addshr"}, "1 addshr: not an operation of onyx"),
+    ({"operands": {"a": Ref(0, (0, 0)), "b": 3}}, "1 muladd: operands ab where it reads abc"),
+    ({"operands": {"a": Ref(1, (0, 0)), "b": 3, "c": 0}}, "1 muladd: operand a: reads node 1, which does not come before it"),
+    ({"operands": {"a": Ref(0, (0,)), "b": 3, "c": 0}}, "1 muladd: operand a: offset (0,) on a grid of 2 dimensions"),
+    ({"operands": {"a": Ref(0, (0, 0)), "b": 1 << 16, "c": 0}}, "1 muladd: operand b: constant 65536 is out of range"),
+    ({"op": "adc", "operands": {"a": Ref(0, (0, 0)), "b": 0, "d": 2}}, "1 adc: operand d: constant 2 is out of range"),
+    ({"op": "adc", "operands": {"a": Ref(0, (0, 0)), "b": 0, "d": Ref(0, (0, 0))}},
+     "1 adc: operand d: port res has the other width"),
+    ({"op": "abs", "operands": {"a": Ref(0, (0, 0), "p")}}, "1 abs: operand a: node 0 has no output p"),
+    ({"cond": "odd"}, "1 muladd: no condition 'odd'"),
+])
+def test_the_verifier_says_what_is_wrong(changes, fault):
+    assert fault in pe_faults(broken(**changes))
+
+
+def test_amber_has_no_fused_operations():
+    assert pe_faults(broken(), "amber") == ["1 muladd: not an operation of amber"]
+    with pytest.raises(AssertionError, match="not an operation of amber"):
+        verify_pes(broken(), "amber")
+
+
+def test_graphs_read_as_text():
+    words = Words()
+    a = words.input("a")
+    pes = select(words.graph(words.select(words.lt(a, at(a, 1, 1), signed=True), words.mul(a, 5), 0)))
+    assert pe_text(pes) == ("   0 input a\n"
+                            "   1 sbc a = @0, b = @0+(1, 1), d = 1 if slt\n"
+                            "   2 mult0 a = @0, b = 5\n"
+                            "   3 sel a = @2, b = 0, d = @1.p\n"
+                            "result out0 = @3\n")
+
+
+def test_word_graphs_of_constants_alone_take_one_pe():
+    graph = WordGraph(DIMS, (WordNode("input", name="a"), WordNode("eq", (3, 3))), {"a": plane("a")},
+                      {"flag": Ref(1, (0, 0))}, {"flag": plane("flag")})
+    pes = select(graph)
+    assert pes.pes == 1 and pes.results["flag"].port == "p"
+    assert BY_NAME[pes.nodes[-1].op].operands == "ab" and pes.nodes[-1].lut == 0xFF

