@@ -1,4 +1,4 @@
-"""The array: a page of tile instances and the wires between them.
+"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them.
 
 `Array(arch)` is the reconfigurable machine: every tile with its configuration registers.
 `Array(arch, program)` is the same machine under one configuration, for simulation: only the tiles of the
@@ -11,23 +11,28 @@ Cost:  32 x 16 (onyx) becomes Verilog in 17 s, 0.5 GB, 3.3 MB of text: each tile
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.cgra import Arch
-from .arch.interconnect import STEP
-from .arch.tile import LAYERS, OPPOSITE
+from .column import Column
 from .configuration import CHANNEL, MemoryWindow
-from .emit import Macro, macro
+from .connectivity import BORDER, End, Site, Wire, column_name, connections, tile_name, window_name
+from .emit import macro, ports
 from .interconnect.boxes import Members
-from .memory.sram import contents_members
 from .tile.core import link_members
 from .tile.tile import Tile, TileLogic
 
-Site = tuple[int, int]
+
+def border(arch: Arch) -> Members:
+    """The ports of an array, see `Array`."""
+    members: Members = {"flush": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns)}
+    links = {name.removeprefix("link_"): link for name, link in link_members(arch.io).items()}
+    for x in range(arch.columns):
+        members |= {f"config{x}": In(CHANNEL), **{f"{name}{x}": link for name, link in links.items()}}
+    return members
 
 
 class Array(wiring.Component):
@@ -60,72 +65,32 @@ class Array(wiring.Component):
         self.arch, self.program = arch, program
         assert program is None or arch.tiles.keys() >= program.keys(), "a program uses tiles of its machine"
         self.sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
-        columns = arch.columns
-        members: Members = {"flush": In(1), "active": Out(columns), "overflow": Out(columns)}
-        for x in range(columns):
-            members[f"config{x}"] = In(CHANNEL)
-            members |= {f"{name}{x}": link for name, link in self._links().items()}
-        super().__init__(members)
-
-    def _links(self) -> Members:
-        """The streams of a column."""
-        return {name.removeprefix("link_"): link for name, link in link_members(self.arch.io).items()}
+        super().__init__(border(arch))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        tiles = {site: self._tile(m, site) for site in self.sites}
-        for site in tiles:
-            self._wires(m, tiles, site)
-        for x in range(self.arch.columns):
-            self._column(m, x, [tile for (column, _), tile in tiles.items() if column == x])
-            if (x, 0) in tiles:
-                for name in self._links():
-                    outer, inner = getattr(self, f"{name}{x}"), getattr(tiles[x, 0], f"link_{name}")
-                    wiring.connect(m, wiring.flipped(outer), inner)
+        parts = self._parts()
+        for name, part in parts.items():
+            m.submodules[name] = macro(part)
+        of = {BORDER: ports(self), **{name: ports(part) for name, part in parts.items()}}
+
+        def at(end: End) -> Value:
+            value, _ = of[end.instance][end.port]
+            return value if end.bit is None else value[end.bit]
+
+        for wire in connections(self.arch, self.sites, self.program is None):
+            m.d.comb += at(wire.sink).eq(at(wire.source) if isinstance(wire, Wire) else wire.value)
+        for site, setting in (self.program or {}).items():
+            m.d.comb += at(End(tile_name(site), "cfg")).eq(setting)
         return m
 
-    def _tile(self, m: Module, site: Site) -> Macro:
-        """The instance at a site."""
-        (x, y), spec = site, self.sites[site]
-        if self.program is None:
-            tile = macro(Tile(self.arch, spec, x + y & 1))
-            m.d.comb += [tile.tile_x.eq(x), tile.tile_y.eq(y)]
-        else:
-            tile = macro(TileLogic(self.arch, spec, x + y & 1))
-            m.d.comb += tile.cfg.as_value().eq(self.program[site])
-            if contents_members(spec):
-                m.submodules[f"window_x{x}_y{y}"] = window = MemoryWindow(spec.sram_lines, spec.sram_lanes)
-                wiring.connect(m, window.sram, tile.contents)
-                m.d.comb += [getattr(window, name).eq(getattr(getattr(self, f"config{x}"), name))
-                             for name in ("valid", "write", "addr", "wdata")]
-                m.d.comb += [window.tile_x.eq(x), window.tile_y.eq(y)]
-        m.submodules[f"x{x}_y{y}"] = tile
-        return tile
-
-    def _wires(self, m: Module, tiles: Mapping[Site, Macro], site: Site) -> None:
-        """Every track that enters a tile, and readiness where a track that leaves it goes nowhere."""
-        (x, y), tile, interconnect = site, tiles[site], self.arch.interconnect
-        for side, layer in product(self.sites[site].sides, LAYERS):
-            (dx, dy), here, there = STEP[side], f"{side}_{layer}", f"{OPPOSITE[side]}_{layer}"
-            other = tiles.get((x + dx, y + dy))
-            if other is None or OPPOSITE[side] not in self.sites[x + dx, y + dy].sides:
-                if interconnect.fifo != "none":
-                    m.d.comb += getattr(tile, f"{here}_o_ready").eq(Const(-1, interconnect.tracks))
-                continue
-            m.d.comb += getattr(tile, f"{here}_i_payload").eq(getattr(other, f"{there}_o_payload"))
-            if interconnect.fifo != "none":
-                m.d.comb += [getattr(tile, f"{here}_i_valid").eq(getattr(other, f"{there}_o_valid")),
-                             getattr(tile, f"{here}_o_ready").eq(getattr(other, f"{there}_i_ready"))]
-
-    def _column(self, m: Module, x: int, column: list[Macro]) -> None:
-        """Flush, status and configuration of a column, its tiles from north to south."""
-        flush = Signal(name=f"flush{x}")
-        m.d.sync += flush.eq(self.flush)
-        m.d.comb += [tile.flush.eq(flush) for tile in column]
-        m.d.comb += [self.active[x].eq(Cat(tile.active for tile in column).any()),
-                     self.overflow[x].eq(Cat(tile.overflow for tile in column).any())]
-        if self.program is None:
-            above = wiring.flipped(getattr(self, f"config{x}"))
-            for tile in column:
-                wiring.connect(m, above, tile.north)
-                above = tile.south
+    def _parts(self) -> dict[str, wiring.Component]:
+        """The instances by name."""
+        parts: dict[str, wiring.Component] = {}
+        for (x, y), spec in self.sites.items():
+            parts[tile_name((x, y))] = (Tile if self.program is None else TileLogic)(self.arch, spec, x + y & 1)
+            if self.program is not None and spec.has_memory:
+                parts[window_name((x, y))] = MemoryWindow(spec.sram_lines, spec.sram_lanes)
+        for x in sorted({x for x, _ in self.sites}):
+            parts[column_name(x)] = Column(self.arch.rows + 1)
+        return parts

@@ -67,8 +67,8 @@ class EmitPlatform:
         if known is not None and key is not None and known.key == key:
             component._MustUse__used = True     # an equal one stands for it: no "never used" warning
             return known
-        ports = _ports(component)
-        text = rtlil.convert(component, name=name, platform=self, ports=ports, emit_src=False)
+        found = ports(component)
+        text = rtlil.convert(component, name=name, platform=self, ports=found, emit_src=False)
         module = EmittedModule.from_rtlil(name, key, text)
         known = self.modules.setdefault(name, module)
         assert known.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
@@ -130,7 +130,7 @@ class Macro(Elaboratable):
             return self.component if self._flush is None else ResetInserter(self._flush)(self.component)
         module = platform.add(self.component)
         wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", value)
-                 for name, (value, flow) in _ports(self.component).items()]
+                 for name, (value, flow) in ports(self.component).items()]
         if "clk" in module.ports:
             wires.append(("i_clk", ClockSignal()))
         if "rst" in module.ports:
@@ -184,8 +184,8 @@ def emit_key(component: wiring.Component) -> Hashable | None:
     inner = {*component.signature.members, "_Component__signature"}
     values = tuple((name, value) for name, value in vars(component).items()
                    if name not in inner and not name.startswith("_MustUse"))
-    ports = tuple((name, len(value), flow) for name, (value, flow) in _ports(component).items())
-    key = type(component), values, ports
+    sizes = tuple((name, len(value), flow) for name, (value, flow) in ports(component).items())
+    key = type(component), values, sizes
     try:
         hash(key)
     except TypeError:
@@ -282,12 +282,12 @@ def run_yosys(arguments: Iterable[str], folder: Path) -> str:
     return done.stdout
 
 
-def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+def ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
     """The members as module ports, without constants (always_valid, always_ready) and empty ones."""
-    ports = {}
+    found = {}
     for path, member, value in component.signature.flatten(component):
         value = Value.cast(value)
         if not isinstance(value, Const) and len(value):
             flow = PortDirection.Input if member.flow is wiring.In else PortDirection.Output
-            ports["__".join(map(str, path))] = (value, flow)
-    return ports
+            found["__".join(map(str, path))] = (value, flow)
+    return found

@@ -57,6 +57,11 @@ class TileSpec(MemSizes):
         """Core outputs of a layer, in order."""
         return tuple(port for port in self.ports if port.flow is Flow.OUT and port.layer == layer)
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether there is an SRAM, which configuration can fill."""
+        return any(primitive.memory for primitive in self.primitives)
+
     def mode(self, primitive: str) -> int:
         """The mode code that activates a primitive."""
         return [each.name for each in self.primitives].index(primitive) + 1

@@ -21,7 +21,7 @@ class SramPort(wiring.Signature):
 
 def contents_members(spec: TileSpec) -> dict[str, wiring.Member]:
     """The port through which configuration fills the SRAM of a tile, ``contents``; tiles without one have none."""
-    if not any(primitive.memory for primitive in spec.primitives):
+    if not spec.has_memory:
         return {}
     return {"contents": In(SramPort(spec.sram_lines, spec.sram_lanes))}
 

@@ -34,6 +34,11 @@ def tile_members(arch: Arch, spec: TileSpec) -> Members:
     return members | link_members(spec)
 
 
+def logic_name(spec: TileSpec, parity: int) -> str:
+    """The name of the module `TileLogic`."""
+    return f"{spec.kind}_{PARITIES[parity]}"
+
+
 class TileLogic(wiring.Component):
     """A tile without configuration registers; the module is called ``{kind}_{parity}``.
 
@@ -59,7 +64,7 @@ class TileLogic(wiring.Component):
 
     @property
     def module_name(self) -> str:
-        return f"{self.spec.kind}_{PARITIES[self.parity]}"
+        return logic_name(self.spec, self.parity)
 
     @property
     def emit_key(self) -> object:
@@ -108,7 +113,7 @@ class Tile(wiring.Component):
 
     @property
     def module_name(self) -> str:
-        return f"tile_{self.spec.kind}_{PARITIES[self.parity]}"
+        return f"tile_{logic_name(self.spec, self.parity)}"
 
     @property
     def emit_key(self) -> object:

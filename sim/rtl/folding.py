@@ -20,6 +20,7 @@ from ...hw.soc.top import Sardonyx
 from . import verilator
 
 HARNESS = Path(__file__).parent / "machine.cpp"
+FOLDED = Path(__file__).with_name("folded.h").read_text()
 TOP = Sardonyx.module_name
 
 
@@ -37,24 +38,34 @@ def specialised(program: Program, arch: Arch) -> dict[tuple[int, int], int]:
 
 
 def machine_model(arch: Arch, program: Program | None = None, cache: Path | None = None) -> verilator.Model:
-    """The model of a machine specialised to a program, or of the reconfigurable machine."""
+    """The model of a machine specialised to a program, or of the reconfigurable machine in one piece."""
     constants = None if program is None else specialised(program, arch)
 
     def verilog(folder: Path) -> list[Path]:
         return emit.emit(Sardonyx(arch, constants), folder)
 
+    return verilator.build_keyed(_key(arch, constants), verilog, HARNESS, TOP, includes={"simulation.h": FOLDED},
+                                 flags=_flags(program), cache=cache)
+
+
+def is_built(arch: Arch, program: Program, cache: Path | None = None) -> bool:
+    """Whether the model of a program is in the cache."""
+    return verilator.find_keyed(_key(arch, specialised(program, arch)), HARNESS, TOP, includes={"simulation.h": FOLDED},
+                                flags=_flags(program), cache=cache) is not None
+
+
+def _flags(program: Program | None) -> tuple[str, ...]:
     # Unused tiles are gone from a specialised machine, so it is small enough to be optimised in earnest.
-    flags = QUICK if program is not None and len(program.config) > MOST_TILES else ()
-    return verilator.build_keyed(_key(arch, constants), verilog, HARNESS, TOP, optimize=1, flags=flags, cache=cache)
+    return QUICK if program is not None and len(program.config) > MOST_TILES else ()
 
 
 def _key(arch: Arch, constants: Mapping[tuple[int, int], int] | None) -> str:
-    text = f"{arch.fingerprint:016x} {constants} {_generator()}"
+    text = f"{arch.fingerprint:016x} {constants} {generator_digest()}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @functools.lru_cache(maxsize=1)
-def _generator() -> str:
+def generator_digest() -> str:
     """A digest of everything that turns a description into Verilog."""
     digest = hashlib.sha256()
     root = Path(emit.__file__).parent

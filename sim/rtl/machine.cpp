@@ -15,20 +15,18 @@
 #include <cstdlib>
 #include <vector>
 
-#include "Vsardonyx.h"
-#include "verilated.h"
+// Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle` and `step`: folded.h for a machine
+// in one piece, stitched.h for one of a tile library.
+#include "simulation.h"
 
 // Byte offsets of the controller registers used by command C; given by machine.py as the program's arguments.
 static uint32_t config_address_register, config_write_register;
 
-static Vsardonyx* top;
 static uint64_t cycles = 0;
 
+// Inputs must have settled before.
 static void tick() {
-    top->clk = 1;
-    top->eval();
-    top->clk = 0;
-    top->eval();
+    step();
     ++cycles;
 }
 
@@ -58,11 +56,11 @@ static uint32_t write_register(uint32_t address, uint32_t data) {
     top->s_axil_wdata = data;
     top->s_axil_wstrb = 0xF;
     top->s_axil_awvalid = top->s_axil_wvalid = 1;
-    for (top->eval(); !(top->s_axil_awready && top->s_axil_wready); bound(since, "AXI4-Lite write")) tick();
+    for (settle(); !(top->s_axil_awready && top->s_axil_wready); bound(since, "AXI4-Lite write")) tick();
     tick();
     top->s_axil_awvalid = top->s_axil_wvalid = 0;
     top->s_axil_bready = 1;
-    for (top->eval(); !top->s_axil_bvalid; bound(since, "AXI4-Lite write response")) tick();
+    for (settle(); !top->s_axil_bvalid; bound(since, "AXI4-Lite write response")) tick();
     uint32_t response = top->s_axil_bresp;
     tick();
     top->s_axil_bready = 0;
@@ -73,11 +71,11 @@ static uint32_t read_register(uint32_t address, uint32_t* data) {
     uint64_t since = cycles;
     top->s_axil_araddr = address;
     top->s_axil_arvalid = 1;
-    for (top->eval(); !top->s_axil_arready; bound(since, "AXI4-Lite read")) tick();
+    for (settle(); !top->s_axil_arready; bound(since, "AXI4-Lite read")) tick();
     tick();
     top->s_axil_arvalid = 0;
     top->s_axil_rready = 1;
-    for (top->eval(); !top->s_axil_rvalid; bound(since, "AXI4-Lite read data")) tick();
+    for (settle(); !top->s_axil_rvalid; bound(since, "AXI4-Lite read data")) tick();
     *data = top->s_axil_rdata;
     uint32_t response = top->s_axil_rresp;
     tick();
@@ -97,7 +95,7 @@ static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& word
         top->s_axi_awsize = 3;
         top->s_axi_awburst = 1;
         top->s_axi_awvalid = 1;
-        for (top->eval(); !top->s_axi_awready; bound(since, "AXI4 write address")) tick();
+        for (settle(); !top->s_axi_awready; bound(since, "AXI4 write address")) tick();
         tick();
         top->s_axi_awvalid = 0;
         for (size_t beat = 0; beat < beats; ++beat) {
@@ -105,12 +103,12 @@ static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& word
             top->s_axi_wstrb = 0xFF;
             top->s_axi_wlast = beat + 1 == beats;
             top->s_axi_wvalid = 1;
-            for (top->eval(); !top->s_axi_wready; bound(since, "AXI4 write data")) tick();
+            for (settle(); !top->s_axi_wready; bound(since, "AXI4 write data")) tick();
             tick();
         }
         top->s_axi_wvalid = 0;
         top->s_axi_bready = 1;
-        for (top->eval(); !top->s_axi_bvalid; bound(since, "AXI4 write response")) tick();
+        for (settle(); !top->s_axi_bvalid; bound(since, "AXI4 write response")) tick();
         if (top->s_axi_bresp > worst) worst = top->s_axi_bresp;
         tick();
         top->s_axi_bready = 0;
@@ -128,12 +126,12 @@ static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
         top->s_axi_arsize = 3;
         top->s_axi_arburst = 1;
         top->s_axi_arvalid = 1;
-        for (top->eval(); !top->s_axi_arready; bound(since, "AXI4 read address")) tick();
+        for (settle(); !top->s_axi_arready; bound(since, "AXI4 read address")) tick();
         tick();
         top->s_axi_arvalid = 0;
         top->s_axi_rready = 1;
         for (size_t beat = 0; beat < beats; ++beat) {
-            for (top->eval(); !top->s_axi_rvalid; bound(since, "AXI4 read data")) tick();
+            for (settle(); !top->s_axi_rvalid; bound(since, "AXI4 read data")) tick();
             words[base + beat] = top->s_axi_rdata;
             if (top->s_axi_rresp > worst) worst = top->s_axi_rresp;
             tick();
@@ -156,21 +154,19 @@ static uint32_t configure() {
 }
 
 static uint32_t wait_for_interrupt(uint64_t limit) {
-    top->eval();
+    settle();
     for (; limit && !top->irq; --limit) tick();
     return top->irq;
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3) return 2;
+    if (argc < 3) return 2;
     config_address_register = strtoul(argv[1], nullptr, 0);
     config_write_register = strtoul(argv[2], nullptr, 0);
-    top = new Vsardonyx;
-    top->rst = 1;
-    top->clk = 0;
-    top->eval();
+    create(argc - 3, argv + 3);
+    reset(true);
     for (int i = 0; i < 4; ++i) tick();
-    top->rst = 0;
+    reset(false);
     for (int i = 0; i < 4; ++i) tick();
     cycles = 0;
     for (;;) {

@@ -26,15 +26,21 @@ class Machine:
     Parameters
     ----------
     arch : Arch          What was built.
-    executable : Path    From `cosim`.
+    executable : Path    From `folding` or `library`.
+    wires : str          For a library: the wire list, see `stitch`.
+    check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
     """
 
-    def __init__(self, arch: Arch, executable: Path) -> None:
+    def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False) -> None:
         self.arch = arch
         self._glb = offsets(glb_registers(arch.glb))
         self._process = subprocess.Popen(
-            [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"])],
+            [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"]),
+             *(["--check"] if check else [])],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if wires is not None:
+            text = wires.encode()
+            self._send(struct.pack("<I", len(text)) + text)
         self.seconds = 0.0
         """Wall time spent waiting for the interrupt, in seconds."""
 
@@ -46,13 +52,16 @@ class Machine:
         self._process.communicate()
 
     def _ask(self, command: bytes, answer: str) -> tuple[int, ...]:
+        self._send(command)
+        return struct.unpack("<" + answer, self._read(struct.calcsize("<" + answer)))
+
+    def _send(self, message: bytes) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(command)
+            self._process.stdin.write(message)
             self._process.stdin.flush()
         except BrokenPipeError:
             pass    # the process has ended; reading its answer says why
-        return struct.unpack("<" + answer, self._read(struct.calcsize("<" + answer)))
 
     def _read(self, count: int) -> bytes:
         assert self._process.stdout is not None and self._process.stderr is not None

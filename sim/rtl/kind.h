@@ -1,0 +1,28 @@
+// What the stitcher knows of a module of a tile library. A generated file for each module fills one in (sim/rtl/library.py).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+struct Port {
+    size_t offset;      // in the state
+    size_t bytes;
+};
+
+struct Kind {
+    size_t bytes;                               // of the state, which holds the ports too
+    std::unordered_map<std::string, Port> ports;
+    void* (*make)();                            // a state as it is after power-up
+    void (*settle)(void*);                      // outputs follow inputs
+    void (*clock)(void*);                       // a rising edge; inputs have settled. Null without registers
+};
+
+using Kinds = std::unordered_map<std::string, Kind>;
+
+inline Kinds& kinds() {
+    static Kinds all;
+    return all;
+}

@@ -1,0 +1,323 @@
+// A machine of modules that were compiled one by one, joined by a list of wires.
+//
+// The list is text, which comes on standard input behind its length (32 bits); its words are separated by white space:
+//   kind NAME RANK N PORT...          a module and its N early inputs
+//   part NAME KIND                    an instance
+//   wire PART PORT PART PORT          a port drives a port of the same size
+//   bit PART PORT PART PORT NUMBER    a port of one bit drives a bit
+//   set PART PORT HEX                 a port that has one value, most significant digit first
+//
+// A cycle settles in a fixed order, because valid and ready are registered in tiles of different parity:
+//   1. every part takes its rising edge;
+//   2. early wires move: what comes from registers, and what outputs of rank 0 (tiles) follow. Those tiles settle;
+//   3. all other wires of tiles move;
+//   4. the ranks above settle one after the other, and their wires move.
+// An input that is not early reaches no output of its tile before the next edge.
+//
+// A part whose inputs did not change over two edges, and whose state did not change over the second, is asleep until an input
+// changes. With --check parts asleep are evaluated as well, and every cycle is settled once more: if anything changes, the
+// simulation ends with a message.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "Vshell.h"
+#include "Vshell___024root.h"
+#include "kind.h"
+
+static Vshell___024root* top;
+
+namespace {
+
+constexpr int kRanks = 4;
+constexpr uint32_t kLongestWait = 64;
+constexpr size_t kLargest = 1 << 16;    // bytes of state that are worth comparing; a shell with its memories is larger
+
+struct Wire {
+    const void* from;
+    void* to;
+    uint32_t bytes;
+    uint32_t sink;
+};
+
+struct Bit {
+    const uint8_t* from;
+    uint8_t* to;
+    uint32_t sink;
+    uint8_t mask;
+};
+
+struct Part {
+    std::string name;
+    const Kind* kind;
+    char* state;
+    int rank;
+    bool stale = false;         // an input changed since it settled
+    bool touched = true;        // an input changed in this cycle
+    bool awake = true;
+    uint32_t quiet = 0;         // cycles without a change of an input
+    uint32_t look = 1;          // of `quiet`, when the state is kept to be compared in the next cycle
+    std::vector<Wire> early, late;
+    std::vector<Bit> bits;
+    std::vector<char> kept;
+};
+
+std::vector<Part> parts;
+std::vector<uint32_t> awake;            // parts that are not asleep
+std::vector<uint32_t> ranked[kRanks];   // parts above rank 0
+std::vector<uint32_t> pending;          // tiles to settle
+uint32_t shell;
+bool checking = false;
+
+[[noreturn]] void fail(const std::string& what) {
+    fprintf(stderr, "%s\n", what.c_str());
+    exit(3);
+}
+
+inline void notice(uint32_t sink) {
+    Part& part = parts[sink];
+    part.stale = part.touched = true;
+    if (!part.awake) {
+        part.awake = true;
+        awake.push_back(sink);
+    }
+}
+
+template <typename T>
+inline bool moved(const Wire& wire) {
+    T value = *static_cast<const T*>(wire.from);
+    if (*static_cast<T*>(wire.to) == value) return false;
+    *static_cast<T*>(wire.to) = value;
+    return true;
+}
+
+inline bool moved(const Wire& wire) {
+    switch (wire.bytes) {
+        case 1: return moved<uint8_t>(wire);
+        case 2: return moved<uint16_t>(wire);
+        case 4: return moved<uint32_t>(wire);
+        case 8: return moved<uint64_t>(wire);
+    }
+    if (!memcmp(wire.to, wire.from, wire.bytes)) return false;
+    memcpy(wire.to, wire.from, wire.bytes);
+    return true;
+}
+
+void move_early(const Part& part) {
+    for (const Wire& wire : part.early) {
+        if (!moved(wire)) continue;
+        if (!parts[wire.sink].stale) pending.push_back(wire.sink);
+        notice(wire.sink);
+    }
+}
+
+void move_late(const Part& part) {
+    for (const Wire& wire : part.late)
+        if (moved(wire)) notice(wire.sink);
+    for (const Bit& bit : part.bits) {
+        uint8_t value = *bit.from ? *bit.to | bit.mask : *bit.to & ~bit.mask;
+        if (value == *bit.to) continue;
+        *bit.to = value;
+        notice(bit.sink);
+    }
+}
+
+void settle_part(Part& part) {
+    part.kind->settle(part.state);
+    part.stale = false;
+}
+
+// The ranks above the tiles, in order; those settle whose inputs changed.
+void settle_ranks() {
+    for (const auto& rank : ranked) {
+        for (uint32_t number : rank) {
+            Part& part = parts[number];
+            if (!part.stale) continue;
+            settle_part(part);
+            move_late(part);
+        }
+    }
+}
+
+// At the end of a cycle: settling everything once more moves no wire.
+void check_settled() {
+    for (Part& part : parts) part.kind->settle(part.state);
+    for (const Part& part : parts) {
+        auto check = [&](bool same) {
+            if (!same) fail("part " + part.name + " had not settled");
+        };
+        for (const auto* wires : {&part.early, &part.late})
+            for (const Wire& wire : *wires) check(!memcmp(wire.from, wire.to, wire.bytes));
+        for (const Bit& bit : part.bits) check(!*bit.from == !(*bit.to & bit.mask));
+    }
+}
+
+void check_asleep(Part& part) {
+    std::vector<char> before(part.state, part.state + part.kind->bytes);
+    part.kind->settle(part.state);
+    if (part.kind->clock) part.kind->clock(part.state);
+    if (memcmp(before.data(), part.state, part.kind->bytes)) fail("part " + part.name + " was asleep and would have changed");
+}
+
+void rest(uint32_t number) {
+    Part& part = parts[number];
+    if (part.touched || part.kind->bytes > kLargest) {
+        part.touched = false;
+        part.quiet = 0;
+        part.look = 1;
+    } else if (++part.quiet == part.look) {
+        part.kept.assign(part.state, part.state + part.kind->bytes);
+    } else if (part.quiet > part.look) {
+        part.awake = memcmp(part.kept.data(), part.state, part.kind->bytes) != 0;
+        part.quiet = 0;
+        part.look = std::min(2 * part.look, kLongestWait);
+    }
+}
+
+const Port& port_of(const Part& part, const std::string& name) {
+    auto found = part.kind->ports.find(name);
+    if (found == part.kind->ports.end()) fail("part " + part.name + " has no port " + name);
+    return found->second;
+}
+
+void set(const Part& part, const std::string& name, const std::string& digits) {
+    const Port& port = port_of(part, name);
+    auto* bytes = reinterpret_cast<uint8_t*>(part.state) + port.offset;
+    memset(bytes, 0, port.bytes);
+    size_t count = digits.size();
+    for (size_t digit = 0; digit < count; ++digit) {
+        unsigned value = std::stoul(digits.substr(count - 1 - digit, 1), nullptr, 16);
+        if (!value) continue;
+        if (digit / 2 >= port.bytes) fail("a value for " + part.name + "." + name + " is too long");
+        bytes[digit / 2] |= value << 4 * (digit % 2);
+    }
+}
+
+void read(const std::string& text) {
+    std::istringstream file(text);
+    std::unordered_map<std::string, int> ranks;
+    std::unordered_map<std::string, std::vector<std::string>> early;
+    std::unordered_map<std::string, uint32_t> numbers;
+    std::string word, name, port, other, sink;
+    auto part = [&](const std::string& which) -> uint32_t {
+        auto found = numbers.find(which);
+        if (found == numbers.end()) fail("there is no part " + which);
+        return found->second;
+    };
+    while (file >> word) {
+        if (word == "kind") {
+            int rank, count;
+            file >> name >> rank >> count;
+            ranks[name] = rank;
+            auto& ports = early[name];
+            for (ports.resize(count); count; --count) file >> ports[count - 1];
+        } else if (word == "part") {
+            file >> name >> other;
+            auto found = kinds().find(other);
+            if (found == kinds().end()) fail("the library has no module " + other);
+            numbers[name] = parts.size();
+            Part made;
+            made.name = name;
+            made.kind = &found->second;
+            made.rank = ranks.at(other);
+            made.state = static_cast<char*>(made.kind->make());
+            parts.push_back(std::move(made));
+        } else if (word == "set") {
+            file >> name >> port >> other;
+            set(parts[part(name)], port, other);
+        } else if (word == "wire" || word == "bit") {
+            file >> name >> port >> other >> sink;
+            Part& source = parts[part(name)];
+            uint32_t number = part(other);
+            const Port &from = port_of(source, port), &to = port_of(parts[number], sink);
+            char *begin = source.state + from.offset, *end = parts[number].state + to.offset;
+            if (word == "bit") {
+                unsigned bit;
+                file >> bit;
+                if (bit / 8 >= to.bytes) fail("port " + sink + " of " + other + " has no bit " + std::to_string(bit));
+                source.bits.push_back({reinterpret_cast<uint8_t*>(begin), reinterpret_cast<uint8_t*>(end) + bit / 8, number,
+                                       static_cast<uint8_t>(1 << bit % 8)});
+                continue;
+            }
+            if (from.bytes != to.bytes) fail("ports " + port + " and " + sink + " differ in size");
+            Wire wire{begin, end, static_cast<uint32_t>(from.bytes), number};
+            const auto& first = early[std::find_if(kinds().begin(), kinds().end(), [&](const auto& each) {
+                return &each.second == parts[number].kind; })->first];
+            bool is_early = std::find(first.begin(), first.end(), sink) != first.end();
+            (is_early ? source.early : source.late).push_back(wire);
+        } else {
+            fail("'" + word + "' is no line of a wire list");
+        }
+    }
+    shell = part("shell");
+}
+
+}  // namespace
+
+static void settle() {
+    parts[shell].stale = true;
+    settle_ranks();
+}
+
+static void step() {
+    for (uint32_t number : awake) {
+        Part& part = parts[number];
+        if (part.stale) settle_part(part);
+        if (part.kind->clock) part.kind->clock(part.state);
+    }
+    if (checking)
+        for (Part& part : parts)
+            if (!part.awake) check_asleep(part);
+    // Parts that wake up join the list behind its end: they have taken no edge, and need none.
+    size_t running = awake.size();
+    for (size_t at = 0; at < running; ++at) move_early(parts[awake[at]]);
+    for (uint32_t number : pending) settle_part(parts[number]);
+    for (uint32_t number : pending) move_late(parts[number]);
+    pending.clear();
+    for (size_t at = 0; at < running; ++at) move_late(parts[awake[at]]);
+    settle_ranks();
+    if (checking) check_settled();
+    size_t left = 0;
+    for (uint32_t number : awake) {
+        rest(number);
+        if (parts[number].awake) awake[left++] = number;
+    }
+    awake.resize(left);
+}
+
+static void reset(bool on) {
+    for (uint32_t number = 0; number < parts.size(); ++number) {
+        auto found = parts[number].kind->ports.find("rst");
+        if (found == parts[number].kind->ports.end()) continue;
+        parts[number].state[found->second.offset] = on;
+        notice(number);
+    }
+    settle();
+}
+
+static void create(int argc, char** argv) {
+    checking = argc && !strcmp(argv[0], "--check");
+    uint32_t length;
+    if (fread(&length, sizeof length, 1, stdin) != 1) fail("the wire list is missing");
+    std::string text(length, 0);
+    if (fread(text.data(), 1, length, stdin) != length) fail("the wire list is cut");
+    read(text);
+    top = reinterpret_cast<Vshell___024root*>(parts[shell].state);
+    for (uint32_t number = 0; number < parts.size(); ++number) {
+        awake.push_back(number);
+        if (parts[number].rank) ranked[parts[number].rank].push_back(number);
+    }
+    // From power-up to a settled machine: as often as a value can go from rank to rank.
+    for (int round = 0; round < 2 * kRanks; ++round)
+        for (Part& part : parts) {
+            settle_part(part);
+            move_early(part);
+            move_late(part);
+        }
+    pending.clear();
+}

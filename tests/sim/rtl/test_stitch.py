@@ -1,0 +1,195 @@
+"""The tile library gives what the machine in one piece gives, and the order in which it settles is proved of the netlists."""
+
+import functools
+import json
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from machines import LEAST, copier
+
+from sardonyx.compiler.backend.encode import words
+from sardonyx.hw import emit
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.presets import get
+from sardonyx.hw.column import Column
+from sardonyx.hw.configuration import MemoryWindow
+from sardonyx.hw.connectivity import BORDER, Wire, connections
+from sardonyx.hw.soc.shell import Shell
+from sardonyx.hw.tile.tile import Tile, TileLogic
+from sardonyx.sim import host
+from sardonyx.sim.rtl import simulator, stitch
+from sardonyx.sim.rtl.folding import specialised
+from sardonyx.sim.rtl.machine import Machine
+
+SMALLER = replace(get("tiny"), interconnect=Interconnect(2))
+CHANNEL = ("north__", "south__")
+SETTINGS = ("cfg", "tile_x", "tile_y")
+
+
+@functools.cache
+def followed(component, folder: Path) -> "dict[str, set[str]]":
+    """The inputs that each output of a module follows in the same cycle, by walking its netlist from register to register."""
+    top = emit.module_name(component)
+    files = emit.emit(component, folder)
+    reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
+    emit.run_yosys(["-q", "-p", f"{reads} hierarchy -check -top {top}; proc; flatten; opt_clean; memory_dff; memory_collect; "
+                                "write_json found.json"], folder)
+    module = json.loads((folder / "found.json").read_text())["modules"][top]
+    drivers: dict[int, list[int]] = {}
+    for cell in module["cells"].values():
+        flows = cell["port_directions"]
+        kind = cell["type"]
+        if kind in ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$check"):
+            continue
+        assert kind.startswith("$") and "latch" not in kind, kind
+        sources = [bit for port, bits in cell["connections"].items() if flows[port] == "input" for bit in bits]
+        if kind.startswith("$mem"):
+            clocked = set(cell["parameters"]["RD_CLK_ENABLE"]) == {"1"}
+            sources = [] if clocked else cell["connections"]["RD_ADDR"]
+        for port, bits in cell["connections"].items():
+            if flows[port] == "output":
+                drivers |= {bit: sources for bit in bits if isinstance(bit, int)}
+    inputs = {bit: name for name, port in module["ports"].items() if port["direction"] == "input" for bit in port["bits"]}
+    found = {}
+    for name, port in module["ports"].items():
+        if port["direction"] != "output":
+            continue
+        waiting, seen = [bit for bit in port["bits"] if isinstance(bit, int)], set()
+        while waiting:
+            bit = waiting.pop()
+            if bit not in seen:
+                seen.add(bit)
+                waiting += [each for each in drivers.get(bit, ()) if isinstance(each, int)]
+        found[name] = {inputs[bit] for bit in seen if bit in inputs}
+    return found
+
+
+MACHINES = {"split": SMALLER, "full": replace(SMALLER, interconnect=Interconnect(2, fifo="full")),
+            "none": replace(SMALLER, interconnect=Interconnect(2, fifo="none"))}
+
+
+@pytest.mark.parametrize("name,registers", [("split", False), ("split", True), ("full", False), ("none", False)])
+def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers(name, registers, tmp_path):
+    arch = MACHINES[name]
+    wires = [wire for wire in connections(arch, arch.tiles, registers) if isinstance(wire, Wire)]
+    wired = {wire.source.port for wire in wires}
+    through = {"": set(followed_border(arch, tmp_path / "shell"))}
+    early = {}
+    for spec, parity in {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}:
+        component = (Tile if registers else TileLogic)(arch, spec, parity)
+        found = followed(component, tmp_path / f"{spec.kind}{parity}")
+        allowed = early[spec.kind, parity] = set(stitch.early_inputs(arch, spec, parity))
+        for output, inputs in found.items():
+            assert output not in wired or inputs - allowed - set(SETTINGS) == set(), (spec.kind, parity, output)
+        through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
+    column = followed(Column(arch.rows + 1), tmp_path / "column")
+    assert column["tiles_flush"] == set()
+
+    def kind(instance):
+        if not instance.startswith("x"):
+            return "" if instance == BORDER else instance
+        x, y = (int(part[1:]) for part in instance.split("_"))
+        return arch.tiles[x, y].kind, x + y & 1
+
+    for wire in wires:
+        if wire.sink.port in early.get(kind(wire.sink.instance), ()):
+            assert wire.source.port not in through[kind(wire.source.instance)], wire
+
+
+def followed_border(arch: Arch, folder: Path) -> "Iterator[str]":
+    """The outputs of a shell that follow any of its inputs."""
+    return (output for output, inputs in followed(Shell(arch), folder).items() if inputs)
+
+
+def test_what_fills_memories_comes_last(tmp_path):
+    assert all(followed(MemoryWindow(4, 4), tmp_path).values()), "outputs follow the shell, and only tiles read them"
+
+
+def blocks(count: int, seed: int) -> "list[dict[str, np.ndarray]]":
+    """Blocks of one section, one of them empty."""
+    rng = random.Random(seed)
+    lengths = [0, 1, *(rng.randrange(40) for _ in range(count - 2))]
+    return [{"a_vals": np.array([n, *(rng.randrange(1 << 16) for _ in range(n))], np.uint16)} for n in lengths]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["program", "whole"])
+def test_words_and_cycles_are_those_of_the_machine_in_one_piece(whole):
+    """With everything that is asleep evaluated too, and every cycle settled once more."""
+    program = copier(LEAST)
+    stitched = simulator.whole_machine(LEAST) if whole else simulator.from_library(LEAST, program)
+    found = []
+    for each in (stitched, simulator.folded(LEAST, program)):
+        with each.start(check=each is stitched) as machine:
+            if whole and each is stitched:
+                machine.configure(words(program, LEAST))
+            outcome = host.run(machine, program, blocks(30, 5), configurable=whole and each is stitched)
+            found.append((outcome.cycles, [block["b_vals"].tolist() for block in outcome.blocks]))
+    assert found[0] == found[1]
+    assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
+
+
+def test_a_configuration_is_read_back_through_the_stitched_channels():
+    program = copier(LEAST)
+    with simulator.whole_machine(LEAST).start(check=True) as machine:
+        settings = words(program, LEAST)
+        machine.configure(settings)
+        assert [machine.read_configuration(where) for where, _ in settings] == [word for _, word in settings]
+
+
+@pytest.mark.parametrize("change,message", [
+    (("part x0_y0 io_even", "part x0_y0 io_odder"), "the library has no module io_odder"),
+    (("wire x0_y1 n_data_o_payload", "wire x0_y1 n_data_o_pay"), "part x0_y1 has no port n_data_o_pay"),
+    (("set x0_y0 cfg", "set x9_y0 cfg"), "there is no part x9_y0"),
+    (("kind io_even", "sort io_even"), "'sort' is no line of a wire list"),
+])
+def test_a_wire_list_that_does_not_fit_the_library_is_refused(change, message):
+    made = simulator.from_library(LEAST, copier(LEAST))
+    assert change[0] in made.wires
+    with pytest.raises(AssertionError, match=message):
+        with Machine(LEAST, made.model.executable, made.wires.replace(*change)) as machine:
+            machine.read_register("status")
+
+
+def test_parts_that_should_not_sleep_are_noticed(tmp_path):
+    """The check sees it when a wire is missing from the early ones, so that a tile settles too late."""
+    made = simulator.from_library(LEAST, copier(LEAST))
+    text = made.wires
+    for kind in ("pe_even", "pe_odd", "io_even", "io_odd"):
+        line = next((line for line in text.splitlines() if line.startswith(f"kind {kind} ")), None)
+        if line:
+            text = text.replace(line, f"kind {kind} 0 0")
+    with pytest.raises(AssertionError, match="had not settled"):
+        with Machine(LEAST, made.model.executable, text, check=True) as machine:
+            host.run(machine, copier(LEAST), blocks(8, 1), configurable=False)
+
+
+def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(simulator, "from_library", lambda arch, program, cache, why: chosen.append(why))
+    monkeypatch.setattr(simulator, "folded", lambda arch, program, cache, why: chosen.append(why))
+    monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: False)
+    monkeypatch.setattr(simulator.library, "is_built", lambda *arguments, **options: True)
+    program = copier(LEAST)
+    assert len(specialised(program, LEAST)) == 4
+    for cycles in (None, 1000, 10**9):
+        simulator.for_program(LEAST, program, cycles)
+    monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: True)
+    simulator.for_program(LEAST, program, 1000)
+    assert chosen == [
+        "tile library: 4 tiles are done sooner than a build for the program",
+        "tile library: about 1,000 cycles of 4 tiles are done sooner than a build for the program",
+        "folded: about 1,000,000,000 cycles of 4 tiles are worth a build for the program",
+        "folded: it was built for this program before"]
+
+
+def test_a_library_in_the_cache_is_used(tmp_path):
+    first = simulator.whole_machine(LEAST, tmp_path)
+    assert first.model.build_s > 0 and os.access(first.model.executable, os.X_OK)
+    assert simulator.whole_machine(LEAST, tmp_path).model.build_s == 0
+    assert (first.model.executable.parent / "verilog" / "shell.sv").exists()
