@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -35,8 +34,6 @@ class Machine:
         self._process = subprocess.Popen(
             [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"])],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.seconds = 0.0
-        """Wall time spent waiting for the interrupt, in seconds."""
 
     def __enter__(self) -> Machine:
         return self
@@ -109,9 +106,7 @@ class Machine:
 
     def wait(self, limit: int) -> bool:
         """Run until the interrupt, at most `limit` cycles; whether it came."""
-        begin = time.perf_counter()
         came, = self._ask(struct.pack("<cI", b"I", limit), "I")
-        self.seconds += time.perf_counter() - begin
         return bool(came)
 
     @property
