@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from ..hw.arch.cgra import Arch
@@ -43,6 +42,9 @@ from .pipeline import check_resources, program_json, routing_text
 # Placements tried until one can be evened out.
 ATTEMPTS = 6
 
+FILES = ("1_words.txt", "2_pes.txt", "3_static.txt", "4_settled.txt", "5_placement.json", "6_routing.txt", "7_times.txt",
+         "app.bits", "program.json", "array.svg")
+
 
 @dataclass(frozen=True)
 class CompiledDense:
@@ -64,18 +66,15 @@ class CompiledDense:
     def walk(self) -> Walk:
         return self.static.walk
 
-    def dump(self, folder: Path) -> None:
-        """Write every stage as text or JSON, the bitstream and the picture."""
-        folder.mkdir(parents=True, exist_ok=True)
-        stages = {
+    def files(self) -> dict[str, str]:
+        """Every stage as text or JSON, the bitstream and the picture, by the name of the file for it."""
+        return {
             "1_words.txt": dataflow.to_text(self.words) if self.words else "", "2_pes.txt": dataflow.pe_text(self.pes),
             "3_static.txt": self.static.graph.to_text(), "4_settled.txt": self.graph.to_text(),
             "5_placement.json": json.dumps({name: list(site) for name, site in self.placement.tiles.items()}, indent=1) + "\n",
             "6_routing.txt": routing_text(self.routing, self.arch), "7_times.txt": times_text(self.alignment),
             "app.bits": encode(self.program, self.arch), "program.json": program_json(self.program, self.arch),
             "array.svg": self.svg()}
-        for name, text in stages.items():
-            (folder / name).write_text(text)
 
     def svg(self) -> str:
         """The picture of the placed and routed array."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
@@ -29,6 +28,9 @@ from .sparse.balance import balance
 from .sparse.blocks import map_graph
 from .sparse.lower import lower
 
+FILES = ("1_sam.txt", "1_sam.json", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt", "app.bits",
+         "program.json", "array.svg")
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -44,17 +46,14 @@ class Compiled:
     timing: Timing
     program: Program
 
-    def dump(self, folder: Path) -> None:
-        """Write every stage as text or JSON, the bitstream and the picture."""
-        folder.mkdir(parents=True, exist_ok=True)
-        stages = {
+    def files(self) -> dict[str, str]:
+        """Every stage as text or JSON, the bitstream and the picture, by the name of the file for it."""
+        return {
             "1_sam.txt": self.sam.to_text(), "1_sam.json": self.sam.to_json(), "2_mapped.txt": self.unbalanced.to_text(),
             "3_balanced.txt": self.graph.to_text(),
             "4_placement.json": json.dumps({name: list(site) for name, site in self.placement.tiles.items()}, indent=1) + "\n",
             "5_routing.txt": routing_text(self.routing, self.arch), "app.bits": encode(self.program, self.arch),
             "program.json": program_json(self.program, self.arch), "array.svg": self.svg()}
-        for name, text in stages.items():
-            (folder / name).write_text(text)
 
     def svg(self) -> str:
         """The picture of the placed and routed array."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from .compiler.backend.encode import decode
 from .compiler.backend.route import Unroutable
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
-from .compiler.pipeline import Compiled, compile_einsum, used
+from .compiler.pipeline import FILES, Compiled, compile_einsum, used
 from .compiler.sparse.tiling import tile as cut
+from .dump import UNROUTABLE, Dump
 from .hw import emit as emission
 from .hw import tables
 from .hw.arch import presets
@@ -131,7 +131,7 @@ def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),
     operand, what = demo_matrix(matrix)
     first = operand
     second = operand if operand.shape[0] == operand.shape[1] else _transposed(operand)
-    options = Options(engines.RTL, presets.get("small"), None, out, 0)
+    options = _options(engines.RTL, "exact", "small", None, out, 0)
     result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, options, progress)
     product = (_scipy(first) @ _scipy(second)).astype(np.int64)
     difference = scipy.sparse.coo_array(product - result.value.astype(np.int64)).data % (1 << 16)
@@ -167,6 +167,16 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
+def dump_folder(dump: str | Path | None, engine: str, names: Sequence[str]) -> Dump | None:
+    """The folder to write stages into, with no file of others where a run would write one."""
+    folder = arguments.stages(dump, engine)
+    if folder is None:
+        return None
+    found = Dump(folder)
+    found.check([*names, UNROUTABLE])
+    return found
+
+
 @dataclass(frozen=True)
 class Options:
     """How a program is compiled and run, checked."""
@@ -174,7 +184,7 @@ class Options:
     engine: str
     arch: Arch
     tile: int | Mapping[str, int] | None
-    dump: Path | None
+    dump: Dump | None
     seed: int
 
 
@@ -182,7 +192,7 @@ def _options(engine: str, values: str, arch: str | Arch, tile: int | Mapping[str
              seed: int) -> Options:
     arguments.choice("engine", engine, ENGINES)
     arguments.choice("way to take values", values, VALUES)
-    folder = arguments.stages(dump, engine)
+    folder = dump_folder(dump, engine, FILES)
     edges: int | Mapping[str, int] | None = None
     if isinstance(tile, Mapping):
         edges = {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}
@@ -209,13 +219,10 @@ def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: C
     try:
         compiled = compile_einsum(program, arch, options.seed)
     except Unroutable as failure:
-        picture = (dump or Path("out")) / "unroutable.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(failure.picture)
-        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
+        raise drawn(failure, dump) from None
     compile_s = time.perf_counter() - compile_began
     if dump:
-        compiled.dump(dump)
+        dump.write(compiled.files())
     found = engines.run(engine, compiled, work, progress)
     progress("checking every word against NumPy")
     words, wrong = engines.differences(found.blocks, list(work.expected()))
@@ -229,7 +236,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: C
         "sub_tiles": len(work), "tile_edge": dict(work.tiling.edges),
         "tiles_used": {kind: compiled.unbalanced.count(kind) for kind in ("pe", "mem", "io")},
         "slack_tiles": compiled.graph.count("pe") - compiled.unbalanced.count("pe"),
-        "words_checked": words, "compile_s": round(compile_s, 3)}
+        "period_ns": compiled.timing.period_ns, "words_checked": words, "compile_s": round(compile_s, 3)}
     if found.cycles is not None:
         loaded = sum(len(block) for blocks in work.transactions() for block in blocks.values())
         report |= {"cycles": found.cycles, "launches": found.launches,
@@ -241,12 +248,20 @@ def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: C
     return Result(report, value=value, cycles=found.cycles)
 
 
-def keep(verilog: Path | None, dump: Path | None) -> Path | None:
+def keep(verilog: Path | None, dump: Dump | None) -> Path | None:
     """A copy of the Verilog that ran, beside the other stages; without a folder, where the model was built."""
-    if verilog is None or dump is None:
-        return verilog
-    shutil.rmtree(Path(dump) / "verilog", ignore_errors=True)
-    return Path(shutil.copytree(verilog, Path(dump) / "verilog"))
+    return verilog if verilog is None or dump is None else dump.keep(verilog)
+
+
+def drawn(failure: Unroutable, dump: Dump | None) -> UserError:
+    """The refusal of a program that cannot be routed, with the place of its picture: beside the other stages, else in ``out``
+    unless something else has its name there."""
+    try:
+        folder = dump or Dump(Path("out"))
+        folder.write({UNROUTABLE: failure.picture})
+    except UserError:
+        return UserError(failure.what, failure.where, f"{failure.fix}; its picture is written if a folder is given as dump")
+    return UserError(failure.what, failure.where, f"{failure.fix}; the picture is {folder.folder / UNROUTABLE}")
 
 
 def _shape(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:
@@ -309,7 +324,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     program = parse(expression, order or "", formats)
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
-              "critical_path_ps": compiled.timing.delay_ps, "critical_net": compiled.timing.net}
+              "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net}
     lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])
     return Outcome(report, text)

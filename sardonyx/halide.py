@@ -11,6 +11,7 @@ Arrays are NumPy's, y first (and colour in front of it); Halide's dimensions and
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +21,18 @@ from typing import Any
 import numpy as np
 
 from . import arguments
-from .api import Outcome, Result, keep, silent
+from .api import Outcome, Result, drawn, dump_folder, keep, silent
 from .compiler.backend.route import Unroutable
 from .compiler.dense.front.directives import plan, said
 from .compiler.dense.front.lower import lower
 from .compiler.dense.map.lanes import limit, product_limit
 from .compiler.dense.map.product import Product, find, tile_of
-from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
+from .compiler.dense_pipeline import FILES, CompiledDense, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.walk import bind
+from .dump import Dump
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
@@ -73,7 +75,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     """
     arguments.choice("engine", engine, ENGINES)
     began = time.perf_counter()
-    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.stages(dump, engine)
+    machine, seed, folder = arguments.machine(arch), arguments.whole("seed", seed), dump_folder(dump, engine, FILES)
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
@@ -94,12 +96,12 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     compile_began = time.perf_counter()
     images = {**buffers(pipeline), **images}
     product = find(pipeline)
-    job = _stencil(pipeline, images, size, sides, lanes, machine, seed, dump) if product is None else \
-        _product(product, pipeline, images, size, sides, lanes, machine, seed, dump)
+    job = _stencil(pipeline, images, size, sides, lanes, machine, seed, folder) if product is None else \
+        _product(product, pipeline, images, size, sides, lanes, machine, seed, folder)
     compiled = job.compiled
     compile_s = time.perf_counter() - compile_began
-    if dump:
-        compiled.dump(dump)
+    if folder:
+        folder.write(compiled.files())
     found, words = job.compute(engine, progress)
     progress("checking every element against NumPy")
     value = words.astype(expected.dtype)
@@ -107,12 +109,13 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     assert not wrong, f"{wrong} of {expected.size} elements differ from NumPy, the first at {np.argwhere(value != expected)[0]}"
     report |= {"arch": machine.name, "tiles": job.tiles, "tile": " x ".join(map(str, job.tile)), **job.facts(),
                "tiles_used": {kind: compiled.graph.count(kind) for kind in ("pe", "mem", "io")},
+               "period_ns": compiled.timing.period_ns,
                "elements_checked": expected.size, "compile_s": round(compile_s, 3)}
     if found.cycles is not None:
         report |= {"cycles": found.cycles, "elements_per_cycle": round(expected.size / found.cycles, 3),
                    "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
                    "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
-                   "verilog": str(keep(found.verilog, dump))}
+                   "verilog": str(keep(found.verilog, folder))}
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=found.cycles)
 
@@ -133,7 +136,7 @@ class _Job:
 
 
 def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
-             unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
+             unroll: int | None, machine: Arch, seed: int, dump: Dump | None) -> _Job:
     words = lower(pipeline)
     asked = plan(pipeline, words.dims, tile=tile is None, lanes=unroll is None)
     lanes = unroll if unroll is not None else asked.lanes or 1
@@ -156,7 +159,7 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[i
 
 
 def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...],
-             tile: Sequence[int] | None, unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
+             tile: Sequence[int] | None, unroll: int | None, machine: Arch, seed: int, dump: Dump | None) -> _Job:
     dims = pipeline.funcs[product.name].args
     asked = plan(pipeline, dims, tile=tile is None, lanes=unroll is None, taken=product.reduced)
     lanes = unroll if unroll is not None else asked.lanes or 1
@@ -187,16 +190,17 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     import skimage.data
 
     from .apps.dense import gaussian
-    photo = skimage.data.camera()
+    photo, folder = skimage.data.camera(), Dump(out)
+    folder.check(["photo.png", "blurred.png"])
     image = halide.ImageParam(halide.UInt(8), 2, "photo")
     blur = gaussian.build(image)
     result = run(blur, inputs={"photo": photo}, tile=(255, 170), dump=out, progress=progress)
     image.set(halide.Buffer(photo))
     assert np.array_equal(np.asarray(blur.realize(list(result.value.shape[::-1]))), result.value), "the result is not Halide's"
-    write_picture(photo, out / "photo.png")
-    write_picture(result.value, out / "blurred.png")
+    pictures = [folder.make(f"{name}.png", functools.partial(write_picture, value))
+                for name, value in (("photo", photo), ("blurred", result.value))]
     return Outcome({"program": "gaussian blur, 3 x 3, of skimage.data.camera()", **result.report, "halide": "equal",
-                    "pictures": f"{out / 'photo.png'}, {out / 'blurred.png'}", "array": str(out / "array.svg")})
+                    "pictures": ", ".join(map(str, pictures)), "array": str(out / "array.svg")})
 
 
 def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = None,
@@ -241,14 +245,11 @@ def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int
     return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
 
 
-def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> CompiledDense:
+def _compile(compiler: Callable[[], CompiledDense], dump: Dump | None) -> CompiledDense:
     try:
         return compiler()
     except Unroutable as failure:
-        picture = (dump or Path("out")) / "unroutable.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(failure.picture)
-        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
+        raise drawn(failure, dump) from None
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:
