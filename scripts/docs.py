@@ -33,10 +33,9 @@ import numpy as np
 
 from sardonyx import api
 from sardonyx.cli import main as sardonyx_main
+from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD, MappedGraph, Pin
-from sardonyx.compiler.ir.program import Binding
 from sardonyx.compiler.lang.einsum import parse
-from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.hw import tables
@@ -222,7 +221,7 @@ def trace(graph: MappedGraph, blocks: dict[str, np.ndarray]) -> dict[Pin, tuple[
 
     nodes = {name: (block.primitive, block.config) for name, block in graph.blocks.items() if block.primitive}
     nets = [(stream(net.source, Flow.OUT), [stream(sink, Flow.IN) for sink in net.sinks]) for net in graph.nets]
-    given = {s.block: [int(word) for word in blocks[Binding(s.tensor, s.level, s.direction, 0).name]]
+    given = {s.block: [int(word) for word in blocks[s.name]]
              for s in graph.streams if s.direction == LOAD}
     inputs = {(sink.block, sink.port): given[source.block] for source, sinks in nets if source.block in given for sink in sinks}
     edges = [(tuple(source), tuple(sink)) for source, sinks in nets if source.block in nodes

@@ -39,7 +39,7 @@ def test_generated_documents_are_fresh(name, generated):
 
 
 def test_the_picture_is_the_same_in_another_process(generated):
-    script = ("from sardonyx.compiler.lang.einsum import parse; from sardonyx.compiler.pipeline import compile_einsum; "
+    script = ("from sardonyx.compiler.lang.einsum import parse; from sardonyx.compiler.einsum import compile_einsum; "
               "from sardonyx.hw.arch import presets; "
               f"print(compile_einsum(parse({docs.api.MATRIX_PRODUCT!r}), presets.get('small')).svg(), end='')")
     drawn = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

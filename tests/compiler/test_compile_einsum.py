@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from sardonyx.compiler.backend.route import Unroutable
+from sardonyx.compiler.einsum import FILES, compile_einsum
 from sardonyx.compiler.ir import mapped
 from sardonyx.compiler.ir.mapped import Block, MappedGraph, Net, Pin
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.pipeline import FILES, compile_einsum
 from sardonyx.compiler.sparse.balance import balance
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
