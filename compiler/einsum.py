@@ -12,12 +12,13 @@ from .ir.mapped import MappedGraph
 from .ir.program import ELASTIC
 from .ir.sam import SamGraph
 from .lang.einsum import Einsum
-from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, finish, silent
+from .pipeline import BALANCE, FINISH, MAP, Compiled, Fitted, Route, Tell, finish, silent
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
 from .sparse.lower import lower
 
 LOWER = "lower"
+STAGES = (LOWER, *FINISH[ELASTIC])
 FILES = ("1_sam.txt", "1_sam.json", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt", "app.bits",
          "program.json", "array.svg")
 

@@ -29,9 +29,10 @@ from .ir.mapped import LOAD, STORE, MappedGraph, Pin
 from .ir.program import STATIC
 from .ir.transfer import region
 from .lang.halide.pipeline import Pipeline
-from .pipeline import MAP, RETIME, Compiled, Fitted, Route, Routed, Tell, finish, silent
+from .pipeline import FINISH, MAP, RETIME, Compiled, Fitted, Route, Routed, Tell, finish, silent
 
 LOWER, SELECT, WALK = "lower", "select", "walk"
+STAGES = (LOWER, SELECT, WALK, *FINISH[STATIC])
 FILES = ("1_words.txt", "2_pes.txt", "3_static.txt", "4_settled.txt", "5_placement.json", "6_routing.txt", "7_times.txt",
          "app.bits", "program.json", "array.svg")
 

@@ -31,7 +31,8 @@ from .ir.transfer import transfer
 
 MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM = \
     "map", "balance", "place and route", "retime", "configure", "program"
-STAGES: Mapping[str, tuple[str, ...]] = {
+# By the mode of the program.
+FINISH: Mapping[str, tuple[str, ...]] = {
     ELASTIC: (MAP, BALANCE, PLACE_AND_ROUTE, CONFIGURE, PROGRAM),
     STATIC: (MAP, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM)}
 

@@ -56,4 +56,4 @@ class Read:
     words: int | None
 
 
-Command = Configure | WriteRegister | WriteMemory | Start | Wait | Read
+Command = Configure | WriteMemory | WriteRegister | Start | Wait | Read
