@@ -11,6 +11,7 @@ from ..hw.arch.cgra import Arch
 from .ir.mapped import MappedGraph
 from .ir.program import ELASTIC
 from .ir.sam import SamGraph
+from .ir.sam_dot import to_dot
 from .lang.einsum import Einsum
 from .pipeline import BALANCE, FINISH, MAP, Compiled, Fitted, Route, Tell, finish, silent
 from .sparse.balance import balance
@@ -19,8 +20,8 @@ from .sparse.lower import lower
 
 LOWER = "lower"
 STAGES = (LOWER, *FINISH[ELASTIC])
-FILES = ("1_sam.txt", "1_sam.json", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt", "app.bits",
-         "program.json", "array.svg")
+FILES = ("1_sam.txt", "1_sam.json", "1_sam.dot", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt",
+         "app.bits", "program.json", "array.svg")
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class CompiledEinsum(Compiled):
         return self.graph.count("pe") - self.unbalanced.count("pe")
 
     def stages(self) -> dict[str, str]:
-        return {"sam.txt": self.sam.to_text(), "sam.json": self.sam.to_json(), "mapped.txt": self.unbalanced.to_text(),
-                "balanced.txt": self.graph.to_text(), **super().stages()}
+        return {"sam.txt": self.sam.to_text(), "sam.json": self.sam.to_json(), "sam.dot": to_dot(self.sam),
+                "mapped.txt": self.unbalanced.to_text(), "balanced.txt": self.graph.to_text(), **super().stages()}
 
 
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent) -> CompiledEinsum:

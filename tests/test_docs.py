@@ -105,8 +105,6 @@ def test_the_primitive_of_the_tutorial_needs_its_three_places_only(tmp_path):
     """Its files are put into a copy of the sources; bench, token model, tables and tile take it from there."""
     package = tmp_path / "sardonyx"
     shutil.copytree(ROOT / "sardonyx", package, ignore=shutil.ignore_patterns("__pycache__"))
-    for part in ("hw", "compiler", "sim", "apps"):
-        shutil.copytree(ROOT / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))
     files = {options.strip().removeprefix("file="): body
              for _, options, body in docs.FENCE.findall((ROOT / "docs/tutorial.md").read_text()) if "/" in options}
     assert len(files) == 3

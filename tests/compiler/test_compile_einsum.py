@@ -49,8 +49,8 @@ def test_an_unroutable_program_names_the_channel_and_brings_the_picture():
 def test_every_stage_is_a_file_and_the_same_for_the_same_input():
     first, second = (compile_einsum(PRODUCT, replace(presets.get("small"))).files() for _ in range(2))
     assert tuple(first) == FILES
-    assert sorted(first) == ["1_sam.json", "1_sam.txt", "2_mapped.txt", "3_balanced.txt", "4_placement.json", "5_routing.txt",
-                     "app.bits", "array.svg", "program.json"]
+    assert sorted(first) == ["1_sam.dot", "1_sam.json", "1_sam.txt", "2_mapped.txt", "3_balanced.txt", "4_placement.json",
+                             "5_routing.txt", "app.bits", "array.svg", "program.json"]
     assert first == second
 
 
