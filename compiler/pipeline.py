@@ -1,13 +1,17 @@
-"""From a statement to a program: the passes in order, a verifier after each, every stage kept for `--dump`.
+"""From a mapped graph to a program: the stages that every program goes through, a verifier after each.
 
-    Einsum -> lower -> SamGraph -> map_graph -> MappedGraph -> balance -> place -> route -> configure -> Program
+    MappedGraph -> balance -> place and route -> configure -> Program     elastic: PEs even paths out before
+    MappedGraph -> place and route -> retime -> configure -> Program      static: start cycles even them out afterwards
+
+What a front end does before (`einsum.py`, `halide.py`) ends in the stage ``map``.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
@@ -21,78 +25,120 @@ from .backend.pnr import place_and_route
 from .backend.route import Routing, Unroutable
 from .backend.timing import Timing, timing
 from .ir import mapped
-from .ir.mapped import MappedGraph, Stream
-from .ir.program import Binding, Config, Program, Site
-from .ir.sam import SamGraph
-from .lang.einsum import Einsum
-from .sparse.balance import balance
-from .sparse.blocks import map_graph
-from .sparse.lower import lower
+from .ir.mapped import LOAD, MappedGraph
+from .ir.program import ELASTIC, STATIC, Config, Program, Site
+from .ir.transfer import transfer
+
+MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM = \
+    "map", "balance", "place and route", "retime", "configure", "program"
+# By the mode of the program.
+FINISH: Mapping[str, tuple[str, ...]] = {
+    ELASTIC: (MAP, BALANCE, PLACE_AND_ROUTE, CONFIGURE, PROGRAM),
+    STATIC: (MAP, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM)}
+
+# Called with the name of every stage that begins.
+Tell = Callable[[str], None]
+
+
+def silent(stage: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Where blocks are, and how their nets go."""
+
+    placement: Placement
+    routing: Routing
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A graph that is even as it is routed.
+
+    contents: block -> 16-bit words that stand in its memory.
+    """
+
+    graph: MappedGraph
+    routed: Routed
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+# A graph and the number of an attempt, which decides the places.
+Route = Callable[[MappedGraph, int], Routed]
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """Every stage of a compilation."""
+    """A program and the stages that all programs have."""
 
     arch: Arch
-    einsum: Einsum
-    sam: SamGraph
-    unbalanced: MappedGraph
+    title: str
     graph: MappedGraph
     placement: Placement
     routing: Routing
     timing: Timing
     program: Program
 
-    def dump(self, folder: Path) -> None:
-        """Write every stage as text or JSON, the bitstream and the picture."""
-        folder.mkdir(parents=True, exist_ok=True)
-        stages = {
-            "1_sam.txt": self.sam.to_text(), "1_sam.json": self.sam.to_json(), "2_mapped.txt": self.unbalanced.to_text(),
-            "3_balanced.txt": self.graph.to_text(),
-            "4_placement.json": json.dumps({name: list(site) for name, site in self.placement.tiles.items()}, indent=1) + "\n",
-            "5_routing.txt": routing_text(self.routing, self.arch), "app.bits": encode(self.program, self.arch),
-            "program.json": program_json(self.program, self.arch), "array.svg": self.svg()}
-        for name, text in stages.items():
-            (folder / name).write_text(text)
+    def stages(self) -> dict[str, str]:
+        """Every stage as text or JSON by its name, in order."""
+        places = {name: list(site) for name, site in self.placement.tiles.items()}
+        return {"placement.json": json.dumps(places, indent=1) + "\n", "routing.txt": routing_text(self.routing, self.arch)}
+
+    def files(self) -> dict[str, str]:
+        """Every stage, the bitstream and the picture, by the name of the file for it; stages are numbered."""
+        names = list(dict.fromkeys(name.partition(".")[0] for name in self.stages()))
+        return {**{f"{1 + names.index(name.partition('.')[0])}_{name}": text for name, text in self.stages().items()},
+                "app.bits": encode(self.program, self.arch), "program.json": program_json(self.program, self.arch),
+                "array.svg": self.svg()}
 
     def svg(self) -> str:
         """The picture of the placed and routed array."""
-        return picture(self.arch, self.graph, self.placement.tiles, self.routing, title=self.einsum.text)
+        return picture(self.arch, self.graph, self.placement.tiles, self.routing, title=self.title)
+
+    @property
+    def tiles(self) -> dict[str, int]:
+        """Tiles in use by kind, those that only hold tokens left out."""
+        return {kind: sum(b.kind == kind and not b.slack for b in self.graph.blocks.values()) for kind in ("pe", "mem", "io")}
 
 
-def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0) -> Compiled:
-    """Compile a statement for a machine; the same arguments give the same program.
+def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[[Route], Fitted], *, seed: int = 0,
+           source: Mapping[str, Any] | None = None, tell: Tell = silent) -> Compiled:
+    """The program of a mapped graph; the same arguments give the same program.
+
+    fit: evens out the paths of the graph, with routes that it asks for. source: more of the program's text.
 
     Raises UserError naming the resource that is short, needed and available, or the channel that stays congested; an
     `Unroutable` carries the picture as `.picture`.
     """
-    sam = lower(einsum)
-    unbalanced = map_graph(sam)
-    check_resources(unbalanced, arch)
-    mapped.verify(unbalanced, arch)
-    graph = balance(unbalanced, arch)
+    check_resources(graph, arch)
     mapped.verify(graph, arch)
-    try:
-        placement, routing = place_and_route(graph, arch, seed=seed)
-    except Unroutable as failure:
-        failure.picture = picture(arch, graph, failure.tiles, failure.routing, title=einsum.text)
-        raise
-    config = configure(graph, arch, placement.tiles, routing.trees)
-    source = {
-        "expression": einsum.text, "order": list(einsum.order),
-        "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)},
-        "names": {f"{x},{y}": name for name, (x, y) in sorted(placement.tiles.items(), key=lambda item: item[1])
-                  if graph.blocks[name].kind != "io"}}
-    bindings = tuple(bind(stream, placement.tiles[stream.block][0]) for stream in graph.streams)
-    program = Program(arch.fingerprint, source, config, bindings)
-    return Compiled(arch, einsum, sam, unbalanced, graph, placement, routing,
-                    timing(graph, graph.nets, routing.trees, arch), program)
 
+    def route(each: MappedGraph, attempt: int) -> Routed:
+        mapped.verify(each, arch)
+        tell(PLACE_AND_ROUTE)
+        try:
+            return Routed(*place_and_route(each, arch, seed=seed + attempt))
+        except Unroutable as failure:
+            failure.picture = picture(arch, each, failure.tiles, failure.routing, title=title)
+            raise
 
-def bind(stream: Stream, column: int) -> Binding:
-    """The binding of a stream whose io block sits in a column."""
-    return Binding(stream.tensor, stream.level, stream.direction, column)
+    fitted = fit(route)
+    final, tiles, routes = fitted.graph, fitted.routed.placement.tiles, fitted.routed.routing.trees
+    mapped.verify(final, arch)
+    tell(CONFIGURE)
+    config = configure(final, arch, tiles, routes, static=mode == STATIC)
+    tell(PROGRAM)
+    names = {f"{x},{y}": name for name, (x, y) in sorted(tiles.items(), key=lambda item: item[1])
+             if final.blocks[name].kind != "io"}
+    contents = {tiles[block]: words for block, words in fitted.contents.items()}
+    sizes = {f"{x},{y}": len(words) for (x, y), words in contents.items()}
+    text = {"expression": title, **(source or {}), "names": names, **({"contents": sizes} if sizes else {})}
+    transfers = tuple(transfer(stream, tiles[stream.block][0], arch.glb)
+                      for stream in sorted(final.streams, key=lambda stream: stream.direction != LOAD))
+    program = Program(arch.fingerprint, mode, text, config, transfers, contents)
+    return Compiled(arch, title, final, fitted.routed.placement, fitted.routed.routing,
+                    timing(final, final.nets, routes, arch), program)
 
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:
@@ -123,7 +169,7 @@ def program_json(program: Program, arch: Arch) -> str:
     """A program as JSON for people: only what differs from zero."""
     return json.dumps({
         "fingerprint": f"{program.fingerprint:016x}", "source": program.source,
-        "streams": [{"name": b.name, "direction": b.direction, "column": b.column} for b in program.bindings],
+        "streams": [{"name": b.name, "direction": b.direction, "column": b.column} for b in program.transfers],
         "tiles": {f"{x},{y}": used(arch, (x, y), sets) for (x, y), sets in program.config.items()}}, indent=1) + "\n"
 
 

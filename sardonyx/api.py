@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,12 @@ import scipy.sparse
 
 from . import arguments
 from .compiler.backend.encode import decode
-from .compiler.backend.route import Unroutable
+from .compiler.einsum import FILES, CompiledEinsum, compile_einsum
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
-from .compiler.pipeline import Compiled, compile_einsum, used
+from .compiler.pipeline import used
 from .compiler.sparse.tiling import tile as cut
+from .execute import Options, Outcome, Result, execute, options, silent
 from .hw import emit as emission
 from .hw import tables
 from .hw.arch import presets
@@ -29,39 +28,16 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.soc.top import Sardonyx
-from .options import ENGINES, VALUES
+from .options import VALUES
 from .runtime.data.sub_tiles import Work
 from .sim import engines
 from .sim.golden import einsum as golden
+from .tensor_job import TensorJob, shown
 from .tensors import values as tensors
 from .tensors.coordinates import Coo
 from .tensors.files import read_tensor
 
 MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command found: `report` for machines, `text` for people (a table of the report when empty)."""
-
-    report: Mapping[str, object]
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Result(Outcome):
-    """The outcome of a program: its value, and the cycles of the engines that count them.
-
-    value: scipy.sparse for a matrix, a number for a scalar, else a NumPy array. cycles: from start to done, summed over
-    launches; None for engines without a clock.
-    """
-
-    value: Any = None
-    cycles: int | None = None
-
-
-def silent(stage: str) -> None:
-    """Report progress to nobody."""
 
 
 def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
@@ -84,10 +60,10 @@ def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
-    options = _options(engine, values, arch, tile, dump, seed)
+    how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
     program = parse(arguments.text("expression", expression), order or "", formats)
-    data = {name: _operand(value, name, values, options.seed) for name, value in operands.items()}
-    return _run(program, data, options, progress)
+    data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
+    return _run(program, data, how, edges, progress)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
@@ -96,11 +72,11 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
            progress: Callable[[str], None] = silent, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    options = _options(engine, values, arch, tile, dump, seed)
+    how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
     program = parse(found.expression, order or found.order, {**found.formats, **(formats or {})}, origin=f"kernel {name}")
-    data = {tensor: _operand(value, tensor, values, options.seed) for tensor, value in operands.items()}
+    data = {tensor: _operand(value, tensor, values, how.seed) for tensor, value in operands.items()}
     extents = dict.fromkeys(program.order, size)
     for access in program.operands:
         if access.tensor in data:
@@ -108,8 +84,8 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     for number, access in enumerate(program.operands):
         if access.tensor not in data:
             shape = tuple(extents[index] for index in access.indices)
-            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, options.seed + number)
-    return _run(program, data, options, progress)
+            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
+    return _run(program, data, how, edges, progress)
 
 
 def kernels() -> Outcome:
@@ -131,8 +107,8 @@ def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),
     operand, what = demo_matrix(matrix)
     first = operand
     second = operand if operand.shape[0] == operand.shape[1] else _transposed(operand)
-    options = Options(engines.RTL, presets.get("small"), None, out, 0)
-    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, options, progress)
+    how = options(engines.RTL, "small", out, 0, FILES)
+    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, how, None, progress)
     product = (_scipy(first) @ _scipy(second)).astype(np.int64)
     difference = scipy.sparse.coo_array(product - result.value.astype(np.int64)).data % (1 << 16)
     assert not difference.any(), "the result of the hardware is not SciPy's"
@@ -167,28 +143,15 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a program is compiled and run, checked."""
-
-    engine: str
-    arch: Arch
-    tile: int | Mapping[str, int] | None
-    dump: Path | None
-    seed: int
-
-
-def _options(engine: str, values: str, arch: str | Arch, tile: int | Mapping[str, int] | None, dump: str | Path | None,
-             seed: int) -> Options:
-    arguments.choice("engine", engine, ENGINES)
+def _how(engine: str, values: str, arch: str | Arch, dump: str | Path | None, seed: int) -> Options:
     arguments.choice("way to take values", values, VALUES)
-    folder = arguments.stages(dump, engine)
-    edges: int | Mapping[str, int] | None = None
+    return options(engine, arch, dump, seed, FILES)
+
+
+def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | None:
     if isinstance(tile, Mapping):
-        edges = {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}
-    elif tile is not None:
-        edges = arguments.whole("tile", tile, 1)
-    return Options(engine, arguments.machine(arch), edges, folder, arguments.whole("seed", seed))
+        return {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}
+    return None if tile is None else arguments.whole("tile", tile, 1)
 
 
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
@@ -197,62 +160,15 @@ def _operand(value: object, name: str, values: str, seed: int) -> Coo:
     return tensors.to_coo(value, name)
 
 
-def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: Callable[[str], None]) -> Result:
-    engine, arch, dump, began = options.engine, options.arch, options.dump, time.perf_counter()
-    if engine == engines.GOLDEN:
+def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Mapping[str, int] | None,
+         progress: Callable[[str], None]) -> Result:
+    began = time.perf_counter()
+    if how.engine == engines.GOLDEN:
         value = tensors.to_value(golden.evaluate(program, data))
-        return Result({"engine": engine, "result": _shape(program, data, value)}, value=value)
+        return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
-    work = Work(cut(program, data, arch.mem.level_words, options.tile))
-    progress(f"compiling for '{arch.name}'")
-    compile_began = time.perf_counter()
-    try:
-        compiled = compile_einsum(program, arch, options.seed)
-    except Unroutable as failure:
-        picture = (dump or Path("out")) / "unroutable.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(failure.picture)
-        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
-    compile_s = time.perf_counter() - compile_began
-    if dump:
-        compiled.dump(dump)
-    found = engines.run(engine, compiled, work, progress)
-    progress("checking every word against NumPy")
-    words, wrong = engines.differences(found.blocks, list(work.expected()))
-    assert not wrong, f"{len(wrong)} blocks differ from NumPy: {wrong[0]}"
-    total = work.result(found.blocks)
-    reference = golden.evaluate(program, data)
-    assert total == reference, "the sum of the sub-tiles is not the result"
-    value = tensors.to_value(total)
-    report: dict[str, object] = {
-        "engine": engine, "arch": arch.name, "result": _shape(program, data, value),
-        "sub_tiles": len(work), "tile_edge": dict(work.tiling.edges),
-        "tiles_used": {kind: compiled.unbalanced.count(kind) for kind in ("pe", "mem", "io")},
-        "slack_tiles": compiled.graph.count("pe") - compiled.unbalanced.count("pe"),
-        "words_checked": words, "compile_s": round(compile_s, 3)}
-    if found.cycles is not None:
-        loaded = sum(len(block) for blocks in work.transactions() for block in blocks.values())
-        report |= {"cycles": found.cycles, "launches": found.launches,
-                   "tokens_per_cycle": round((loaded + words) / max(1, found.cycles), 3),
-                   "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
-                   "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
-                   "verilog": str(keep(found.verilog, dump))}
-    report["elapsed_s"] = round(time.perf_counter() - began, 2)
-    return Result(report, value=value, cycles=found.cycles)
-
-
-def keep(verilog: Path | None, dump: Path | None) -> Path | None:
-    """A copy of the Verilog that ran, beside the other stages; without a folder, where the model was built."""
-    if verilog is None or dump is None:
-        return verilog
-    shutil.rmtree(Path(dump) / "verilog", ignore_errors=True)
-    return Path(shutil.copytree(verilog, Path(dump) / "verilog"))
-
-
-def _shape(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:
-    shape = program.result_shape({name: tensor.shape for name, tensor in data.items()})
-    count = value.nnz if scipy.sparse.issparse(value) else int(np.count_nonzero(value))
-    return f"{' x '.join(map(str, shape)) or 'scalar'}, {count} nonzeros"
+    work = Work(cut(program, data, how.arch.mem.level_words, tile))
+    return execute(how, lambda tell: TensorJob(compile_einsum(program, how.arch, how.seed, tell), data, work), began, progress)
 
 
 def save(result: Result, path: Path) -> None:
@@ -309,7 +225,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     program = parse(expression, order or "", formats)
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
-              "critical_path_ps": compiled.timing.delay_ps, "critical_net": compiled.timing.net}
+              "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net}
     lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])
     return Outcome(report, text)
@@ -320,10 +236,10 @@ def _plain(value: object) -> str:
     return ", ".join(f"{name} {part}" for name, part in value.items()) if isinstance(value, dict) else str(value)
 
 
-def _needs(compiled: Compiled) -> dict[str, object]:
+def _needs(compiled: CompiledEinsum) -> dict[str, object]:
     graph = compiled.graph
     return {"tiles": {kind: graph.count(kind) for kind in ("pe", "mem", "io")},
-            "slack_tiles": graph.count("pe") - compiled.unbalanced.count("pe"), "nets": len(graph.nets),
+            "slack_tiles": compiled.slack, "nets": len(graph.nets),
             "longest_route_hops": max((hop for hops in compiled.routing.hops.values() for hop in hops), default=0)}
 
 
@@ -353,8 +269,7 @@ def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
     machine = arguments.machine(arch)
     program = decode(Path(path).read_text(encoding="utf-8", errors="replace"), machine, str(path))
     lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
-    static = "walk" in program.source       # its streams are images, not levels of tensors
-    lines += [f"{b.direction:5} {b.tensor if static else b.name:8} column {b.column}" for b in program.bindings]
+    lines += [f"{each.direction:5} {each.name:8} column {each.column}" for each in program.transfers]
     tiles: dict[str, object] = {}
     for (x, y), sets in program.config.items():
         fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()

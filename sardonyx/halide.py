@@ -11,40 +11,29 @@ Arrays are NumPy's, y first (and colour in front of it); Halide's dimensions and
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import arguments
-from .api import Outcome, Result, keep, silent
-from .compiler.backend.route import Unroutable
-from .compiler.dense.front.directives import plan, said
-from .compiler.dense.front.lower import lower
-from .compiler.dense.map.lanes import limit, product_limit
-from .compiler.dense.map.product import Product, find, tile_of
-from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
-from .compiler.ir.dataflow import WordGraph
+from .compiler.halide import FILES
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.walk import bind
+from .dump import Dump
+from .execute import Outcome, Result, execute, options, silent
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
-from .options import ENGINES
+from .picture_job import Wanted, picture_job
 from .pictures import check_picture, write_picture
 from .programs import read_program
-from .sim import engines, static_engines
-from .sim.engines import Run
-from .sim.frames import Frames
+from .sim import engines
 from .sim.golden import halide as halide_golden
-from .sim.products import Products, factor_matrix, multiply
-
-# Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
-TILE = (64, 64)
 
 
 def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape: Sequence[int] | None = None,
@@ -71,9 +60,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
 
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
-    arguments.choice("engine", engine, ENGINES)
-    began = time.perf_counter()
-    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.stages(dump, engine)
+    began, how = time.perf_counter(), options(engine, arch, dump, seed, FILES)
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
@@ -85,97 +72,13 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     _check_size(pipeline, size)
     progress("computing the result in NumPy")
     expected = halide_golden.realize(pipeline, images, size[::-1])
-    report: dict[str, object] = {"engine": engine, **({"inputs": "; ".join(notes)} if notes else {}),
-                                 "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
-    if engine == engines.GOLDEN:
-        return Result(report, value=expected)
-
-    progress(f"compiling for '{machine.name}'")
-    compile_began = time.perf_counter()
+    about: dict[str, object] = {**({"inputs": "; ".join(notes)} if notes else {}),
+                                "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
+    if how.engine == engines.GOLDEN:
+        return Result({"engine": how.engine, **about}, value=expected)
     images = {**buffers(pipeline), **images}
-    product = find(pipeline)
-    job = _stencil(pipeline, images, size, sides, lanes, machine, seed, dump) if product is None else \
-        _product(product, pipeline, images, size, sides, lanes, machine, seed, dump)
-    compiled = job.compiled
-    compile_s = time.perf_counter() - compile_began
-    if dump:
-        compiled.dump(dump)
-    found, words = job.compute(engine, progress)
-    progress("checking every element against NumPy")
-    value = words.astype(expected.dtype)
-    wrong = int(np.count_nonzero(value != expected))
-    assert not wrong, f"{wrong} of {expected.size} elements differ from NumPy, the first at {np.argwhere(value != expected)[0]}"
-    report |= {"arch": machine.name, "tiles": job.tiles, "tile": " x ".join(map(str, job.tile)), **job.facts(),
-               "tiles_used": {kind: compiled.graph.count(kind) for kind in ("pe", "mem", "io")},
-               "elements_checked": expected.size, "compile_s": round(compile_s, 3)}
-    if found.cycles is not None:
-        report |= {"cycles": found.cycles, "elements_per_cycle": round(expected.size / found.cycles, 3),
-                   "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),
-                   "build_s": round(found.build_s, 1), "simulate_s": round(found.simulate_s, 2),
-                   "verilog": str(keep(found.verilog, dump))}
-    report["elapsed_s"] = round(time.perf_counter() - began, 2)
-    return Result(report, value=value, cycles=found.cycles)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A compiled program with what it runs on.
-
-    tile: of the result, x first. compute: engine and progress -> what the engine found, and the words of the result, y first.
-    facts: more of the report.
-    """
-
-    compiled: CompiledDense
-    tile: Sequence[int]
-    tiles: int
-    compute: Callable[[str, Callable[[str], None]], tuple[Run, np.ndarray]]
-    facts: Callable[[], Mapping[str, object]]
-
-
-def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
-             unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
-    words = lower(pipeline)
-    asked = plan(pipeline, words.dims, tile=tile is None, lanes=unroll is None)
-    lanes = unroll if unroll is not None else asked.lanes or 1
-    wanted = tuple(tile) if tile is not None else _wanted(words, size, lanes, asked.sides)
-    part = _part(words, size, wanted, lanes)
-    compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), dump)
-    frames = Frames(compiled.walk, images, size, part,
-                    {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
-
-    def compute(engine: str, progress: Callable[[str], None]) -> tuple[Run, np.ndarray]:
-        found = static_engines.run(engine, compiled, frames, progress)
-        return found, frames.picture(found.blocks)
-
-    def facts() -> Mapping[str, object]:
-        most = limit(compiled.pes, machine, part)
-        return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
-                "schedule": said(asked, words.dims, wanted, lanes, (tile is not None, unroll is not None))}
-
-    return _Job(compiled, part, len(frames), compute, facts)
-
-
-def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...],
-             tile: Sequence[int] | None, unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
-    dims = pipeline.funcs[product.name].args
-    asked = plan(pipeline, dims, tile=tile is None, lanes=unroll is None, taken=product.reduced)
-    lanes = unroll if unroll is not None else asked.lanes or 1
-    part = tile_of(product, lanes, size, tile if tile is not None else [asked.sides.get(dim) for dim in dims], machine)
-    compiled = _compile(lambda: compile_product(product, machine, lanes, part[1], seed), dump)
-    left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
-    whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
-                     product.products * compiled.walk.grid.extents[0])
-
-    def compute(engine: str, progress: Callable[[str], None]) -> tuple[Run, np.ndarray]:
-        return multiply(engine, compiled, whole, progress)
-
-    def facts() -> Mapping[str, object]:
-        most = product_limit(product, machine)
-        return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
-                "schedule": f"{product.products} terms at once; "
-                            + said(asked, dims, part, lanes, (tile is not None, unroll is not None))}
-
-    return _Job(compiled, part, len(whole), compute, facts)
+    wanted = Wanted(size, sides, lanes, how.arch, how.seed)
+    return execute(how, lambda tell: picture_job(pipeline, images, wanted, expected, about, tell), began, progress)
 
 
 def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
@@ -187,16 +90,17 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     import skimage.data
 
     from .apps.dense import gaussian
-    photo = skimage.data.camera()
+    photo, folder = skimage.data.camera(), Dump(out)
+    folder.check(["photo.png", "blurred.png"])
     image = halide.ImageParam(halide.UInt(8), 2, "photo")
     blur = gaussian.build(image)
     result = run(blur, inputs={"photo": photo}, tile=(255, 170), dump=out, progress=progress)
     image.set(halide.Buffer(photo))
     assert np.array_equal(np.asarray(blur.realize(list(result.value.shape[::-1]))), result.value), "the result is not Halide's"
-    write_picture(photo, out / "photo.png")
-    write_picture(result.value, out / "blurred.png")
+    pictures = [folder.make(f"{name}.png", functools.partial(write_picture, value))
+                for name, value in (("photo", photo), ("blurred", result.value))]
     return Outcome({"program": "gaussian blur, 3 x 3, of skimage.data.camera()", **result.report, "halide": "equal",
-                    "pictures": f"{out / 'photo.png'}, {out / 'blurred.png'}", "array": str(out / "array.svg")})
+                    "pictures": ", ".join(map(str, pictures)), "array": str(out / "array.svg")})
 
 
 def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = None,
@@ -218,37 +122,6 @@ def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = N
     if output is not None:
         write_picture(result.value, output)
     return result
-
-
-def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:
-    """The result in the dimensions of the grid."""
-    plane = next(iter(words.outputs.values())).plane
-    return [side for side, at in zip(size, plane, strict=True) if at is None]
-
-
-def _wanted(words: WordGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int]) -> tuple[int, ...]:
-    """The tile that the program asks for, with what it leaves open."""
-    width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
-    sides = (width, *TILE[1:], *_sides(words, size)[len(TILE):])
-    return tuple(asked.get(dim, side) for dim, side in zip(words.dims, sides, strict=False))
-
-
-def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
-    """The tile, no larger than it needs to be, in the dimensions of the grid."""
-    sides = _sides(words, size)
-    sides[0] = -(-sides[0] // max(1, lanes)) * max(1, lanes)
-    # A wrong number of sizes is refused by the compiler.
-    return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
-
-
-def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> CompiledDense:
-    try:
-        return compiler()
-    except Unroutable as failure:
-        picture = (dump or Path("out")) / "unroutable.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(failure.picture)
-        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:

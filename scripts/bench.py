@@ -35,12 +35,12 @@ from sardonyx.compiler.backend.native import library
 from sardonyx.compiler.backend.place import place, slots_of
 from sardonyx.compiler.backend.route import route
 from sardonyx.compiler.dense.map.product import find
-from sardonyx.compiler.dense_pipeline import compile_halide, compile_product
+from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.halide import compile_halide, compile_product
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.halide.reader import read
 from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
@@ -109,7 +109,9 @@ def _spmspm(arch_name: str, *, full: bool, cache: Path | None) -> tuple[engines.
     work = Work(tile(program, {"B": matrix, "C": matrix}, arch.mem.level_words))
     transactions = list(work.transactions())
     ideal = fabric.ideal_cycles(compiled.unbalanced, transactions)
-    return engines.simulate(compiled.program, arch, transactions, full=full, bounds=work.bounds(), cache=cache), ideal
+    run = engines.simulate(compiled.program, arch, transactions, lambda stored: None, full=full, bounds=work.bounds(),
+                           cache=cache)
+    return run, ideal
 
 
 def compile_time() -> list[Row]:

@@ -27,16 +27,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from sardonyx import api
 from sardonyx.cli import main as sardonyx_main
+from sardonyx.compiler import einsum
+from sardonyx.compiler import halide as compiled_halide
+from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD, MappedGraph, Pin
-from sardonyx.compiler.ir.program import Binding
 from sardonyx.compiler.lang.einsum import parse
-from sardonyx.compiler.pipeline import compile_einsum
+from sardonyx.compiler.pipeline import BALANCE, CONFIGURE, FINISH, MAP, PLACE_AND_ROUTE, PROGRAM, RETIME
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.hw import tables
@@ -44,6 +46,8 @@ from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.primitive import PRIMITIVES, Flow
 from sardonyx.hw.arch.token import parse_stream, show_stream
 from sardonyx.hw.soc.top import Sardonyx
+from sardonyx.options import ENGINES
+from sardonyx.runtime.commands import Command
 from sardonyx.runtime.data.sub_tiles import named
 from sardonyx.sim.model.tokens.network import Network
 from sardonyx.tensors import values as tensors
@@ -54,7 +58,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/halide.md", "docs/streams.md", "docs/tutorial.md")
+DOCUMENTS = ("README.md", "docs/architecture.md", "docs/halide.md", "docs/streams.md", "docs/tutorial.md")
 PICTURE = "docs/images/spmspm_small.svg"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 SHELL = ("ls", "head", "cat")
@@ -72,6 +76,26 @@ def generated() -> dict[str, str]:
     onyx = presets.get("onyx")
     return {"docs/registers.md": tables.registers(onyx), "docs/ports.md": tables.ports(onyx, api.top_ports(Sardonyx(onyx))),
             PICTURE: compile_einsum(parse(api.MATRIX_PRODUCT), presets.get("small")).svg()}
+
+
+def flow() -> str:
+    """The way of a program, statements on the left and Halide on the right, from the names of stages, commands and engines."""
+    fronts = (einsum.STAGES, compiled_halide.STAGES)
+    shared = (MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM)
+    own = list(dict.fromkeys(stage for front in fronts for stage in front if stage not in shared))
+    assert {stage for each in FINISH.values() for stage in each} == set(shared), "every stage of the pipeline has its line"
+    where = {own[0]: "compiler/einsum.py, compiler/halide.py", MAP: "compiler/pipeline.py"}
+    rows = [("sardonyx.einsum", "sardonyx.halide.run", "sardonyx/execute.py"), ("statement", "pipeline", "compiler/lang")]
+    rows += [(*(stage if stage in front else "|" for front in fronts), where.get(stage, "")) for stage in (*own, *shared)]
+    models = [name for name in ENGINES if not name.startswith("rtl")]
+    rows += [(", ".join(models), ", ".join(name for name in ENGINES if name not in models), "sim/engines.py"),
+             ("|", "plan of a launch", "runtime/plan.py")]
+    rows += [("|", command.__name__, "" if at else "runtime/commands.py") for at, command in enumerate(get_args(Command))]
+    lines = [f"{left:^27}{right:^27}{place}".rstrip() for left, right, place in rows]
+    bits, words = (f"{what:^54}{place}" for what, place in (("bitstream", "compiler/backend/encode.py"),
+                                                            ("words, checked against NumPy", "sardonyx/execute.py")))
+    at = len(own) + len(shared) + 2
+    return "\n".join([*lines[:at], bits, *lines[at:], words]) + "\n"
 
 
 def refreshed(text: str, slow: bool = False) -> str:
@@ -101,6 +125,8 @@ def refreshed(text: str, slow: bool = False) -> str:
                 parts.append(f"```console\n{run_console(body, slow)}```\n")
             elif language == "trace":
                 parts.append(f"```trace\n{run_primitive_trace(body)}```\n")
+            elif (language, options) == ("text", "flow"):
+                parts.append(f"```text flow\n{flow()}```\n")
             elif (language, options) == ("toml", "trace"):
                 parts.append(f"{fence[0]}\n{statement_table(tomllib.loads(body))}")
                 old_table = re.compile(r"\n(\|[^\n]*\n)+").match(text, at)
@@ -222,7 +248,7 @@ def trace(graph: MappedGraph, blocks: dict[str, np.ndarray]) -> dict[Pin, tuple[
 
     nodes = {name: (block.primitive, block.config) for name, block in graph.blocks.items() if block.primitive}
     nets = [(stream(net.source, Flow.OUT), [stream(sink, Flow.IN) for sink in net.sinks]) for net in graph.nets]
-    given = {s.block: [int(word) for word in blocks[Binding(s.tensor, s.level, s.direction, 0).name]]
+    given = {s.block: [int(word) for word in blocks[s.name]]
              for s in graph.streams if s.direction == LOAD}
     inputs = {(sink.block, sink.port): given[source.block] for source, sinks in nets if source.block in given for sink in sinks}
     edges = [(tuple(source), tuple(sink)) for source, sinks in nets if source.block in nodes

@@ -1,113 +1,170 @@
-"""The engines: five ways to run a compiled program on transactions, all giving the same words.
+"""The engines: ways to run a compiled program on its data, all giving the same words.
 
-``golden`` NumPy; ``tokens`` the mapped graph on the token model; ``fabric`` the decoded bitstream on the routing graph;
-``rtl`` generated Verilog specialised to the bitstream; ``rtl-full`` generated Verilog, configured over its buses.
+``golden`` NumPy, which needs no program; ``tokens`` the graph that the compiler mapped; ``fabric`` the decoded bitstream on
+the routing graph; ``rtl`` generated Verilog specialised to the bitstream; ``rtl-full`` generated Verilog, configured over its
+buses.
+
+What a graph and a configuration mean is told by the mode of the program: tokens that wait for each other (`model/tokens`), or
+words in known cycles (`model/cycles`, `model/walked`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from ..compiler.backend.encode import contents, decode, encode, words
-from ..compiler.ir.program import Program
-from ..compiler.pipeline import Compiled
+from ..compiler.backend.encode import decode, encode
+from ..compiler.einsum import CompiledEinsum
+from ..compiler.halide import CompiledDense
+from ..compiler.ir.program import ELASTIC, STATIC, Program
 from ..hw.arch.cgra import Arch
-from ..runtime.data.sub_tiles import Blocks, Work
-from . import host
-from .model.tokens import fabric
-from .rtl import folding as cosim
-from .rtl.machine import Machine
+from ..runtime import host
+from ..runtime.data.blocks import Blocks
+from ..runtime.data.load_loops import Reads
+from ..runtime.plan import Transaction
+from .model import walked
+from .model.cycles import fabric as cycles
+from .model.tokens import fabric as tokens
+from .rtl import simulator
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL = "golden", "tokens", "fabric", "rtl", "rtl-full"
+
+# Called with the stage of a run that begins.
+Progress = Callable[[str], None]
+# Called with what every transaction stored, in order.
+Take = Callable[[Blocks], None]
+
+
+class Data(Protocol):
+    """What a program runs on, transaction by transaction.
+
+    unit: what a transaction is to people, in the plural.
+    """
+
+    @property
+    def unit(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def transactions(self, most: int) -> Iterator[Mapping[str, np.ndarray]] | Iterator[Mapping[str, Reads]]:
+        """Words of every load stream; where they come with loops, with at most so many."""
+
+    def bounds(self) -> Mapping[str, int]:
+        """Most words that a transaction of a store stream can give, by name; none where the program says how many."""
+
+    def cycles(self) -> int:
+        """How many cycles all of it should take in Verilog, roughly."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What an engine found.
+    """What an engine counted.
 
     Parameters
     ----------
-    blocks : list             Per item the blocks of the store streams.
     cycles : int | None       Cycles of the generated Verilog, from start to done, summed over launches.
+    loaded : int              Words that were loaded, in Verilog.
+    simulator : str           What simulated the Verilog, and why that.
     build_s, simulate_s       Seconds spent on building the simulation and in it.
     simulated : int           Cycles simulated, bus traffic included.
     verilog : Path | None     Folder of the Verilog that ran.
     """
 
-    blocks: Sequence[Blocks]
     cycles: int | None = None
     launches: int = 0
+    loaded: int = 0
+    simulator: str = ""
     build_s: float = 0.0
     simulate_s: float = 0.0
     simulated: int = 0
     verilog: Path | None = None
 
+    def __add__(self, other: Run) -> Run:
+        """Both, one after the other."""
+        cycles = None if self.cycles is None and other.cycles is None else (self.cycles or 0) + (other.cycles or 0)
+        return Run(cycles, self.launches + other.launches, self.loaded + other.loaded,
+                   other.simulator or self.simulator, self.build_s + other.build_s,
+                   self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog)
 
-def run(engine: str, compiled: Compiled, work: Work, progress: Callable[[str], None] = lambda stage: None) -> Run:
-    """Run a compiled program on every item of the work."""
-    if engine == GOLDEN:
-        return Run(list(work.expected()))
-    transactions = list(work.transactions())
+
+def silent(stage: str) -> None:
+    """Report progress to nobody."""
+
+
+def run(engine: str, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take, progress: Progress = silent) -> Run:
+    """Run a compiled program on every transaction of its data, and give `take` what each stored."""
+    arch, total = compiled.arch, f"{len(data)} {data.unit}"
+    transactions = data.transactions(arch.glb.load_loops if engine in (RTL, RTL_FULL) else 1)
     if engine == TOKENS:
-        progress(f"running {len(work)} sub-tiles on the token model")
-        return Run(fabric.run_graph(compiled.graph, transactions))
-    program = decode(encode(compiled.program, compiled.arch), compiled.arch)
+        return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", take, progress)
+    program = decode(encode(compiled.program, arch), arch)
     if engine == FABRIC:
-        progress(f"running {len(work)} sub-tiles on the decoded bitstream")
-        return Run(fabric.run_program(program, compiled.arch, transactions))
-    return _verilog(engine == RTL_FULL, program, compiled, work, transactions, progress)
+        model = cycles.run_program if program.mode == STATIC else tokens.run_program
+        return _model(model(program, arch, map(_words, transactions)), f"running {total} on the decoded bitstream", take,
+                      progress)
+    assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
+    return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
+                    cycles=data.cycles(), progress=progress)
 
 
-def _verilog(full: bool, program: Program, compiled: Compiled, work: Work, transactions: Sequence[Blocks],
-             progress: Callable[[str], None]) -> Run:
-    return simulate(program, compiled.arch, transactions, full=full, bounds=work.bounds(), progress=progress)
+def _graph(compiled: CompiledEinsum | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
+    """Run transactions on the graph that the compiler mapped."""
+    if isinstance(compiled, CompiledDense):
+        return walked.run_walk(compiled.walk, map(_words, transactions))
+    assert compiled.program.mode == ELASTIC, "a statement becomes an elastic program"
+    return tokens.run_graph(compiled.graph, map(_words, transactions))
 
 
-def simulate(program: Program, arch: Arch, transactions: Sequence[Blocks], *, full: bool,
-             bounds: Mapping[str, int] | None = None, cache: Path | None = None,
-             progress: Callable[[str], None] = lambda stage: None) -> Run:
-    """Run transactions in generated Verilog: specialised to the program, or (`full`) configured over its buses.
+def _words(transaction: Transaction) -> Blocks:
+    return {name: each.words if isinstance(each, Reads) else each for name, each in transaction.items()}
 
-    bounds: see `host.run`. cache: folder of built models; default: the user's cache folder.
+
+def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress) -> Run:
+    progress(what)
+    for done, each in enumerate(results, 1):
+        take(each)
+        progress(f"{what}, {done} done")
+    return Run()
+
+
+def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
+             bounds: Mapping[str, int] | None = None, total: str = "transactions", cycles: int = 0,
+             cache: Path | None = None, progress: Progress = silent) -> Run:
+    """Run transactions in generated Verilog: the tiles of the program, or (`full`) the machine configured over its buses.
+
+    bounds: see `launches`. total: what is simulated, for `progress`. cycles: how many are expected, which decides how they are
+    simulated. cache: folder of built models; default: the user's cache folder.
     """
-    total = len(transactions)
-
-    def drive(machine: Machine) -> host.Outcome:
-        progress(f"simulating {total} sub-tiles")
-        return host.run(machine, program, transactions, bounds, configurable=full,
-                        progress=lambda done, _: progress(f"simulating {total} sub-tiles, {done} done"))
-
-    return in_verilog(program, arch, drive, full=full, cache=cache, progress=progress)
+    progress(f"preparing the Verilog of '{arch.name}'")
+    made = simulator.whole_machine(arch, cache) if full else simulator.for_program(arch, program, cycles, cache)
+    return run_on(made, program, transactions, take, configurable=full, bounds=bounds, total=total, progress=progress)
 
 
-def in_verilog(program: Program, arch: Arch, drive: Callable[[Machine], host.Outcome], *, full: bool, cache: Path | None = None,
-               progress: Callable[[str], None] = lambda stage: None) -> Run:
-    """Build a machine (as in `simulate`), configure it for a program, and let `drive` run it."""
-    kind = "reconfigurable Verilog" if full else "Verilog specialised to the program"
-    progress(f"generating and building the {kind} of '{arch.name}'")
-    model = cosim.machine_model(arch, None if full else program, cache)
-    begin = time.perf_counter()
-    with Machine(arch, model.executable) as machine:
-        prints = (machine.read_register("fingerprint_high") << 32) | machine.read_register("fingerprint_low")
-        assert prints == program.fingerprint, f"the simulated machine is {prints:016x}, not {program.fingerprint:016x}"
-        # A specialised machine has its settings, but no contents of memories.
-        machine.configure(words(program, arch) if full else contents(program))
-        outcome = drive(machine)
-        simulated = machine.cycles
-    seconds = time.perf_counter() - begin
-    return Run(outcome.blocks, outcome.cycles, outcome.launches, model.build_s, seconds, simulated,
-               model.executable.parent / "verilog")
+def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *, configurable: bool,
+           bounds: Mapping[str, int] | None = None, total: str = "transactions", progress: Progress = silent,
+           check: bool = False) -> Run:
+    """Run transactions on a simulator; configurable: it has a configuration network. check: see `Machine`."""
+    found, done = Run(cycles=0), 0
+    with made.start(check) as machine:
+        progress(f"simulating {total}")
+        for outcome in host.run(machine, program, transactions, bounds, configurable):
+            for stored in outcome.stored:
+                take(stored)
+            done += len(outcome.stored)
+            found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds)
+            progress(f"simulating {total}, {done} done")
+        return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
+                           verilog=made.model.executable.parent / "verilog")
 
 
-def differences(found: Sequence[Blocks], expected: Sequence[Blocks]) -> tuple[int, list[str]]:
-    """Words compared, and a sentence for every block that differs from what it should be."""
+def differences(found: Iterable[Blocks], expected: Iterable[Blocks], first: int = 0) -> tuple[int, list[str]]:
+    """Words compared, and a sentence for every block that differs from what it should be; first: number of the first item."""
     compared, wrong = 0, []
-    for item, (one, other) in enumerate(zip(found, expected, strict=True)):
+    for item, (one, other) in enumerate(zip(found, expected, strict=True), first):
         for name, block in other.items():
             compared += len(block)
             if not np.array_equal(one[name], block):

@@ -39,7 +39,7 @@ def test_generated_documents_are_fresh(name, generated):
 
 
 def test_the_picture_is_the_same_in_another_process(generated):
-    script = ("from sardonyx.compiler.lang.einsum import parse; from sardonyx.compiler.pipeline import compile_einsum; "
+    script = ("from sardonyx.compiler.lang.einsum import parse; from sardonyx.compiler.einsum import compile_einsum; "
               "from sardonyx.hw.arch import presets; "
               f"print(compile_einsum(parse({docs.api.MATRIX_PRODUCT!r}), presets.get('small')).svg(), end='')")
     drawn = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -105,8 +105,6 @@ def test_the_primitive_of_the_tutorial_needs_its_three_places_only(tmp_path):
     """Its files are put into a copy of the sources; bench, token model, tables and tile take it from there."""
     package = tmp_path / "sardonyx"
     shutil.copytree(ROOT / "sardonyx", package, ignore=shutil.ignore_patterns("__pycache__"))
-    for part in ("hw", "compiler", "sim", "apps"):
-        shutil.copytree(ROOT / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))
     files = {options.strip().removeprefix("file="): body
              for _, options, body in docs.FENCE.findall((ROOT / "docs/tutorial.md").read_text()) if "/" in options}
     assert len(files) == 3

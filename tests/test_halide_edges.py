@@ -21,7 +21,7 @@ from sardonyx.compiler.ir.dataflow import WordGraph, faults, to_text
 from sardonyx.compiler.lang.halide.pipeline import INT32, Access, Binary, Number, Type, Variable
 from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim.golden.halide import gather
+from sardonyx.runtime.data.gather import gather
 
 EDGES = hl.BoundaryConditions
 # What NumPy calls them.

@@ -2,11 +2,12 @@
 
 A bitstream is a text file of lines, so that it can be read and compared by eye:
 
-    sardonyx-bitstream 1
+    sardonyx-bitstream 2
     fingerprint 73d6a14c1892b83f
+    mode elastic
     source {"expression": "x(i) = b(i) * c(i)", ...}
-    load B 0 3                                    (tensor with %20 for a blank, level or -1 for values, column)
-    store X 0 4
+    load b0 column 3 bank 0 address 0 room 65536 sections 2       (name with %20 for a blank)
+    store out column 4 bank 1 address 0 room 65536 loops 62:1 60:62        (static: iterations:stride)
     01030000 00000041                             (address {x, y, register}, data)
     crc 5d1c3a90                                  (CRC-32 of everything above)
 
@@ -18,15 +19,17 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.config import MEMORY_REGISTER, memory_words
 from ...hw.arch.errors import UserError
-from ..ir.program import Binding, Config, Program, Site
+from ..ir.mapped import LOAD, STORE
+from ..ir.program import Config, Program, Site
+from ..ir.transfer import Transfer
 
-MAGIC = "sardonyx-bitstream 1"
+MAGIC = "sardonyx-bitstream 2"
 
 
 def address(x: int, y: int, register: int) -> int:
@@ -51,8 +54,9 @@ def contents(program: Program) -> list[tuple[int, int]]:
 def encode(program: Program, arch: Arch) -> str:
     """The bitstream of a program."""
     assert program.fingerprint == arch.fingerprint, "a program is encoded for the machine it was compiled for"
-    lines = [MAGIC, f"fingerprint {program.fingerprint:016x}", f"source {json.dumps(program.source, sort_keys=True)}"]
-    lines += [f"{b.direction} {quote(b.tensor, safe='')} {b.level} {b.column}" for b in program.bindings]
+    lines = [MAGIC, f"fingerprint {program.fingerprint:016x}", f"mode {program.mode}",
+             f"source {json.dumps(program.source, sort_keys=True)}"]
+    lines += [_written(each) for each in program.transfers]
     lines += [f"{where:08x} {word:08x}" for where, word in words(program, arch)]
     body = "\n".join(lines) + "\n"
     return body + f"crc {zlib.crc32(body.encode()):08x}\n"
@@ -76,19 +80,34 @@ def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
     if fingerprint != arch.fingerprint:
         raise UserError(f"the bitstream is for machine {fingerprint:016x}, but '{arch.name}' is {arch.fingerprint:016x}",
                         where, f"compile the program for '{arch.name}', or run it on the machine it was made for")
-    source = json.loads(lines[2].partition(" ")[2])
-    bindings, raw = [], {}
-    for line in lines[3:]:
+    mode, source = lines[2].split()[1], json.loads(lines[3].partition(" ")[2])
+    transfers, raw = [], {}
+    for line in lines[4:]:
         first, *rest = line.split()
-        if first in ("load", "store"):
-            bindings.append(Binding(unquote(rest[0]), int(rest[1]), first, int(rest[2])))
+        if first in (LOAD, STORE):
+            transfers.append(_read(first, rest))
         else:
             raw[int(first, 16)] = int(rest[0], 16)
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
     filled = {(x, y): tuple(raw.get(address(x, y, MEMORY_REGISTER + n // 2), 0) >> 16 * (n % 2) & 0xFFFF for n in range(size))
               for (x, y), size in sizes.items()}
     settings = {where: word for where, word in raw.items() if where & 0xFFFF < MEMORY_REGISTER}
-    return Program(fingerprint, source, decode_words(settings, arch), tuple(bindings), filled)
+    return Program(fingerprint, mode, source, decode_words(settings, arch), tuple(transfers), filled)
+
+
+def _written(each: Transfer) -> str:
+    """The line of a transfer."""
+    counted = f"sections {each.sections}" if each.sections else "loops " + " ".join(f"{n}:{stride}" for n, stride in each.loops)
+    return (f"{each.direction} {quote(each.name, safe='')} column {each.column} bank {each.bank} address {each.address} "
+            f"room {each.room} {counted}")
+
+
+def _read(direction: str, line: Sequence[str]) -> Transfer:
+    """The transfer of a line, without its first word."""
+    name, _, column, _, bank, _, address, _, room, counted, *numbers = line
+    pairs = [each.split(":") for each in numbers] if counted == "loops" else []
+    return Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room),
+                    0 if pairs else int(numbers[0]), tuple((int(count), int(stride)) for count, stride in pairs))
 
 
 def decode_words(raw: Mapping[int, int], arch: Arch) -> dict[Site, Config]:

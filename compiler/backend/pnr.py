@@ -17,8 +17,7 @@ from .route import Routing, Unroutable, route
 EXPONENTS = (1, 2, 3)
 
 
-def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6,
-                    latency: int = 0) -> tuple[Placement, Routing]:
+def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6) -> tuple[Placement, Routing]:
     """The first legal result of several attempts; the same arguments give the same result."""
     assert attempts >= 1, "without an attempt there is no result"
     kinds, slots = slot_kinds(graph), slots_of(arch)
@@ -27,7 +26,7 @@ def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: 
         exponent = EXPONENTS[attempt % len(EXPONENTS)]
         placement = place(kinds, graph.nets, slots, seed=seed + attempt, exponent=exponent)
         try:
-            return placement, route(arch.graph, graph.nets, placement.tiles, latency=latency)
+            return placement, route(arch.graph, graph.nets, placement.tiles)
         except Unroutable as error:
             if closest is None or len(error.routing.shared) < len(closest.routing.shared):
                 closest = error

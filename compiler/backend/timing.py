@@ -25,8 +25,9 @@ class Timing:
     end: str
 
     @property
-    def frequency_mhz(self) -> float:
-        return 1e6 / self.delay_ps
+    def period_ns(self) -> float:
+        """The shortest period of the clock in which every stretch is passed."""
+        return self.delay_ps / 1000
 
 
 def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch) -> Timing:

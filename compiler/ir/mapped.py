@@ -11,6 +11,13 @@ from ...hw.arch.primitive import PRIMITIVES, Flow
 from ...hw.arch.tile import TileSpec
 
 LOAD, STORE = "load", "store"
+# Level of a tensor's values.
+VALUES = -1
+
+
+def level_name(tensor: str, level: int) -> str:
+    """The name of a stream of a tensor's level, or of its values: ``B0``, ``C_vals``."""
+    return f"{tensor}_vals" if level == VALUES else f"{tensor}{level}"
 
 
 @dataclass(frozen=True)
@@ -55,25 +62,22 @@ class Net:
 
 @dataclass(frozen=True)
 class Stream:
-    """A block stream between the global buffer and an io block.
+    """A stream between the global buffer and an io block.
 
     Parameters
     ----------
     block : str        The io block.
     direction : str    ``load`` or ``store``, seen from the array.
-    tensor : str
-    level : int        Level of the tensor in storage order; -1 for its values.
+    name : str
+    sections : int     Length-prefixed sections of a transaction: a level is segments and coordinates, a value array one.
+    count : int        Words of a transaction, where the program knows them: then there are no lengths.
     """
 
     block: str
     direction: str
-    tensor: str
-    level: int
-
-    @property
-    def sections(self) -> int:
-        """Length-prefixed sections in a block: a level is segments and coordinates, a value array one."""
-        return 1 if self.level < 0 else 2
+    name: str
+    sections: int = 0
+    count: int = 0
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,6 @@ class Einsum:
         """Operand tensors and their numbers of indices."""
         return {access.tensor: len(access.indices) for access in self.operands}
 
-    @property
-    def contracted(self) -> tuple[str, ...]:
-        """The indices summed over, in loop order."""
-        return tuple(index for index in self.order if index not in self.result.indices)
-
     def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """The extent of every index variable, in loop order, from the shapes of the operands by name.
 

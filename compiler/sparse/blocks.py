@@ -14,10 +14,9 @@ from collections import defaultdict
 
 from ...hw.arch.op import BY_NAME
 from ...hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PRIMITIVES, REDUCER, REPEATER, Flow, Primitive
-from ..ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin, Stream
+from ..ir.mapped import LOAD, STORE, VALUES, Block, MappedGraph, Net, Pin, Stream, level_name
 from ..ir.sam import Alu, Dropper, Joiner, LevelWriter, Op, Reducer, Repeater, SamGraph, Scanner, Values, ValuesWriter
 
-VALUES = -1
 Fields = dict[str, "int | str | bool"]
 
 # ALU operations of the sparse graph: operation of the table, constant of operand d.
@@ -87,5 +86,5 @@ def _stream(op: Op) -> Stream:
     assert isinstance(op, Scanner | Values | LevelWriter | ValuesWriter), f"{op} holds no level"
     level = op.level if isinstance(op, Scanner | LevelWriter) else VALUES
     direction = LOAD if isinstance(op, Scanner | Values) else STORE
-    suffix = "_vals" if level == VALUES else str(level)
-    return Stream(f"{direction} {op.slot}{suffix}", direction, op.slot, level)
+    name = level_name(op.slot, level)
+    return Stream(f"{direction} {name}", direction, name, sections=1 if level == VALUES else 2)

@@ -36,6 +36,11 @@ class Reads:
     loops: tuple[Loop, ...]
 
     @property
+    def count(self) -> int:
+        """Words of the stream."""
+        return math.prod(count for count, _ in self.loops)
+
+    @property
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
         steps = [stride * np.arange(count) for count, stride in reversed(self.loops)]

@@ -1,4 +1,4 @@
-"""Between tensors and transactions: the blocks of every work item of a tiling, what they must give, and the result.
+"""Between tensors and transactions: the blocks of every work item of a tiling, and the result from what they gave.
 
 A transaction maps stream names (``B0``, ``B_vals``, ``X0``, ...) to the 16-bit words of a block.
 """
@@ -6,20 +6,17 @@ A transaction maps stream names (``B0``, ``B_vals``, ``X0``, ...) to the 16-bit 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...compiler.ir.program import Binding
-from ...compiler.lang.einsum import Einsum
-from ...compiler.lang.expr import Access, Binary, Constant, Expr, Negate
-from ...compiler.sparse.tiling import Tiling
-from ...sim.golden import einsum as golden
+from ...compiler.ir.mapped import VALUES, level_name
+from ...compiler.lang.expr import Access
+from ...compiler.sparse.normalize import normalize
+from ...compiler.sparse.tiling import ITEM_CYCLES, Tiling, cycles
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
-
-Blocks = dict[str, np.ndarray]
-VALUES = -1
+from .blocks import Blocks
 
 
 @dataclass(frozen=True)
@@ -43,20 +40,16 @@ class Work:
                 else Coo.empty(tuple(extents[index] for index in access.indices))
                 for access in self.tiling.einsum.operands}
 
-    def transactions(self) -> Iterator[Blocks]:
-        """Blocks of every load stream, item by item."""
+    def transactions(self, most: int = 1) -> Iterator[Blocks]:
+        """Blocks of every load stream, item by item; they are read in order, without loops."""
         for item in range(len(self)):
             tiles = self.operands(item)
             yield {name: block for access in self.tiling.einsum.operands
                    for name, block in named(access, tensors.encode(tiles[access.slot], access.format, access.tensor)).items()}
 
-    def expected(self) -> Iterator[Blocks]:
-        """Blocks that every store stream must give, item by item, from the NumPy meaning."""
-        einsum = by_slot(self.tiling.einsum)
-        for item in range(len(self)):
-            tiles = self.operands(item)
-            result = golden.evaluate(einsum, tiles)
-            yield named(einsum.result, golden.words(einsum, result))
+    def cycles(self) -> int:
+        """How many cycles all items should take, roughly."""
+        return round(cycles(normalize(self.tiling.einsum), self.tiling, ITEM_CYCLES))
 
     def bounds(self) -> dict[str, int]:
         """Most words that a block of each store stream can have, by the shape of the result's tiles."""
@@ -68,37 +61,22 @@ class Work:
             fibers = entries
         return most | {f"{result.slot}_vals": 1 + fibers}
 
-    def result(self, blocks: Sequence[Mapping[str, np.ndarray]]) -> Coo:
-        """The whole result from the blocks of every item; partial results are added, sums wrap."""
-        return self.tiling.combine(self._results(blocks))
-
-    def _results(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Coo]:
+    def part(self, item: int, blocks: Mapping[str, np.ndarray]) -> Coo:
+        """The part of the result that an item gave."""
         result = self.tiling.einsum.result
-        names = [*(f"{result.slot}{level}" for level in range(len(result.stored))), f"{result.slot}_vals"]
-        for item, found in enumerate(blocks):
-            yield tensors.decode([_whole(found[name]) for name in names], result.format, self.tiling.result_shape(item))
+        names = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
+        return tensors.decode([_whole(blocks[name]) for name in names], result.format, self.tiling.result_shape(item))
+
+    def result(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Coo:
+        """The whole result from the blocks of every item; partial results are added, sums wrap."""
+        return self.tiling.combine(self.part(item, found) for item, found in enumerate(blocks))
 
 
 def named(access: Access, blocks: Sequence[Sequence[int]]) -> Blocks:
     """The blocks of a tensor's levels and values by the names of their streams."""
     levels = [*range(len(access.stored)), VALUES]
-    return {Binding(access.slot, level, "", 0).name: np.asarray(block, np.uint16)
+    return {level_name(access.slot, level): np.asarray(block, np.uint16)
             for level, block in zip(levels, blocks, strict=True)}
-
-
-def by_slot(einsum: Einsum) -> Einsum:
-    """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each."""
-    def renamed(expr: Expr) -> Expr:
-        if isinstance(expr, Access):
-            return replace(expr, tensor=expr.slot)
-        if isinstance(expr, Negate):
-            return replace(expr, operand=renamed(expr.operand))
-        if isinstance(expr, Binary):
-            return replace(expr, left=renamed(expr.left), right=renamed(expr.right))
-        assert isinstance(expr, Constant), f"{expr} is no expression"
-        return expr
-
-    return replace(einsum, expr=renamed(einsum.expr))
 
 
 def _whole(block: np.ndarray) -> list[int]:

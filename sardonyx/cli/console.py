@@ -50,8 +50,12 @@ class Console:
             self._watch.join()
 
     def progress(self, stage: str) -> None:
-        """Begin a stage, such as ``placing 45 blocks``; it is printed once it lasts PATIENCE_S."""
+        """Begin a stage, such as ``placing 45 blocks``, or say how far it is, ``placing 45 blocks, 12 done``; it is printed
+        once it lasts PATIENCE_S."""
         with self._lock:
+            if self._stage and stage.partition(", ")[0] == self._stage.partition(", ")[0]:
+                self._stage = stage
+                return
             self._close()
             self._stage, self._stage_began = stage, time.monotonic()
             self._next = self._stage_began + PATIENCE_S

@@ -11,7 +11,7 @@ Cost:    60 ms for a 3 x 3 stencil on 512 x 512 points; updates take a step of P
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -43,29 +43,6 @@ class _Plane:
         for place, extent in zip(places, self.values[0].shape):
             assert not place.size or 0 <= place.min() <= place.max() < extent, "bounds inference covers every point"
         return places
-
-
-class _Endless(_Plane):
-    """An image whose elements at the edges go on for ever: what lies outside may be read where it does not matter."""
-
-    def at(self, points: Iterable[np.ndarray], chosen: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-        sizes = self.values[0].shape[::-1]
-        places = (np.clip(np.asarray(point, np.int64) - start, 0, size - 1)
-                  for point, start, size in zip(points, self.start, sizes, strict=True))
-        return tuple(places)[::-1]
-
-
-def gather(func: Func, images: Mapping[str, np.ndarray], starts: Mapping[str, tuple[int, ...]],
-           points: Sequence[np.ndarray]) -> np.ndarray:
-    """The values of a Func of images alone, without updates, where `points` (x first) cross; y first.
-
-    starts: where an image begins, x first, if not at 0 everywhere. Outside of an image are the elements at its edges.
-    """
-    loops = {name: np.asarray(each, np.int32).reshape((-1,) + (1,) * dim)
-             for dim, (name, each) in enumerate(zip(func.args, points, strict=True))}
-    planes = {name: _Endless((image,), starts.get(name, (0,) * image.ndim)) for name, image in images.items()}
-    found = _values(func.values, planes, loops)[0]
-    return np.broadcast_to(found, tuple(len(each) for each in points)[::-1])
 
 
 def realize(pipeline: Pipeline, inputs: Mapping[str, np.ndarray], shape: tuple[int, ...] | None = None) -> np.ndarray:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -41,8 +40,6 @@ class Machine:
         if wires is not None:
             text = wires.encode()
             self._send(struct.pack("<I", len(text)) + text)
-        self.seconds = 0.0
-        """Wall time spent waiting for the interrupt, in seconds."""
 
     def __enter__(self) -> Machine:
         return self
@@ -118,9 +115,7 @@ class Machine:
 
     def wait(self, limit: int) -> bool:
         """Run until the interrupt, at most `limit` cycles; whether it came."""
-        begin = time.perf_counter()
         came, = self._ask(struct.pack("<cI", b"I", limit), "I")
-        self.seconds += time.perf_counter() - begin
         return bool(came)
 
     @property

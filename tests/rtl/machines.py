@@ -1,6 +1,8 @@
 """The least machine that has everything around an array, quick to build, and a program for it."""
 
-from sardonyx.compiler.ir.program import Binding, Program
+from sardonyx.compiler.ir.mapped import LOAD, STORE, Stream
+from sardonyx.compiler.ir.program import ELASTIC, Program
+from sardonyx.compiler.ir.transfer import transfer
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
@@ -25,5 +27,6 @@ def copier(arch: Arch, sections: int = 1) -> Program:
                  "sb_data": {"e0_sel": select("pe", "e0", "res0")}},
         (1, 1): {"sb_data": {"n0_sel": select("pe", "n0", "w_in0")}},
         (1, 0): {"cb_data": {"f2g_sel": select("io", "f2g", "s_in0")}}}
-    level = {1: -1, 2: 0}[sections]
-    return Program(arch.fingerprint, SOURCE, config, (Binding("a", level, "load", 0), Binding("b", level, "store", 1)))
+    streams = Stream("a", LOAD, "a_vals", sections), Stream("b", STORE, "b_vals", sections)
+    transfers = tuple(transfer(stream, column, arch.glb) for column, stream in enumerate(streams))
+    return Program(arch.fingerprint, ELASTIC, SOURCE, config, transfers)

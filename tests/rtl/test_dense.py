@@ -8,19 +8,19 @@ from typing import Any
 import halide as hl
 import numpy as np
 import pytest
+from collect import ran
 from halide_programs import TYPES, X, Y, load
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 from stencil_machine import STENCILS
 
 from sardonyx.apps.dense import gaussian
-from sardonyx.compiler.dense_pipeline import CompiledDense, compile_halide, compile_pes
+from sardonyx.compiler.halide import CompiledDense, compile_halide, compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim import static_engines
+from sardonyx.runtime.data.frames import Frames
 from sardonyx.sim.engines import Run
-from sardonyx.sim.frames import Frames
 from sardonyx.sim.golden.halide import realize
 
 TILES = ("tokens", "fabric", "rtl-full")
@@ -31,14 +31,14 @@ def frames(compiled: CompiledDense, images: dict[str, np.ndarray], shape: tuple[
 
 
 def agree(pipeline: Pipeline, images: dict[str, np.ndarray], shape: tuple[int, ...], tile: tuple[int, ...], lanes: int = 1,
-          seed: int = 0, engines: tuple[str, ...] = TILES) -> tuple[CompiledDense, dict[str, Run]]:
+          seed: int = 0, engines: tuple[str, ...] = TILES) -> tuple[CompiledDense, dict[str, tuple[list[Any], Run]]]:
     """NumPy and the engines give the same picture; what the engines gave."""
     expected = realize(pipeline, images, shape[::-1])
     compiled = compile_halide(pipeline, STENCILS, tile, lanes, seed)
     whole = frames(compiled, images, shape, tile)
-    found = {engine: static_engines.run(engine, compiled, whole) for engine in engines}
-    for engine, run in found.items():
-        np.testing.assert_array_equal(whole.picture(run.blocks).astype(expected.dtype), expected, err_msg=engine)
+    found = {engine: ran(engine, compiled, whole) for engine in engines}
+    for engine, (stored, _) in found.items():
+        np.testing.assert_array_equal(whole.picture(stored).astype(expected.dtype), expected, err_msg=engine)
     return compiled, found
 
 
@@ -49,8 +49,8 @@ def test_a_specialised_machine_gives_the_same_words_in_the_same_cycles() -> None
     images = {"photo": np.random.default_rng(0).integers(0, 256, (20, 61), dtype=np.uint8)}
     compiled, found = agree(load(down), images, (60, 18), (40, 10), engines=("rtl", "rtl-full"))
     assert compiled.static.lines
-    assert found["rtl"].cycles == found["rtl-full"].cycles
-    words = [[{name: each.tolist() for name, each in item.items()} for item in run.blocks] for run in found.values()]
+    assert found["rtl"][1].cycles == found["rtl-full"][1].cycles
+    words = [[{name: each.tolist() for name, each in item.items()} for item in stored] for stored, _ in found.values()]
     assert words[0] == words[1]
 
 
@@ -60,9 +60,9 @@ def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:
     picture = np.random.default_rng(1).integers(0, 256, (22, 62), dtype=np.uint8)
     compiled, found = agree(load(blur), {"photo": picture}, (60, 20), (60, 20))
     photo.set(hl.Buffer(picture))
-    np.testing.assert_array_equal(frames(compiled, {"photo": picture}, (60, 20), (60, 20)).picture(found["rtl-full"].blocks),
+    np.testing.assert_array_equal(frames(compiled, {"photo": picture}, (60, 20), (60, 20)).picture(found["rtl-full"][0]),
                                   np.asarray(blur.realize([60, 20])))
-    points, cycles = compiled.walk.grid.points, found["rtl-full"].cycles
+    points, cycles = compiled.walk.grid.points, found["rtl-full"][1].cycles
     assert cycles is not None
     assert points <= cycles <= points + 100
 
@@ -95,7 +95,7 @@ def test_words_that_are_read_several_times_are_held_once() -> None:
     enlarged[X, Y] = photo[X // 2, Y // 3]
     for tile, held in (((14, 9), 7 * 3), ((7, 9), 7 * 3), ((13, 6), 13 * 2), ((13, 5), 13 * 5)):
         compiled, found = agree(load(enlarged), images, (28, 27), tile, engines=("rtl-full",))
-        tiles = list(frames(compiled, images, (28, 27), tile).loads(STENCILS.glb.load_loops))
+        tiles = list(frames(compiled, images, (28, 27), tile).transactions(STENCILS.glb.load_loops))
         assert [len(reads.held) for reads in tiles[0].values()] == [held]
         cycles = found["rtl-full"].cycles
         assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
@@ -109,7 +109,7 @@ def test_a_weight_for_each_row_or_for_all_is_held_once() -> None:
     weighted = hl.Func("weighted")
     weighted[X, Y] = photo[X, Y] * rows[Y] + gain[0]
     compiled, _ = agree(load(weighted), images, (14, 9), (7, 5), engines=("fabric", "rtl-full"))
-    first = next(frames(compiled, images, (14, 9), (7, 5)).loads(STENCILS.glb.load_loops))
+    first = next(frames(compiled, images, (14, 9), (7, 5)).transactions(STENCILS.glb.load_loops))
     assert sorted(len(reads.held) for reads in first.values()) == [1, 5, 35]
 
 
@@ -146,7 +146,7 @@ def test_a_node_ahead_of_the_grid() -> None:
     assert compiled.static.lines
     image = np.random.default_rng(5).integers(0, 65536, (8, 65), dtype=np.uint16)
     whole = frames(compiled, {"photo": image}, (60, 4), (60, 4))
-    found = whole.picture(static_engines.run("rtl-full", compiled, whole).blocks)
+    found = whole.picture(ran("rtl-full", compiled, whole)[0])
     assert np.array_equal(found, 2 * image[3:7, 5:] + 2 * image[4:8, 5:])
 
 

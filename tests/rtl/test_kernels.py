@@ -9,17 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from collect import simulated
 
 from sardonyx.compiler.backend.encode import decode, encode
+from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.compiler.sparse.tiling import Tiling, tile
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.primitive import LEVEL
 from sardonyx.hw.arch.tile import MEM, PE
-from sardonyx.runtime.data.sub_tiles import Work, by_slot, named
-from sardonyx.sim import engines, host
+from sardonyx.runtime.data.sub_tiles import Work, named
+from sardonyx.sim import engines
+from sardonyx.sim.expected import by_slot, expected
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.tensors import values as tensors
@@ -74,7 +77,7 @@ def transactions(name):
         for tensor in einsum.tensors:
             pairs.append(whole(einsum, data | {tensor: empty[tensor]}))
     work = Work(tile(einsum, operands(einsum, kernel.shapes[-1], 0.2, 7), MACHINE.mem.level_words))
-    pairs += list(zip(work.transactions(), work.expected(), strict=True))[:12]
+    pairs += list(zip(work.transactions(), expected(work), strict=True))[:12]
     return einsum, pairs
 
 
@@ -84,17 +87,17 @@ def test_kernel_gives_the_words_of_numpy_on_tokens_and_on_the_decoded_bitstream(
     compiled = compile_einsum(einsum, MACHINE)
     program = decode(encode(compiled.program, MACHINE), MACHINE)
     assert program == compiled.program
-    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
+    inputs, right = [p[0] for p in pairs], [p[1] for p in pairs]
     for found in (fabric.run_graph(compiled.graph, inputs), fabric.run_program(program, MACHINE, inputs)):
-        assert engines.differences(found, expected)[1] == []
+        assert engines.differences(found, right)[1] == []
 
 
 @pytest.mark.parametrize("name", sorted(set(kernel_names()) - set(SPECIALISED)))
 def test_kernel_gives_the_words_of_numpy_in_configured_verilog(name):
     einsum, pairs = transactions(name)
     compiled = compile_einsum(einsum, MACHINE)
-    outcome = engines.simulate(compiled.program, MACHINE, [p[0] for p in pairs], full=True)
-    assert engines.differences(outcome.blocks, [p[1] for p in pairs])[1] == []
+    stored, _ = simulated(compiled.program, MACHINE, [p[0] for p in pairs], full=True)
+    assert engines.differences(stored, [p[1] for p in pairs])[1] == []
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SPECIALISED else pytest.mark.slow)
@@ -102,12 +105,12 @@ def test_kernel_gives_the_words_of_numpy_in_configured_verilog(name):
 def test_kernel_gives_equal_words_and_cycles_in_both_forms_of_the_verilog(name):
     einsum, pairs = transactions(name)
     compiled = compile_einsum(einsum, MACHINE)
-    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
+    inputs, right = [p[0] for p in pairs], [p[1] for p in pairs]
     cycles = []
     for full in (False, True):
-        outcome = engines.simulate(compiled.program, MACHINE, inputs, full=full)
-        assert engines.differences(outcome.blocks, expected)[1] == []
-        cycles.append(outcome.cycles)
+        stored, run = simulated(compiled.program, MACHINE, inputs, full=full)
+        assert engines.differences(stored, right)[1] == []
+        cycles.append(run.cycles)
     assert cycles[0] == cycles[1]
 
 
@@ -117,7 +120,7 @@ def test_partial_results_of_sub_tiles_add_up():
     tiling = tile(einsum, data, MACHINE.mem.level_words, 16)
     assert isinstance(tiling, Tiling)
     work = Work(tiling)
-    assert work.result(list(work.expected())) == golden.evaluate(einsum, data)
+    assert work.result(expected(work)) == golden.evaluate(einsum, data)
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
@@ -125,7 +128,7 @@ def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
     vector = np.array([2, 0, 1, 1, 0], np.uint16)
     short = {"b0": vector, "b_vals": np.array([1, 5], np.uint16), "c0": vector, "c_vals": np.array([2, 5], np.uint16)}
     with pytest.raises(AssertionError) as error:
-        engines.simulate(compiled.program, MACHINE, [short], full=True)
+        simulated(compiled.program, MACHINE, [short], full=True)
     assert "nothing moved for" in str(error.value)
     assert "values_c" in str(error.value) or "mul" in str(error.value)
 
@@ -135,6 +138,6 @@ def test_a_level_that_outgrows_its_buffer_is_named():
     long = np.array([2, 0, 1100, 1100, *range(1100)], np.uint16)
     values = np.array([1100, *[1] * 1100], np.uint16)
     blocks = {"b0": long, "b_vals": values, "c0": long, "c_vals": values}
-    with pytest.raises(host.UserError) as error:
-        engines.simulate(compiled.program, MACHINE, [blocks], full=True)
+    with pytest.raises(UserError) as error:
+        simulated(compiled.program, MACHINE, [blocks], full=True)
     assert "a level overflowed its buffer of 1024 words in tile" in str(error.value)

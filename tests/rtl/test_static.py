@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sardonyx.compiler.backend.encode import address, words
-from sardonyx.compiler.ir.program import Program, Site
+from sardonyx.compiler.ir.program import STATIC, Program, Site
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import STATUS_REGISTER
 from sardonyx.hw.arch.glb import Glb
@@ -65,7 +65,7 @@ class Tiles:
     def program(self) -> Program:
         spaces = {site: self.arch.config_map(self.arch.tiles[site].kind) for site in self.config}
         config = {site: space.decode(space.encode(self.config[site])) for site, space in spaces.items()}
-        return Program(self.arch.fingerprint, {}, config, ())
+        return Program(self.arch.fingerprint, STATIC, {}, config, ())
 
 
 @pytest.fixture(params=[False, True], ids=["specialised", "reconfigurable"])

@@ -27,6 +27,8 @@ from typing import Any, cast
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
+from ...ir.mapped import LOAD
+from ...ir.transfer import region
 from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
 from ...lang.halide.text import show
 from ..front.directives import unrolled
@@ -172,7 +174,7 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
         sides = " x ".join(str(side or "any") for side in tile)
         raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
                         "give the columns that are computed at once (unroll) and a number of rows")
-    fits = arch.glb.bank_bytes // 2 // steps(product, product.products, arch) - lanes
+    fits = region(LOAD, arch.glb).room // steps(product, product.products, arch) - lanes
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << arch.mem.extent_bits)
 
 

@@ -17,6 +17,7 @@ Source:  unified buffers and shift registers of Amber JSSC V; register files as 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -264,7 +265,7 @@ class _Mapper:
         name = self._name(number)
         if node.op == "input":
             self.blocks[name] = Block(name, "io", "", {})
-            self.streams.append(Stream(name, LOAD, node.name, len(self.streams)))
+            self.streams.append(Stream(name, LOAD, node.name, count=self.walk.grid.points))
         elif node.op == "lookup":
             self.blocks[name] = Block(name, "mem", BUFFER.name, {"rom": 1})
         else:
@@ -327,7 +328,7 @@ class _Mapper:
         free = [name for name, block in self.blocks.items() if block.kind == "mem"]
         for each in self.walk.stores:
             self.blocks[each.name] = Block(each.name, "io", "", {})
-            self.streams.append(Stream(each.name, STORE, each.name, len(self.streams)))
+            self.streams.append(Stream(each.name, STORE, each.name, count=math.prod(each.counts)))
             self._join(self._pin(each.value), Pin(each.name, "f2g"), 0)
             if not free:
                 free = [f"{each.name} valid"]

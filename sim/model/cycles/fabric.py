@@ -6,7 +6,7 @@ PEs and MEM tiles are their cycle-exact meanings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -24,13 +24,19 @@ Words = Mapping[str, np.ndarray]
 FIRST_CYCLES = 200
 
 
-def run_tile(program: Program, arch: Arch, loads: Words, counts: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Words of every store stream, given those of the load streams and how many each store stores.
+def run_program(program: Program, arch: Arch, tiles: Iterable[Words]) -> Iterator[dict[str, np.ndarray]]:
+    """Words of every store stream, tile by tile, from those of the load streams."""
+    return (run_tile(program, arch, tile) for tile in tiles)
+
+
+def run_tile(program: Program, arch: Arch, loads: Words) -> dict[str, np.ndarray]:
+    """Words of every store stream of a tile, given those of the load streams.
 
     AssertionError for a configuration without a static meaning: a ring of tiles, a read of what was never written, a flag that
     comes less often than words are stored.
     """
     traced = trace(program.config, arch)
+    counts = {each.name: each.count for each in program.stores}
     longest = LOAD_START_CYCLE + max(len(each) for each in loads.values()) + _longest(traced, arch)
     cycles = min(longest, FIRST_CYCLES + max(len(each) for each in loads.values()))
     # What comes later does not change what came before, so a short run that gives all words is enough.
@@ -46,12 +52,12 @@ def _words(program: Program, arch: Arch, traced: Traced, loads: Words, counts: M
     fabric = _Fabric(arch, traced, program.contents, cycles)
     for each in program.loads:
         words = np.zeros(cycles, np.uint16)
-        words[LOAD_START_CYCLE:LOAD_START_CYCLE + len(loads[each.tensor])] = loads[each.tensor]
+        words[LOAD_START_CYCLE:LOAD_START_CYCLE + len(loads[each.name])] = loads[each.name]
         fabric.outputs[each.column, 0, "g2f"] = words
-    marks = {each.tensor: np.flatnonzero(fabric.input((each.column, 0, "f2g_bit"))) for each in program.stores}
+    marks = {each.name: np.flatnonzero(fabric.input((each.column, 0, "f2g_bit"))) for each in program.stores}
     if any(len(marks[name]) < count for name, count in counts.items()):
         return None
-    return {each.tensor: fabric.input((each.column, 0, "f2g"))[marks[each.tensor][:counts[each.tensor]]]
+    return {each.name: fabric.input((each.column, 0, "f2g"))[marks[each.name][:counts[each.name]]]
             for each in program.stores}
 
 

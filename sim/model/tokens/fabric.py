@@ -3,35 +3,41 @@ connects it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
-from ....compiler.ir.mapped import LOAD, MappedGraph
+from ....compiler.ir.mapped import LOAD, MappedGraph, Stream
 from ....compiler.ir.mapped import Pin as TilePin
-from ....compiler.ir.program import Binding, Program
+from ....compiler.ir.program import Program
+from ....compiler.ir.transfer import Transfer
 from ....hw.arch.cgra import Arch
 from ....hw.arch.primitive import PRIMITIVES, Flow
-from ....runtime.data.sub_tiles import Blocks
-from ...host import split_blocks
+from ....runtime.data.blocks import Blocks, split_blocks
 from ..trace import stream_edges, trace
-from .network import Network, Result
+from .network import Network
 from .network import Port as Pin
 
 FROM_GLB, TO_GLB = "g2f", "f2g"
 
 
-def run_graph(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> list[Blocks]:
+# Transactions that are run as one sequence of tokens. Each ends its streams, so those behind it are not changed by it.
+CHUNK = 256
+
+
+def run_graph(graph: MappedGraph, transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
     """Run transactions on a mapped graph."""
-    return _run(*_network(graph), transactions)[0]
+    return _run(*_network(graph), transactions)
 
 
 def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> int:
     """Cycles of transactions in the ideal machine: FIFOs without bound, wires without length."""
-    return _run(*_network(graph), transactions, timed=True)[1].cycles
+    network, streams, pins = _network(graph)
+    return network.run(*_ends(streams, pins, transactions), timed=True).cycles
 
 
-def run_program(program: Program, arch: Arch, transactions: Sequence[Mapping[str, np.ndarray]]) -> list[Blocks]:
+def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
     """Run transactions on the configuration of a program, following the multiplexers of the routing graph."""
     traced = trace(program.config, arch)
     ends: dict[tuple[str, int], list[Pin]] = {}
@@ -43,11 +49,11 @@ def run_program(program: Program, arch: Arch, transactions: Sequence[Mapping[str
             ends[TO_GLB, sink[0][0]] = [source]
         else:
             edges.append((source, sink))
-    pins = {b.name: ends[FROM_GLB if b.direction == LOAD else TO_GLB, b.column] for b in program.bindings}
-    return _run(Network(traced.primitives, edges), program.bindings, pins, transactions)[0]
+    pins = {each.name: ends[FROM_GLB if each.direction == LOAD else TO_GLB, each.column] for each in program.transfers}
+    return _run(Network(traced.primitives, edges), program.transfers, pins, transactions)
 
 
-def _network(graph: MappedGraph) -> tuple[Network, Sequence[Binding], dict[str, list[Pin]]]:
+def _network(graph: MappedGraph) -> tuple[Network, Sequence[Stream], dict[str, list[Pin]]]:
     """The network of a mapped graph, its streams, and the pins that each stream feeds or is fed by."""
     nodes = {name: (block.primitive, block.config) for name, block in graph.blocks.items() if block.primitive}
     edges, ends = [], {}
@@ -59,9 +65,7 @@ def _network(graph: MappedGraph) -> tuple[Network, Sequence[Binding], dict[str, 
         source = _stream_pin(graph, net.source, Flow.OUT)
         edges += [(source, sink) for sink in sinks]
         ends |= {sink.block: [source] for sink in net.sinks if sink.block not in nodes}
-    bindings = [Binding(stream.tensor, stream.level, stream.direction, 0) for stream in graph.streams]
-    pins = {b.name: ends[stream.block] for b, stream in zip(bindings, graph.streams, strict=True)}
-    return Network(nodes, edges), bindings, pins
+    return Network(nodes, edges), graph.streams, {stream.name: ends[stream.block] for stream in graph.streams}
 
 
 def _stream_pin(graph: MappedGraph, pin: TilePin, flow: Flow) -> Pin:
@@ -70,15 +74,21 @@ def _stream_pin(graph: MappedGraph, pin: TilePin, flow: Flow) -> Pin:
     return pin.block, next(port.name for port in ports if port.tile_port == pin.port and port.flow is flow)
 
 
-def _run(network: Network, bindings: Sequence[Binding], pins: Mapping[str, list[Pin]],
-         transactions: Sequence[Mapping[str, np.ndarray]], timed: bool = False) -> tuple[list[Blocks], Result]:
-    inputs = {pin: [int(word) for blocks in transactions for word in blocks[b.name]]
-              for b in bindings if b.direction == LOAD for pin in pins[b.name]}
-    stores = [b for b in bindings if b.direction != LOAD]
-    outcome = network.run(inputs, [pins[b.name][0] for b in stores], timed=timed)
-    results: list[Blocks] = [{} for _ in transactions]
-    for b in stores:
-        words = np.array(outcome.outputs[pins[b.name][0]], np.uint16)
-        for result, block in zip(results, split_blocks(words, b, len(transactions)), strict=True):
-            result[b.name] = block
-    return results, outcome
+def _ends(streams: Sequence[Stream | Transfer], pins: Mapping[str, list[Pin]],
+          transactions: Sequence[Mapping[str, np.ndarray]]) -> tuple[dict[Pin, list[int]], list[Pin]]:
+    """The words of transactions at the pins that they enter, and the pins that results leave."""
+    inputs = {pin: [int(word) for blocks in transactions for word in blocks[each.name]]
+              for each in streams if each.direction == LOAD for pin in pins[each.name]}
+    return inputs, [pins[each.name][0] for each in streams if each.direction != LOAD]
+
+
+def _run(network: Network, streams: Sequence[Stream | Transfer], pins: Mapping[str, list[Pin]],
+         transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
+    stores = [each for each in streams if each.direction != LOAD]
+    rest = iter(transactions)
+    while chunk := list(islice(rest, CHUNK)):
+        found = network.run(*_ends(streams, pins, chunk)).outputs
+        blocks = [split_blocks(np.array(found[pins[each.name][0]], np.uint16), each.name, each.sections, len(chunk))
+                  for each in stores]
+        for number in range(len(chunk)):
+            yield {each.name: split[number] for each, split in zip(stores, blocks, strict=True)}

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from sardonyx.compiler.backend.encode import decode, encode, words
+from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.pipeline import compile_einsum
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
@@ -26,7 +26,7 @@ def test_decode_inverts_encode(name):
 
 @pytest.mark.parametrize("name", ["a b", "100%", "photo\n", "\u2028", "größe", "%20"])
 def test_streams_may_have_any_name(name, program):
-    named = replace(program, bindings=tuple(replace(each, tensor=name) for each in program.bindings))
+    named = replace(program, transfers=tuple(replace(each, name=name) for each in program.transfers))
     assert decode(encode(named, SMALL), SMALL) == named
 
 
@@ -70,8 +70,10 @@ def test_a_changed_bit_is_found(program):
 
 @pytest.mark.parametrize("text,message", [
     ("\x7fELF", "app.bits: not a bitstream\n  try: give a file that 'sardonyx run --dump' wrote"),
+    ("sardonyx-bitstream 1\ncrc 00000000\n", "app.bits: bitstream of another version: 'sardonyx-bitstream 1', this is "
+                                             "'sardonyx-bitstream 2'\n  try: compile the program again"),
     ("sardonyx-bitstream 9\ncrc 00000000\n", "app.bits: bitstream of another version: 'sardonyx-bitstream 9', this is "
-                                             "'sardonyx-bitstream 1'\n  try: compile the program again"),
+                                             "'sardonyx-bitstream 2'\n  try: compile the program again"),
 ])
 def test_what_is_no_bitstream_is_refused(text, message):
     with pytest.raises(UserError) as error:

@@ -22,7 +22,7 @@ from sardonyx.hw.configuration import MemoryWindow
 from sardonyx.hw.connectivity import BORDER, Wire, connections
 from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
-from sardonyx.sim import host
+from sardonyx.sim import engines
 from sardonyx.sim.rtl import simulator, stitch
 from sardonyx.sim.rtl.folding import specialised
 from sardonyx.sim.rtl.machine import Machine
@@ -125,11 +125,10 @@ def test_words_and_cycles_are_those_of_the_machine_in_one_piece(whole):
     stitched = simulator.whole_machine(LEAST) if whole else simulator.from_library(LEAST, program)
     found = []
     for each in (stitched, simulator.folded(LEAST, program)):
-        with each.start(check=each is stitched) as machine:
-            if whole and each is stitched:
-                machine.configure(words(program, LEAST))
-            outcome = host.run(machine, program, blocks(30, 5), configurable=whole and each is stitched)
-            found.append((outcome.cycles, [block["b_vals"].tolist() for block in outcome.blocks]))
+        stored = []
+        run = engines.run_on(each, program, blocks(30, 5), stored.append, configurable=whole and each is stitched,
+                             check=each is stitched)
+        found.append((run.cycles, [block["b_vals"].tolist() for block in stored]))
     assert found[0] == found[1]
     assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
 
@@ -165,8 +164,7 @@ def test_parts_that_should_not_sleep_are_noticed(tmp_path):
         if line:
             text = text.replace(line, f"kind {kind} 0 0")
     with pytest.raises(AssertionError, match="had not settled"):
-        with Machine(LEAST, made.model.executable, text, check=True) as machine:
-            host.run(machine, copier(LEAST), blocks(8, 1), configurable=False)
+        engines.run_on(replace(made, wires=text), copier(LEAST), blocks(8, 1), print, configurable=False, check=True)
 
 
 def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from halide_programs import C, X, Y, image, load, name_of
 
 from sardonyx.compiler.dense.front.directives import Plan, plan, said
-from sardonyx.compiler.dense_pipeline import compile_halide
+from sardonyx.compiler.halide import compile_halide
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 

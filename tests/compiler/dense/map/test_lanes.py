@@ -10,7 +10,7 @@ from sardonyx.apps.dense import gaussian, pointwise, unsharp
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.dense.map.lanes import Limit, limit
 from sardonyx.compiler.dense.select.select import select
-from sardonyx.compiler.dense_pipeline import compile_pes
+from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch

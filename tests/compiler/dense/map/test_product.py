@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sardonyx.halide
 from sardonyx.apps.dense import matrix_product
 from sardonyx.compiler.dense.map.product import Product, find, steps
-from sardonyx.compiler.dense_pipeline import compile_product
+from sardonyx.compiler.halide import compile_product
 from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream, pe_faults
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError

@@ -72,7 +72,7 @@ def test_a_copy_goes_through_a_pe_that_can_wait_for_the_flag() -> None:
 def test_an_image_may_be_called_as_the_result() -> None:
     static = stored(stencil({(0, 0): 3}, image="out"), 4, 4)
     assert sorted(name for name, block in static.graph.blocks.items() if block.kind == "io") == ["out", "out in"]
-    assert [(stream.tensor, stream.direction) for stream in static.graph.streams] == [("out", "load"), ("out", "store")]
+    assert [(stream.name, stream.direction) for stream in static.graph.streams] == [("out", "load"), ("out", "store")]
 
 
 def test_every_store_has_a_flag_of_its_own_and_lines_give_theirs_first() -> None:

@@ -25,7 +25,7 @@ from sardonyx.compiler.dense.time.verify_controllers import (
     verify,
     walk,
 )
-from sardonyx.compiler.dense_pipeline import CompiledDense, compile_pes
+from sardonyx.compiler.halide import CompiledDense, compile_pes
 from sardonyx.compiler.ir.mapped import Block, MappedGraph, Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.op import BY_NAME

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from collect import ran
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from routed import pe_graphs
@@ -12,13 +13,12 @@ from words import graphs
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.dense.select.select import select
-from sardonyx.compiler.dense_pipeline import CompiledDense, compile_pes, store_counts
+from sardonyx.compiler.halide import CompiledDense, compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim import static_engines
-from sardonyx.sim.frames import Frames
+from sardonyx.runtime.data.frames import Frames
 from sardonyx.sim.model.cycles.fabric import run_tile
 
 TINY, SMALL, AMBER = (presets.get(name) for name in ("tiny", "small", "amber"))
@@ -32,7 +32,7 @@ def same(graph: PeGraph, arch: Arch, tile: tuple[int, ...], lanes: int = 1, seed
               for stream in graph.inputs.values()}
     shape = (2 * tile[0], *tile[1:])
     frames = Frames(compiled.walk, images, shape, tile)
-    expected, found = (static_engines.run(engine, compiled, frames).blocks for engine in ("tokens", "fabric"))
+    expected, found = (ran(engine, compiled, frames)[0] for engine in ("tokens", "fabric"))
     assert len(found) == len(expected) == 2
     for one, other in zip(found, expected, strict=True):
         assert {name: each.tolist() for name, each in one.items()} == {name: each.tolist() for name, each in other.items()}
@@ -118,13 +118,12 @@ def test_a_damaged_configuration_is_noticed() -> None:
     compiled = compile_pes(stencil({(0, 0): 3, (0, 1): 5}), TINY, (60, 3))
     program = decode(encode(compiled.program, TINY), TINY)
     loads = {"photo": np.arange(240, dtype=np.uint16)}
-    counts = store_counts(compiled.walk)
     line = next(site for site, sets in program.config.items() if sets.get("core", {}).get("mode") == "buffer")
 
     def changed(**fields: int) -> dict:
         return {**program.config, line: {**program.config[line], "buffer": {**program.config[line]["buffer"], **fields}}}
 
     with pytest.raises(AssertionError, match="a store is marked less often than its 180 words"):
-        run_tile(replace(program, config=changed(valid_extent0=5)), TINY, loads, counts)
+        run_tile(replace(program, config=changed(valid_extent0=5)), TINY, loads)
     with pytest.raises(AssertionError, match=r"which was never written|less than"):
-        run_tile(replace(program, config=changed(rd0_cycle=1)), TINY, loads, counts)
+        run_tile(replace(program, config=changed(rd0_cycle=1)), TINY, loads)

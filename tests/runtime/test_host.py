@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import LEAST, copier
 
-from sardonyx.compiler.backend.encode import words
-from sardonyx.compiler.ir.program import Binding
+from sardonyx.compiler.backend import encode
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import STORE_LIMIT
-from sardonyx.sim.host import WATCHDOG_CYCLES, Outcome, explain, run, show_status, split_blocks
+from sardonyx.runtime.data.blocks import split_blocks
+from sardonyx.runtime.faults import explain, show_status
+from sardonyx.runtime.host import Outcome, run
+from sardonyx.runtime.plan import WATCHDOG_CYCLES
 from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
@@ -29,25 +31,24 @@ def machine(executable: str) -> Iterator[Machine]:
         yield running
 
 
-def copying(executable: str, sections: int = 1) -> Machine:
-    """A machine configured as a copier."""
-    running = Machine(LEAST, executable)        # type: ignore[arg-type]
-    running.configure(words(copier(LEAST, sections), LEAST))
-    return running
+def copying(executable: str) -> Machine:
+    """A machine for a copier."""
+    return Machine(LEAST, executable)        # type: ignore[arg-type]
 
 
 def block(*sections: "list[int]") -> np.ndarray:
     return np.array([word for section in sections for word in (len(section), *section)], np.uint16)
 
 
-def copy(machine: Machine, blocks: "list[np.ndarray]", bound: int = 0, sections: int = 1) -> Outcome:
+def copy(machine: Machine, blocks: "list[np.ndarray]", bound: int = 0, sections: int = 1) -> "list[Outcome]":
     """Copy a block per transaction; check that the words come back."""
     program = copier(LEAST, sections)
     load, store = program.loads[0].name, program.stores[0].name
     bounds = {store: bound or max(map(len, blocks))}
-    outcome = run(machine, program, [{load: each} for each in blocks], bounds)
-    assert [each[store].tolist() for each in outcome.blocks] == [each.tolist() for each in blocks]
-    return outcome
+    outcomes = list(run(machine, program, [{load: each} for each in blocks], bounds))
+    assert [each[store].tolist() for one in outcomes for each in one.stored] == [each.tolist() for each in blocks]
+    assert [one.loaded for one in outcomes] == [sum(len(each[store]) for each in one.stored) for one in outcomes]
+    return outcomes
 
 
 SECTION = st.lists(st.integers(0, 0xFFFF), max_size=30)
@@ -56,32 +57,46 @@ SECTION = st.lists(st.integers(0, 0xFFFF), max_size=30)
 @settings(max_examples=15)
 @given(pairs=st.lists(st.tuples(SECTION, SECTION), min_size=1, max_size=30))
 def test_every_transaction_gets_its_own_block_back(executable: str, pairs: "list[tuple[list[int], list[int]]]") -> None:
-    with copying(executable, sections=2) as machine:
-        outcome = copy(machine, [block(*pair) for pair in pairs], bound=62, sections=2)
+    with copying(executable) as machine:
+        outcomes = copy(machine, [block(*pair) for pair in pairs], bound=62, sections=2)
         # Each store may take 62 words of its bank.
-        assert outcome.launches == -(-len(pairs) // (ROOM // 62))
+        assert len(outcomes) == -(-len(pairs) // (ROOM // 62))
 
 
 def test_transactions_are_launched_together_as_far_as_a_bank_holds_them(machine: Machine) -> None:
     quarter = block(list(range(ROOM // 4 - 1)))
-    assert copy(machine, [quarter] * 4).launches == 1
-    assert copy(machine, [quarter] * 5).launches == 2
-    assert copy(machine, [block(list(range(ROOM - 1)))] * 2).launches == 2
+    assert len(copy(machine, [quarter] * 4)) == 1
+    assert len(copy(machine, [quarter] * 5)) == 2
+    assert len(copy(machine, [block(list(range(ROOM - 1)))] * 2)) == 2
     # The most that a store may give counts, not what it gives.
-    assert copy(machine, [block([1])] * 4, bound=ROOM // 2).launches == 2
+    assert len(copy(machine, [block([1])] * 4, bound=ROOM // 2)) == 2
 
 
-def test_cycles_are_those_of_all_launches_and_progress_is_told(machine: Machine) -> None:
-    program, told = copier(LEAST), []
+def test_every_launch_gives_its_cycles_when_it_is_done(machine: Machine) -> None:
+    program = copier(LEAST)
     blocks = [{"a_vals": block(list(range(99)))}] * 5
-    both = run(machine, program, blocks, {"b_vals": 100}, progress=lambda done, work: told.append((done, work)))
-    assert (both.launches, told) == (3, [(2, 5), (4, 5), (5, 5)])
-    single = [run(machine, program, blocks[:n], {"b_vals": 100}).cycles for n in (2, 1)]
-    assert both.cycles == 2 * single[0] + single[1]
+    launched = [(len(each.stored), each.cycles) for each in run(machine, program, blocks, {"b_vals": 100})]
+    two, one = (next(run(machine, program, blocks[:n], {"b_vals": 100})).cycles for n in (2, 1))
+    assert launched == [(2, two), (2, two), (1, one)]
+
+
+def test_transactions_are_asked_for_as_launches_need_them(machine: Machine) -> None:
+    asked = []
+
+    def blocks() -> "Iterator[dict[str, np.ndarray]]":
+        for number in range(5):
+            asked.append(number)
+            yield {"a_vals": block(list(range(99)))}
+
+    outcomes = run(machine, copier(LEAST), blocks(), {"b_vals": 100})
+    assert asked == []
+    next(outcomes)
+    # Two fit, and the third says so.
+    assert asked == [0, 1, 2]
 
 
 def test_nothing_to_do_is_no_launch(machine: Machine) -> None:
-    assert run(machine, copier(LEAST), []) == Outcome([], 0, 0)
+    assert list(run(machine, copier(LEAST), [])) == []
 
 
 def test_a_block_larger_than_a_bank_is_refused_with_its_name(machine: Machine) -> None:
@@ -106,7 +121,8 @@ def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
 def test_a_run_that_starves_says_who_waits_and_leaves_no_trace(machine: Machine, words: "list[int]", configurable: bool,
                                                               told: str) -> None:
     with pytest.raises(AssertionError) as error:
-        run(machine, copier(LEAST), [{"a_vals": np.array(words, np.uint16)}], {"b_vals": 10}, configurable=configurable)
+        machine.configure(encode.words(copier(LEAST), LEAST))
+        list(run(machine, copier(LEAST), [{"a_vals": np.array(words, np.uint16)}], {"b_vals": 10}, configurable=configurable))
     assert str(error.value) == f"nothing moved for {WATCHDOG_CYCLES} cycles\n  {told}"
     copy(machine, [block([1, 2, 3])])
 
@@ -122,10 +138,10 @@ def test_what_others_left_in_the_registers_does_not_matter(machine: Machine) -> 
 
 def test_blocks_are_split_by_their_lengths() -> None:
     stored = np.array([2, 0, 3, 3, 7, 8, 9, 1, 0, 0], np.uint16)
-    found = split_blocks(stored, Binding("x", 0, "store", 0), 2)
+    found = split_blocks(stored, "x0", 2, 2)
     assert [each.tolist() for each in found] == [[2, 0, 3, 3, 7, 8, 9], [1, 0, 0]]
     with pytest.raises(AssertionError, match="stream x_vals stored 10 words, its lengths say 3"):
-        split_blocks(stored, Binding("x", -1, "store", 0), 1)
+        split_blocks(stored, "x_vals", 1, 1)
 
 
 def test_a_status_word_is_told_in_names() -> None:

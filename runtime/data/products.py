@@ -7,18 +7,16 @@ these columns, then the rows of right (`compiler/dense/map/product.py`); what is
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from ..compiler.dense.map.grid import Walk
-from ..compiler.dense.map.product import CARRY, ROWS, Factor, Product
-from ..compiler.dense_pipeline import CompiledDense
-from ..runtime.data.load_loops import Reads
-from . import static_engines
-from .engines import Run
+from ...compiler.dense.map.grid import Walk
+from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product
 from .frames import Frames
+from .load_loops import Reads
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,8 @@ class Products:
     width : int          Terms that the program adds up in a run.
     carry : uint16 array | None    ``[y][x]``: sums of the runs before; None if the program takes none.
     """
+
+    unit: ClassVar[str] = "tiles"
 
     walk: Walk
     left: np.ndarray
@@ -53,7 +53,7 @@ class Products:
         rows, columns = range(0, len(self.right), self.rows), range(0, len(self.left), self.lanes)
         return [(x, y) for y, x in itertools.product(rows, columns)]
 
-    def loads(self, most: int) -> Iterator[dict[str, Reads]]:
+    def transactions(self, most: int) -> Iterator[dict[str, Reads]]:
         """Every load stream, tile by tile, with at most `most` loops."""
         shape = (1, self.rows)
         for x, y in self._corners:
@@ -66,9 +66,17 @@ class Products:
                     images[f"{CARRY}.{lane}"] = first = np.zeros((self.rows, self.walk.grid.extents[0]), np.int64)
                     column = self.carry[y:y + self.rows, x + lane:x + lane + 1]
                     first[:len(column), :column.shape[1]] = column
-            yield from Frames(self.walk, images, shape, shape).loads(most)
+            yield from Frames(self.walk, images, shape, shape).transactions(most)
 
-    def picture(self, stores: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+    def cycles(self) -> int:
+        """How many cycles all tiles should take, roughly: one for every point of the grid."""
+        return len(self) * self.walk.grid.points
+
+    def bounds(self) -> dict[str, int]:
+        """None: the program says how many words a tile gives."""
+        return {}
+
+    def picture(self, stores: Iterable[Mapping[str, np.ndarray]]) -> np.ndarray:
         """The result ``[y][x]`` from the words of every store stream, tile by tile, as uint16."""
         whole = np.zeros((len(self.right), len(self.left)), np.uint16)
         for (x, y), words in zip(self._corners, stores, strict=True):
@@ -82,22 +90,3 @@ def factor_matrix(image: np.ndarray, factor: Factor, product: Product) -> np.nda
     """A factor as ``[own dimension][r]``, with the terms of the product only; image is y first."""
     rows = image.T if factor.turned else image
     return rows[:, product.start:product.start + product.terms]
-
-
-def multiply(engine: str, compiled: CompiledDense, whole: Products,
-             progress: Callable[[str], None] = lambda stage: None) -> tuple[Run, np.ndarray]:
-    """Run a product whose factors have all terms, `width` of them a run; what the engine found, and the result ``[y][x]``."""
-    sums = np.zeros((len(whole.right), len(whole.left)), np.uint16)
-    total: Run | None = None
-    for first in range(0, whole.left.shape[1], whole.width):
-        terms = slice(first, first + whole.width)
-        part = replace(whole, left=whole.left[:, terms], right=whole.right[:, terms],
-                       carry=None if whole.width >= whole.left.shape[1] else sums)
-        found = static_engines.run(engine, compiled, part, progress)
-        sums = part.picture(found.blocks)
-        total = found if total is None else replace(
-            found, blocks=[], cycles=None if found.cycles is None else found.cycles + (total.cycles or 0),
-            launches=total.launches + found.launches, build_s=total.build_s + found.build_s,
-            simulate_s=total.simulate_s + found.simulate_s, simulated=total.simulated + found.simulated)
-    assert total is not None, "a product has a term"
-    return total, sums

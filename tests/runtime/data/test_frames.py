@@ -10,21 +10,16 @@ from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream
-from sardonyx.sim.frames import Frames
-from sardonyx.sim.model.pe_graph import evaluate_pes
-from sardonyx.sim.static_engines import pick
+from sardonyx.runtime.data.frames import Frames
+from sardonyx.sim.model.walked import run_walk
 
 X = (1, 1), (0, 0), (1, 1), (None, None)
 
 
 def computed(frames: Frames) -> np.ndarray:
     """The picture, with the graph of PEs evaluated tile by tile."""
-    each = frames.walk
-    found = []
-    for reads in frames.loads(8):
-        values = evaluate_pes(each.graph, {name: read.words.reshape(each.grid.extents[::-1]) for name, read in reads.items()})
-        found.append({store.name: pick(values[store.name], store, each.grid) for store in each.stores})
-    return frames.picture(found)
+    tiles = ({name: read.words for name, read in reads.items()} for reads in frames.transactions(8))
+    return frames.picture(run_walk(frames.walk, tiles))
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 2)), st.integers(1, 9), min_size=1, max_size=5),
@@ -42,12 +37,12 @@ def test_a_picture_in_tiles_is_the_picture(weights: dict[tuple[int, int], int], 
 def test_words_outside_the_image_are_zero() -> None:
     image = np.arange(1, 7, dtype=np.uint8).reshape(2, 3)
     frames = Frames(walk(stencil({(-1, 0): 1, (0, 1): 1}), (4, 2)), {"photo": image}, (4, 2), (4, 2))
-    assert next(frames.loads(1))["photo"].words.reshape(3, 5).tolist() == [[0, 1, 2, 3, 0], [0, 4, 5, 6, 0], [0] * 5]
+    assert next(frames.transactions(1))["photo"].words.reshape(3, 5).tolist() == [[0, 1, 2, 3, 0], [0, 4, 5, 6, 0], [0] * 5]
 
 
 def test_signed_elements_become_words() -> None:
     frames = Frames(walk(stencil({(0, 0): 1}), (3, 1)), {"photo": np.array([[-1, -128, 5]], np.int8)}, (3, 1), (3, 1))
-    assert next(frames.loads(1))["photo"].words.tolist() == [0xFFFF, 0xFF80, 5]
+    assert next(frames.transactions(1))["photo"].words.tolist() == [0xFFFF, 0xFF80, 5]
 
 
 @pytest.mark.parametrize("tile", [(1, 1), (3, 2), (5, 4), (12, 9)])

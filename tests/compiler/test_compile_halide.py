@@ -1,7 +1,6 @@
 """From a Halide program to a bitstream: deterministic, complete, verified at every stage, and clear about what it refuses."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import halide as hl
 import pytest
@@ -10,7 +9,7 @@ from stencils import BLUR, plane, stencil
 
 from sardonyx.apps.dense import cascade, gaussian
 from sardonyx.compiler.backend.encode import decode, encode
-from sardonyx.compiler.dense_pipeline import CompiledDense, compile_halide, compile_pes, store_counts
+from sardonyx.compiler.halide import FILES, CompiledDense, compile_halide, compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
@@ -37,14 +36,12 @@ def test_the_same_arguments_give_the_same_bitstream(blur: CompiledDense) -> None
 
 def test_a_bitstream_says_all_of_a_program(blur: CompiledDense) -> None:
     found = decode(encode(blur.program, SMALL), SMALL)
-    assert found.config == blur.program.config
-    assert found.bindings == blur.program.bindings
-    assert found.source == blur.program.source
+    assert found == blur.program
 
 
-def test_every_stage_is_dumped(blur: CompiledDense, tmp_path: Path) -> None:
-    blur.dump(tmp_path / "stages")
-    texts = {path.name: path.read_text() for path in (tmp_path / "stages").iterdir()}
+def test_every_stage_is_a_file(blur: CompiledDense) -> None:
+    texts = blur.files()
+    assert tuple(texts) == FILES
     assert sorted(texts) == ["1_words.txt", "2_pes.txt", "3_static.txt", "4_settled.txt", "5_placement.json", "6_routing.txt",
                              "7_times.txt", "app.bits", "array.svg", "program.json"]
     assert all(texts.values())
@@ -55,14 +52,17 @@ def test_every_stage_is_dumped(blur: CompiledDense, tmp_path: Path) -> None:
     assert "photo.g2f starts in cycle 1" in texts["7_times.txt"]
 
 
-def test_a_graph_of_pes_is_dumped_without_words(tmp_path: Path) -> None:
-    compile_pes(BLUR, SMALL, (6, 4)).dump(tmp_path)
-    assert (tmp_path / "1_words.txt").read_text() == ""
-    assert "muladd" in (tmp_path / "2_pes.txt").read_text()
+def test_a_graph_of_pes_has_no_words() -> None:
+    texts = compile_pes(BLUR, SMALL, (6, 4)).files()
+    assert texts["1_words.txt"] == ""
+    assert "muladd" in texts["2_pes.txt"]
 
 
-def test_every_store_gives_its_part_of_a_tile() -> None:
-    assert store_counts(compile_pes(BLUR, SMALL, (8, 5), lanes=2).walk) == {"out.0": 20, "out.1": 20}
+def test_a_program_says_how_many_words_of_a_tile_every_stream_has() -> None:
+    found = compile_pes(BLUR, SMALL, (8, 5), lanes=2)
+    assert {each.name: each.count for each in found.program.stores} == {"out.0": 20, "out.1": 20}
+    assert {each.count for each in found.program.loads} == {found.walk.grid.points}
+    assert all(not each.sections for each in found.program.transfers)
 
 
 def test_amber_is_programmed_with_its_own_operations() -> None:
@@ -73,9 +73,9 @@ def test_amber_is_programmed_with_its_own_operations() -> None:
 
 def test_streams_of_one_direction_have_tiles_of_the_global_buffer_of_their_own() -> None:
     onyx = presets.get("onyx")
-    bindings = compile_pes(BLUR, onyx, (8, 4), lanes=4).program.bindings
+    transfers = compile_pes(BLUR, onyx, (8, 4), lanes=4).program.transfers
     for direction in ("load", "store"):
-        tiles = [each.column // onyx.glb.columns_per_tile for each in bindings if each.direction == direction]
+        tiles = [each.column // onyx.glb.columns_per_tile for each in transfers if each.direction == direction]
         assert len(set(tiles)) == len(tiles) == 4
 
 

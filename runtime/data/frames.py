@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from ..compiler.dense.map.grid import Load, Walk
-from ..compiler.ir.dataflow import Stream
-from ..compiler.lang.halide.pipeline import Func, Variable
-from ..compiler.lang.halide.walk import postorder
-from ..runtime.data.load_loops import Reads, held_once
-from .golden.halide import gather
+from ...compiler.dense.map.grid import Load, Walk
+from ...compiler.ir.dataflow import Stream
+from ...compiler.lang.halide.pipeline import Func, Variable
+from ...compiler.lang.halide.walk import postorder
+from .gather import gather
+from .load_loops import Reads, held_once
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Frames:
     starts : mapping       Where an image begins, x first, if not at 0 everywhere.
     gathered : mapping     Images that are gathered from these: Funcs over the dimensions of the grid, by name.
     """
+
+    unit: ClassVar[str] = "tiles"
 
     walk: Walk
     images: Mapping[str, np.ndarray]
@@ -58,7 +61,7 @@ class Frames:
         starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
         return [corner[::-1] for corner in itertools.product(*starts)]
 
-    def loads(self, most: int) -> Iterator[dict[str, Reads]]:
+    def transactions(self, most: int) -> Iterator[dict[str, Reads]]:
         """Every load stream, tile by tile, with at most `most` loops."""
         for corner in self._corners:
             yield {load.name: self._load(load, corner, most) for load in self.walk.loads}
@@ -104,7 +107,15 @@ class Frames:
         store = self.walk.stores[0]
         return store.stride[dim] * corner[dim] // (store.lanes if dim == 0 else 1)
 
-    def picture(self, stores: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+    def cycles(self) -> int:
+        """How many cycles all tiles should take, roughly: one for every point of the grid."""
+        return len(self) * self.walk.grid.points
+
+    def bounds(self) -> dict[str, int]:
+        """None: the program says how many words a tile gives."""
+        return {}
+
+    def picture(self, stores: Iterable[Mapping[str, np.ndarray]]) -> np.ndarray:
         """The result from the words of every store stream, tile by tile: the last dimension first, as int32."""
         whole = np.zeros(self.shape[::-1], np.int32)
         for corner, words in zip(self._corners, stores, strict=True):

@@ -1,0 +1,161 @@
+"""From a Halide pipeline to a program.
+
+    Pipeline -> lower -> WordGraph -> select -> PeGraph -> walk -> map -> StaticGraph -> place and route -> retime -> configure
+    -> Program
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..hw.arch.cgra import Arch
+from ..hw.arch.errors import UserError
+from .backend.latency import latencies
+from .dense.front.lower import lower
+from .dense.map import product as products
+from .dense.map.grid import Walk, walk
+from .dense.map.lanes import check_lanes
+from .dense.map.product import Product
+from .dense.map.storage import StaticGraph, store
+from .dense.select.select import select
+from .dense.time import verify_controllers as controllers
+from .dense.time.align import Alignment
+from .dense.time.retime import Retimed, retime
+from .ir import dataflow
+from .ir.dataflow import PeGraph, WordGraph
+from .ir.mapped import LOAD, STORE, MappedGraph, Pin
+from .ir.program import STATIC
+from .ir.transfer import region
+from .lang.halide.pipeline import Pipeline
+from .pipeline import FINISH, MAP, RETIME, Compiled, Fitted, Route, Routed, Tell, finish, silent
+
+LOWER, SELECT, WALK = "lower", "select", "walk"
+STAGES = (LOWER, SELECT, WALK, *FINISH[STATIC])
+FILES = ("1_words.txt", "2_pes.txt", "3_static.txt", "4_settled.txt", "5_placement.json", "6_routing.txt", "7_times.txt",
+         "app.bits", "program.json", "array.svg")
+
+
+@dataclass(frozen=True)
+class CompiledDense(Compiled):
+    """Every stage of a compilation."""
+
+    words: WordGraph | None
+    pes: PeGraph
+    static: StaticGraph
+    alignment: Alignment
+
+    @property
+    def walk(self) -> Walk:
+        return self.static.walk
+
+    def stages(self) -> dict[str, str]:
+        return {"words.txt": dataflow.to_text(self.words) if self.words else "", "pes.txt": dataflow.pe_text(self.pes),
+                "static.txt": self.static.graph.to_text(), "settled.txt": self.graph.to_text(), **super().stages(),
+                "times.txt": times_text(self.alignment)}
+
+
+def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,
+                   tell: Tell = silent) -> CompiledDense:
+    """Compile a pipeline for results of the shape `tile` (x first, in the dimensions of the grid); the same arguments give the
+    same program.
+
+    Raises UserError for what cannot be mapped, for wires that cannot be evened out, and as `finish` does.
+    """
+    tell(LOWER)
+    return compile_words(lower(pipeline), arch, tile, lanes, seed, tell)
+
+
+def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,
+                  tell: Tell = silent) -> CompiledDense:
+    """As `compile_halide`, from a graph of words on."""
+    tell(SELECT)
+    title = ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
+    return compile_pes(select(words, arch.pe.ops), arch, tile, lanes, seed, words, title, tell)
+
+
+def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0, tell: Tell = silent) -> CompiledDense:
+    """Compile a matrix product for `lanes` columns and `rows` rows of the result at once; errors as of `compile_halide`."""
+    steps = products.steps(product, product.products, arch)
+    carries = steps * product.products < product.terms
+    pes = products.graph(product, lanes, product.products, steps, carries, arch.pe.ops)
+    name = f"{product.name}, {lanes} columns and {product.products} terms at once,"
+    return compile_pes(pes, arch, (1, rows), seed=seed, name=name, tell=tell)
+
+
+def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,
+                name: str = "program", tell: Tell = silent) -> CompiledDense:
+    """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
+    dataflow.verify_pes(pes, arch.pe.ops)
+    check_tile(pes, tile, lanes)
+    check_tables(pes, arch)
+    if not pes.inputs:
+        raise UserError("the results are the same for all images, so there is nothing to compute on the array", name,
+                        "compute them in the host program")
+    tell(WALK)
+    check_lanes(pes, arch, tile, lanes)
+    walked = walk(pes, tile, lanes)
+    check_banks(walked, arch)
+    tell(MAP)
+    static = store(walked, arch)
+    retimed: Retimed[Routed] | None = None
+
+    def fit(route: Route) -> Fitted:
+        def timed(graph: MappedGraph, attempt: int) -> tuple[Routed, Mapping[Pin, int]]:
+            routed = route(graph, attempt)
+            return routed, latencies(graph.nets, routed.routing.trees, routed.placement.tiles, arch)
+
+        nonlocal retimed
+        retimed = retime(walked, static, arch, timed, lambda: tell(RETIME))
+        tables = {f"{node.op} {number}": node.table
+                  for number, node in enumerate(retimed.static.walk.graph.nodes) if node.op == "lookup"}
+        return Fitted(retimed.settled.graph, retimed.routes, tables)
+
+    title = f"{name} by tiles of {' x '.join(map(str, tile))}"
+    found = finish(static.graph, arch, STATIC, title, fit, seed=seed, tell=tell)
+    assert retimed is not None, "a program is finished with what fits"
+    controllers.verify(found.program.config, found.graph, found.placement.tiles, retimed.settled.meant, arch)
+    return CompiledDense(**vars(found), words=words, pes=pes, static=retimed.static, alignment=retimed.alignment)
+
+
+def times_text(times: Alignment) -> str:
+    """When every stream starts, and how long operands wait."""
+    lines = [f"{pin.block}.{pin.port} starts in cycle {start}" for pin, start in times.starts.items()]
+    lines += [f"{sink.block}.{sink.port} waits {wait}" for sink, wait in times.waits.items() if wait]
+    return "\n".join(lines) + "\n"
+
+
+def check_tile(graph: PeGraph, tile: Sequence[int], lanes: int) -> None:
+    """UserError for a tile or a number of lanes with which a graph cannot be computed."""
+    dims = ", ".join(graph.dims)
+    if len(tile) != len(graph.dims) or any(side < 1 for side in tile):
+        raise UserError(f"a tile of {' x '.join(map(str, tile)) or 'no dimensions'} for results over {dims}", "",
+                        f"give {len(graph.dims)} positive sizes, one for each of {dims}")
+    if lanes < 1 or tile[0] % lanes:
+        raise UserError(f"{tile[0]} columns of a tile do not divide into {lanes} lanes", "", "change the tile or unroll")
+    for name, stream in graph.outputs.items():
+        if lanes > 1 and stream.scale[0] > 1:
+            raise UserError(f"one element of {name} is computed for {stream.scale[0]} columns of the grid, so {lanes} lanes "
+                            "would compute what is not stored", name, "leave out unroll")
+
+
+def check_tables(graph: PeGraph, arch: Arch) -> None:
+    """UserError for a table that no MEM tile holds."""
+    largest = max((len(node.table) for node in graph.nodes if node.op == "lookup"), default=0)
+    if largest > arch.mem.buffer_words:
+        raise UserError(f"the program reads a table of {largest} entries at data, but a MEM tile of '{arch.name}' holds "
+                        f"{arch.mem.buffer_words}", "", "limit the index with clamp, or compute the entries")
+
+
+def check_banks(each: Walk, arch: Arch) -> None:
+    """UserError for a machine or a tile whose streams do not fit the global buffer: static streams cannot wait for each other,
+    so loads and stores have banks of their own."""
+    load, store = (region(direction, arch.glb) for direction in (LOAD, STORE))
+    if load.bank == store.bank:
+        raise UserError(f"the global buffer of '{arch.name}' has one bank a tile, but static streams need one for loads and "
+                        "one for stores", "", "give it two banks")
+    words = max(each.grid.points, *(math.prod(stored.counts) for stored in each.stores))
+    if words > load.room:
+        raise UserError(f"a stream takes {words} words a tile ({' x '.join(map(str, each.grid.extents))} points), but a bank "
+                        f"of the global buffer of '{arch.name}' holds {load.room}", "", "use a smaller tile")

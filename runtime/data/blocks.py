@@ -1,0 +1,20 @@
+"""Blocks: the words of an elastic stream, section by section, each a length and as many words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# By the name of the stream: `B0`, `B_vals`, `X0`.
+Blocks = dict[str, np.ndarray]
+
+
+def split_blocks(words: np.ndarray, name: str, sections: int, count: int) -> list[np.ndarray]:
+    """The blocks of `count` transactions in what a stream stored; lengths in the words say where each ends."""
+    blocks, at = [], 0
+    for _ in range(count):
+        begin = at
+        for _ in range(sections):
+            at += 1 + int(words[at])
+        blocks.append(words[begin:at])
+    assert at == len(words), f"stream {name} stored {len(words)} words, its lengths say {at}"
+    return blocks

@@ -1,0 +1,54 @@
+"""Why a run was stopped, from what a device's status registers say."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ..compiler.backend.encode import address
+from ..compiler.ir.program import Program
+from ..hw.arch.cgra import Arch
+from ..hw.arch.config import STATUS_REGISTER
+from ..hw.arch.errors import UserError
+from ..hw.arch.primitive import Flow
+from ..hw.arch.soc import OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
+from .device import Device
+from .plan import WATCHDOG_CYCLES
+
+
+def explain(device: Device, program: Program, status: int, configurable: bool) -> NoReturn:
+    """Say why a run was stopped, from the status registers."""
+    names = {(int(x), int(y)): name for site, name in program.source.get("names", {}).items() for x, y in [site.split(",")]}
+    if status >> OVERFLOW & 1:
+        column = device.read_register("overflow_column")
+        full = [site for site in names if site[0] == column and device.arch.tiles[site].kind == "mem"
+                and (not configurable or device.read_configuration(address(*site, STATUS_REGISTER)) >> 31)]
+        where = " or ".join(f"tile ({x}, {y}), '{names[x, y]}'" for x, y in full) or f"column {column}"
+        raise UserError(f"a level overflowed its buffer of {device.arch.mem.level_words} words in {where}",
+                        fix="use a smaller tile")
+    if status >> STORE_LIMIT & 1:
+        raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
+    assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
+    assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
+    waiting = []
+    if configurable:
+        for site, name in names.items():
+            held = device.read_configuration(address(*site, STATUS_REGISTER))
+            if held:
+                waiting.append(f"tile {site} '{name}' holds tokens: {show_status(device.arch, site, held)}")
+        if not waiting:
+            waiting.append("no tile holds tokens: a block ended before the lengths in it said")
+    else:
+        waiting.append("run it with engine rtl-full to see which tiles hold tokens")
+    raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
+
+
+def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:
+    """A tile's status word in words: the inputs that hold tokens and the outputs that wait to be taken."""
+    ports = arch.tiles[site].ports
+    ins = [p.name for p in ports if p.flow is Flow.IN]
+    outs = [p.name for p in ports if p.flow is Flow.OUT]
+    full = [name for i, name in enumerate(ins) if held >> i & 1]
+    stuck = [name for i, name in enumerate(outs) if held >> (len(ins) + i) & 1]
+    return "; ".join(part for part in (f"inputs {', '.join(full)}" if full else "",
+                                       f"waiting outputs {', '.join(stuck)}" if stuck else "",
+                                       "overflow" if held >> 31 else "") if part)

@@ -1,0 +1,219 @@
+"""From a program and its data to commands: which words go where, which registers say so, what is read back.
+
+A transaction is one unit of work: words for every load stream in, words from every store stream out. Those of an elastic
+program say their lengths themselves, so they are laid one behind the other in their banks and run in one launch, as many as fit
+("tile pipelining", IEEE Micro): the next one's operands are written while the current one computes. A static program knows the
+cycles of one transaction and runs one a launch.
+
+    prepare                  Configure, WriteRegister load_control 0, store_control 0, ...
+    launches, each           WriteMemory, WriteRegister ... for every load; WriteRegister ... for every store;
+                             WriteRegister watchdog_limit ...; Start; Wait; Read for every store
+
+Needs:   Program, Arch, transactions; nothing is asked of a device.
+Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
+Errors:  UserError for a stream that does not fit its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from ..compiler.backend.encode import contents, words
+from ..compiler.dense.map.affine import recurrence
+from ..compiler.ir.program import STATIC, Program
+from ..compiler.ir.transfer import WORD_BYTES, Transfer
+from ..hw.arch.cgra import Arch
+from ..hw.arch.errors import UserError
+from ..hw.arch.glb import Glb
+from ..hw.arch.soc import STORE_STATIC
+from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from .data.load_loops import Loop, Reads, in_order
+
+# Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
+# filled by the load DMA of a busy GLB tile, far below it.
+WATCHDOG_CYCLES = 20_000
+# A launch that has not ended by then is a fault of the machine itself; the watchdog ends all others.
+LAUNCH_LIMIT = 50_000_000
+
+# Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
+Transaction = Mapping[str, np.ndarray | Reads]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run of the machine.
+
+    Parameters
+    ----------
+    commands : tuple       From the first word written to the last word read.
+    transactions : int     How many it computes.
+    loaded : int           16-bit words that its load streams bring.
+    """
+
+    commands: tuple[Command, ...]
+    transactions: int
+    loaded: int
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What the load streams of a launch read, and how many transactions that is."""
+
+    reads: Mapping[str, Reads]
+    transactions: int
+
+
+def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
+    """Configure a machine, and disable every stream that an earlier run may have left on.
+
+    configurable: the machine has its configuration network; one that is specialised to a program lacks contents of memories
+    alone.
+    """
+    yield Configure(tuple(words(program, arch) if configurable else contents(program)))
+    for tile in range(arch.glb_tiles):
+        for name in ("load_control", "store_control"):
+            yield WriteRegister(name, 0, tile)
+
+
+def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
+             bounds: Mapping[str, int] | None = None) -> Iterator[Launch]:
+    """The launches that compute transactions, in order.
+
+    bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
+    """
+    batches: Iterator[_Batch]
+    if program.mode == STATIC:
+        batches = (_alone(program, each) for each in transactions)
+    else:
+        half = arch.mem.level_words
+        most = {each.name: (bounds or {}).get(each.name, each.sections * (half + 1)) for each in program.stores}
+        batches = _together(program, transactions, most)
+    for batch in batches:
+        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions), _run(),
+                         _reads(program, arch))
+        # Loops may read a word that is held once several times.
+        loaded = sum(each.count for each in batch.reads.values())
+        yield Launch(tuple(commands), batch.transactions, loaded)
+
+
+def _together(program: Program, transactions: Iterable[Transaction], most: Mapping[str, int]) -> Iterator[_Batch]:
+    """As many transactions at once as every stream has room for."""
+    room = {each.name: each.room for each in program.transfers}
+    batch: list[Transaction] = []
+    used = dict.fromkeys(room, 0)
+
+    def joined() -> _Batch:
+        return _Batch({each.name: in_order(np.concatenate([_block(blocks, each.name) for blocks in batch]))
+                       for each in program.loads}, len(batch))
+
+    for blocks in transactions:
+        need = {each.name: len(_block(blocks, each.name)) for each in program.loads} | dict(most)
+        for name, count in need.items():
+            _check(f"a block of stream {name} takes {count} words", count, room[name])
+        if batch and any(used[name] + count > room[name] for name, count in need.items()):
+            yield joined()
+            batch, used = [], dict.fromkeys(room, 0)
+        batch.append(blocks)
+        for name, count in need.items():
+            used[name] += count
+    if batch:
+        yield joined()
+
+
+def _block(transaction: Transaction, name: str) -> np.ndarray:
+    found = transaction[name]
+    assert not isinstance(found, Reads), "blocks are read as they are"
+    return found
+
+
+def _alone(program: Program, transaction: Transaction) -> _Batch:
+    """One transaction of a static program."""
+    reads: dict[str, Reads] = {}
+    for each in program.loads:
+        found = transaction[each.name]
+        assert isinstance(found, Reads), "a static stream comes with the loops that read it"
+        assert found.count == each.count, f"stream {each.name} reads {found.count} words, the program takes {each.count}"
+        _check(f"stream {each.name} takes {len(found.held)} words a tile", len(found.held), each.room)
+        reads[each.name] = found
+    for each in program.stores:
+        _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
+    return _Batch(reads, 1)
+
+
+def _check(what: str, words: int, room: int) -> None:
+    if words > room:
+        raise UserError(f"{what} but a bank of the global buffer holds {room}", fix="use a smaller tile")
+
+
+def _loads(program: Program, arch: Arch, batch: _Batch) -> Iterator[Command]:
+    """Words into memory, and the registers of the load streams."""
+    for each in program.loads:
+        tile, reads = _tile(each, arch.glb), batch.reads[each.name]
+        yield WriteMemory(_address(each, arch.glb), reads.held)
+        yield WriteRegister("load_control", 1 | _column(each, arch.glb), tile)
+        yield WriteRegister("load_start", _start(each, arch.glb), tile)
+        yield from _loops("load", reads.loops, arch.glb.load_loops, tile)
+
+
+def _stores(program: Program, arch: Arch, transactions: int) -> Iterator[Command]:
+    """The registers of the store streams."""
+    for each in program.stores:
+        tile, control = _tile(each, arch.glb), 1 | _column(each, arch.glb)
+        if each.loops:
+            yield WriteRegister("store_control", control | 1 << STORE_STATIC, tile)
+            yield WriteRegister("store_start", _start(each, arch.glb), tile)
+            yield WriteRegister("store_limit", each.count, tile)
+            yield from _loops("store", each.loops, arch.glb.store_loops, tile)
+        else:
+            yield WriteRegister("store_control", control, tile)
+            yield WriteRegister("store_start", _start(each, arch.glb), tile)
+            yield WriteRegister("store_limit", each.room, tile)
+            yield WriteRegister("store_sections", each.sections * transactions, tile)
+
+
+def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator[Command]:
+    """The loop registers of a DMA; loops that are left over turn once."""
+    extents, strides = zip(*loops, strict=True)
+    for level, (extent, delta) in enumerate(zip(extents, recurrence(extents, strides), strict=True)):
+        yield WriteRegister(f"{unit}_extent{level}", extent - 1, tile)
+        yield WriteRegister(f"{unit}_stride{level}", WORD_BYTES * delta, tile)
+    for level in range(len(extents), levels):
+        yield WriteRegister(f"{unit}_extent{level}", 0, tile)
+
+
+def _run() -> Iterator[Command]:
+    """Start, and wait for the end."""
+    yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
+    yield WriteRegister("irq_status", 0xFFFFFFFF)
+    yield WriteRegister("irq_enable", 0xFFFFFFFF)
+    yield Start()
+    yield Wait(LAUNCH_LIMIT)
+
+
+def _reads(program: Program, arch: Arch) -> Iterator[Command]:
+    """What the store streams gave."""
+    for each in program.stores:
+        yield Read(each.name, _tile(each, arch.glb), _address(each, arch.glb), each.count if each.loops else None)
+
+
+def _tile(each: Transfer, glb: Glb) -> int:
+    return each.column // glb.columns_per_tile
+
+
+def _column(each: Transfer, glb: Glb) -> int:
+    """The field `column` of a control register."""
+    return each.column % glb.columns_per_tile << 8
+
+
+def _start(each: Transfer, glb: Glb) -> int:
+    """The first byte of a stream in its GLB tile."""
+    return each.bank * glb.bank_bytes + each.address
+
+
+def _address(each: Transfer, glb: Glb) -> int:
+    """The first byte of a stream in the global buffer."""
+    return _tile(each, glb) * glb.tile_bytes + _start(each, glb)

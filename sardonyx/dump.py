@@ -1,0 +1,95 @@
+"""The folder of `--dump`: the stages of a compilation and the Verilog that ran, beside files of others that are left alone.
+
+`sardonyx.sha256` in the folder lists the files that were written here with their digests, as `sha256sum` writes them. A file
+that is listed and has not changed may be written again; any other of a name that is needed is refused. Nothing is ever removed.
+
+    0f9c...  1_sam.txt
+    53b1...  verilog/Array.sv
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .hw.arch.errors import UserError
+
+LIST = "sardonyx.sha256"
+VERILOG = "verilog"
+UNROUTABLE = "unroutable.svg"
+# Names in a refusal; more are counted.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A folder to write into, which need not be there."""
+
+    folder: Path
+
+    def check(self, names: Iterable[str]) -> None:
+        """UserError if a file of one of these names, or anything below ``verilog``, is not ours."""
+        verilog = self.folder / VERILOG
+        below = [path.relative_to(self.folder).as_posix() for path in sorted(verilog.rglob("*")) if not path.is_dir()]
+        if verilog.exists() and not verilog.is_dir():
+            below.append(VERILOG)
+        self._refuse([*names, *below])
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        """Write files by their names in the folder, and list them; UserError before the first if one would overwrite what is
+        not ours."""
+        contents = {name: text.encode() if isinstance(text, str) else text for name, text in files.items()}
+        self._refuse(contents)
+        for name, content in contents.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        self._list({name: _digest(content) for name, content in contents.items()})
+
+    def make(self, name: str, write: Callable[[Path], None]) -> Path:
+        """Let a function write one file, and list it; where it is."""
+        self._refuse([name])
+        path = self.folder / name
+        write(path)
+        self._list({name: _digest(path.read_bytes())})
+        return path
+
+    def keep(self, verilog: Path) -> Path:
+        """Copy the files of a folder of Verilog into ``verilog``; where they are now."""
+        self.write({f"{VERILOG}/{path.name}": path.read_bytes() for path in sorted(verilog.iterdir())})
+        return self.folder / VERILOG
+
+    def _refuse(self, names: Iterable[str]) -> None:
+        listed = self._listed()
+        foreign = [name for name in names if not self._ours(name, listed)]
+        if foreign:
+            more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+            raise UserError(f"sardonyx did not write {', '.join(foreign[:NAMED])}{more}, or the contents have changed since",
+                            f"folder {self.folder}", "name another folder, or move these files away")
+
+    def _list(self, digests: Mapping[str, str]) -> None:
+        listed = {**self._listed(), **digests}
+        (self.folder / LIST).write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items())))
+
+    def _ours(self, name: str, listed: Mapping[str, str]) -> bool:
+        """Whether a name is free, or that of an unchanged file of ours."""
+        path = self.folder / name
+        if not path.exists() and not path.is_symlink():
+            return True
+        return path.is_file() and listed.get(name) == _digest(path.read_bytes())
+
+    def _listed(self) -> dict[str, str]:
+        """Digests by name; UserError for a list that is none."""
+        path = self.folder / LIST
+        if not path.exists():
+            return {}
+        pairs = [line.split("  ", 1) for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+        if not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
+            raise UserError("it is no list of what sardonyx wrote", str(path), "name another folder, or move it away")
+        return {name: digest for digest, name in pairs}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,142 @@
+"""One way from a program with its data to a checked result, whatever language it was written in.
+
+    job = front end -> compile -> (dump) -> run every part on an engine -> check against NumPy -> report
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from . import arguments
+from .compiler.backend.route import Unroutable
+from .compiler.einsum import CompiledEinsum
+from .compiler.halide import CompiledDense
+from .dump import UNROUTABLE, Dump
+from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
+from .options import ENGINES
+from .runtime.data.blocks import Blocks
+from .sim import engines
+from .sim.engines import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command found: `report` for machines, `text` for people (a table of the report when empty)."""
+
+    report: Mapping[str, object]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Result(Outcome):
+    """The outcome of a program: its value, and the cycles of the engines that count them.
+
+    value: scipy.sparse for a matrix, a number for a scalar, else a NumPy array. cycles: from start to done, summed over
+    launches; None for engines without a clock.
+    """
+
+    value: Any = None
+    cycles: int | None = None
+
+
+def silent(stage: str) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program is compiled and run, checked."""
+
+    engine: str
+    arch: Arch
+    dump: Dump | None
+    seed: int
+
+
+def options(engine: str, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
+    """Options from arguments; files: names of what a dump writes."""
+    arguments.choice("engine", engine, ENGINES)
+    folder = arguments.stages(dump, engine)
+    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.whole("seed", seed))
+    if found.dump:
+        found.dump.check([*files, UNROUTABLE])
+    return found
+
+
+class Part(engines.Data, Protocol):
+    """Data of a job, and where what was stored goes."""
+
+    def take(self, stored: Blocks) -> None:
+        """What the next transaction stored."""
+
+
+class Job(Protocol):
+    """A compiled program with what to load, what it stores and how that is checked.
+
+    checks: what is compared with NumPy, in the plural.
+    """
+
+    checks: str
+
+    @property
+    def compiled(self) -> CompiledEinsum | CompiledDense: ...
+
+    def parts(self) -> Iterator[Part]:
+        """What is run, one after the other; each is asked for when those before it are done."""
+
+    def check(self) -> tuple[Any, int]:
+        """The result, and how much of it was compared; AssertionError with the first difference from NumPy."""
+
+    def facts(self) -> Mapping[str, object]:
+        """More of the report, before what all programs have."""
+
+    def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
+        """How fast it was."""
+
+
+def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began: float,
+            progress: Callable[[str], None]) -> Result:
+    """Compile a job, run it on an engine, check it and report.
+
+    job_of: compiles, telling the stages. began: when the work for the report began.
+    """
+    compile_began = time.perf_counter()
+    try:
+        job = job_of(lambda stage: progress(f"compiling for '{how.arch.name}': {stage}"))
+    except Unroutable as failure:
+        raise _drawn(failure, how.dump) from None
+    compile_s = time.perf_counter() - compile_began
+    compiled = job.compiled
+    if how.dump:
+        how.dump.write(compiled.files())
+    run = Run()
+    for part in job.parts():
+        run += engines.run(how.engine, compiled, part, part.take, progress)
+    progress(f"checking the {job.checks} against NumPy")
+    value, checked = job.check()
+    report: dict[str, object] = {
+        "engine": how.engine, "arch": how.arch.name, **job.facts(), "tiles_used": compiled.tiles,
+        "period_ns": compiled.timing.period_ns, f"{job.checks}_checked": checked, "compile_s": round(compile_s, 3)}
+    if run.cycles is not None:
+        report |= {"cycles": run.cycles, "launches": run.launches, **job.rate(run, max(1, run.cycles)),
+                   "simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
+                   "build_s": round(run.build_s, 1), "simulate_s": round(run.simulate_s, 2),
+                   "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}
+    report["elapsed_s"] = round(time.perf_counter() - began, 2)
+    return Result(report, value=value, cycles=run.cycles)
+
+
+def _drawn(failure: Unroutable, dump: Dump | None) -> UserError:
+    """The refusal of a program that cannot be routed, with the place of its picture: beside the other stages, else in ``out``
+    unless something else has its name there."""
+    folder = dump or Dump(Path("out"))
+    try:
+        folder.write({UNROUTABLE: failure.picture})
+    except UserError:
+        return UserError(failure.what, failure.where, f"{failure.fix}; its picture is written if a folder is given as dump")
+    return UserError(failure.what, failure.where, f"{failure.fix}; the picture is {folder.folder / UNROUTABLE}")

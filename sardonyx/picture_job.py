@@ -1,0 +1,190 @@
+"""Halide programs as jobs: stencils tile by tile, matrix products in as many runs as their sums take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .compiler.dense.front.directives import plan, said
+from .compiler.dense.front.lower import lower
+from .compiler.dense.map.lanes import Limit, limit, product_limit
+from .compiler.dense.map.product import Product, find, tile_of
+from .compiler.halide import LOWER, CompiledDense, compile_product, compile_words
+from .compiler.ir.dataflow import WordGraph
+from .compiler.lang.halide.pipeline import Pipeline
+from .hw.arch.cgra import Arch
+from .runtime.data.blocks import Blocks
+from .runtime.data.frames import Frames
+from .runtime.data.load_loops import Reads
+from .runtime.data.products import Products, factor_matrix
+from .sim.engines import Run
+
+# Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
+TILE = (64, 64)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: size of the result and sides of a tile, x first, lanes, and for which machine; None: as it comes."""
+
+    size: tuple[int, ...]
+    tile: tuple[int, ...] | None
+    lanes: int | None
+    arch: Arch
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Frames or products, and what was stored for them."""
+
+    data: Frames | Products
+    stored: list[Blocks] = field(default_factory=list)
+
+    @property
+    def unit(self) -> str:
+        return self.data.unit
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def transactions(self, most: int) -> Iterator[Mapping[str, Reads]]:
+        return self.data.transactions(most)
+
+    def bounds(self) -> Mapping[str, int]:
+        return self.data.bounds()
+
+    def cycles(self) -> int:
+        return self.data.cycles()
+
+    def take(self, stored: Blocks) -> None:
+        self.stored.append(stored)
+
+    def picture(self) -> np.ndarray:
+        return self.data.picture(self.stored)
+
+
+class PictureJob:
+    """A compiled pipeline on its images.
+
+    Parameters
+    ----------
+    compiled : CompiledDense
+    data : Frames | Products
+    expected : array           The result of NumPy, y first.
+    about : function           Gives more of the report; it may take a second.
+    """
+
+    checks = "elements"
+
+    def __init__(self, compiled: CompiledDense, data: Frames | Products, expected: np.ndarray,
+                 about: Callable[[], Mapping[str, object]]) -> None:
+        self.compiled, self.data, self.expected, self.about = compiled, data, expected, about
+        self._found: np.ndarray | None = None
+
+    def parts(self) -> Iterator[_Part]:
+        if isinstance(self.data, Products):
+            yield from self._runs(self.data)
+            return
+        part = _Part(self.data)
+        yield part
+        self._found = part.picture()
+
+    def _runs(self, whole: Products) -> Iterator[_Part]:
+        """The runs of a product, `width` terms each; the sums of one go into the next."""
+        terms = whole.left.shape[1]
+        sums = np.zeros((len(whole.right), len(whole.left)), np.uint16)
+        for first in range(0, terms, whole.width):
+            some = slice(first, first + whole.width)
+            part = _Part(replace(whole, left=whole.left[:, some], right=whole.right[:, some],
+                                 carry=None if whole.width >= terms else sums))
+            yield part
+            sums = part.picture()
+        self._found = sums
+
+    def check(self) -> tuple[np.ndarray, int]:
+        assert self._found is not None, "a job is checked when all of its parts have run"
+        value = self._found.astype(self.expected.dtype)
+        wrong = int(np.count_nonzero(value != self.expected))
+        assert not wrong, (f"{wrong} of {value.size} elements differ from NumPy, the first at "
+                           f"{np.argwhere(value != self.expected)[0]}")
+        return value, value.size
+
+    def facts(self) -> Mapping[str, object]:
+        return self.about()
+
+    def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
+        return {"elements_per_cycle": round(self.expected.size / cycles, 3)}
+
+
+def picture_job(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, expected: np.ndarray,
+                about: Mapping[str, object], tell: Callable[[str], None]) -> PictureJob:
+    """Compile a pipeline for its images, a matrix product as one."""
+    product = find(pipeline)
+    make = _stencil(pipeline, images, wanted, tell) if product is None else _product(product, pipeline, images, wanted, tell)
+    compiled, data, part, lanes = make
+    return PictureJob(compiled, data, expected, lambda: {
+        **about, "tiles": len(data), "tile": " x ".join(map(str, part)), **lanes()})
+
+
+_Made = tuple[CompiledDense, Frames | Products, tuple[int, ...], Callable[[], Mapping[str, object]]]
+
+
+def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, tell: Callable[[str], None]) -> _Made:
+    tell(LOWER)
+    words = lower(pipeline)
+    asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
+    lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
+    sides = wanted.tile if wanted.tile is not None else _wanted(words, wanted.size, lanes, asked.sides)
+    part = _part(words, wanted.size, sides, lanes)
+    compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell)
+    frames = Frames(compiled.walk, images, wanted.size, part,
+                    {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
+    schedule = said(asked, words.dims, sides, lanes, (wanted.tile is not None, wanted.lanes is not None))
+    return compiled, frames, part, lambda: {"lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part)),
+                                            "schedule": schedule}
+
+
+def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted,
+             tell: Callable[[str], None]) -> _Made:
+    dims, size = pipeline.funcs[product.name].args, wanted.size
+    asked = plan(pipeline, dims, tile=wanted.tile is None, lanes=wanted.lanes is None, taken=product.reduced)
+    lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
+    sides = wanted.tile if wanted.tile is not None else [asked.sides.get(dim) for dim in dims]
+    part = tile_of(product, lanes, size, sides, wanted.arch)
+    compiled = compile_product(product, wanted.arch, lanes, part[1], wanted.seed, tell)
+    left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
+    whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
+                     product.products * compiled.walk.grid.extents[0])
+    schedule = said(asked, dims, part, lanes, (wanted.tile is not None, wanted.lanes is not None))
+    return compiled, whole, part, lambda: {"lanes": _limited(lanes, product_limit(product, wanted.arch)),
+                                           "schedule": f"{product.products} terms at once; {schedule}"}
+
+
+def _limited(lanes: int, most: Limit) -> str:
+    return f"{lanes} of at most {most.lanes}: {most.why}"
+
+
+def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:
+    """The result in the dimensions of the grid."""
+    plane = next(iter(words.outputs.values())).plane
+    return [side for side, at in zip(size, plane, strict=True) if at is None]
+
+
+def _wanted(words: WordGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int]) -> tuple[int, ...]:
+    """The tile that the program asks for, with what it leaves open."""
+    width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
+    sides = (width, *TILE[1:], *_sides(words, size)[len(TILE):])
+    return tuple(asked.get(dim, side) for dim, side in zip(words.dims, sides, strict=False))
+
+
+def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
+    """The tile, no larger than it needs to be, in the dimensions of the grid."""
+    sides = _sides(words, size)
+    sides[0] = -(-sides[0] // max(1, lanes)) * max(1, lanes)
+    # A wrong number of sizes is refused by the compiler.
+    return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
+
+

@@ -1,0 +1,86 @@
+"""Statements as jobs: sub-tile by sub-tile against NumPy, then their sum against the statement on whole operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .compiler.einsum import CompiledEinsum
+from .compiler.lang.einsum import Einsum
+from .runtime.data.blocks import Blocks
+from .runtime.data.sub_tiles import Work
+from .sim.engines import Run, differences
+from .sim.expected import expected
+from .sim.golden import einsum as golden
+from .tensors import values as tensors
+from .tensors.coordinates import Coo
+
+
+class TensorJob:
+    """A compiled statement on the sub-tiles of its operands.
+
+    Parameters
+    ----------
+    compiled : CompiledEinsum
+    operands : mapping         Whole tensors by name.
+    work : Work                Their sub-tiles.
+    """
+
+    unit = "sub-tiles"
+    checks = "words"
+
+    def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work) -> None:
+        self.compiled, self.operands, self.work = compiled, operands, work
+        self._expected = expected(work)
+        self._parts: list[Coo] = []
+        self._words, self._wrong = 0, list[str]()
+        self._facts: Mapping[str, object] = {}
+
+    def parts(self) -> Iterator[TensorJob]:
+        yield self
+
+    def __len__(self) -> int:
+        return len(self.work)
+
+    def transactions(self, most: int) -> Iterator[Blocks]:
+        return self.work.transactions()
+
+    def bounds(self) -> Mapping[str, int]:
+        return self.work.bounds()
+
+    def cycles(self) -> int:
+        return self.work.cycles()
+
+    def take(self, stored: Blocks) -> None:
+        """Compare the blocks of the next sub-tile, and keep the part of the result in them."""
+        item = len(self._parts)
+        words, wrong = differences([stored], [next(self._expected)], item)
+        self._words += words
+        self._wrong += wrong
+        self._parts.append(self.work.part(item, stored) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
+
+    def check(self) -> tuple[Any, int]:
+        assert not self._wrong, f"{len(self._wrong)} blocks differ from NumPy: {self._wrong[0]}"
+        total = self.work.tiling.combine(self._parts)
+        program = self.compiled.einsum
+        assert total == golden.evaluate(program, self.operands), "the sum of the sub-tiles is not the result"
+        value = tensors.to_value(total)
+        self._facts = {"result": shown(program, self.operands, value)}
+        return value, self._words
+
+    def facts(self) -> Mapping[str, object]:
+        return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(self.work.tiling.edges),
+                "slack_tiles": self.compiled.slack}
+
+    def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
+        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3)}
+
+
+def shown(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:
+    """The shape of a result and its nonzeros, in words."""
+    shape = program.result_shape({name: tensor.shape for name, tensor in data.items()})
+    count = value.nnz if scipy.sparse.issparse(value) else int(np.count_nonzero(value))
+    return f"{' x '.join(map(str, shape)) or 'scalar'}, {count} nonzeros"

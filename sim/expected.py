@@ -1,0 +1,34 @@
+"""What every sub-tile must give, from the NumPy meaning of the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..compiler.lang.einsum import Einsum
+from ..compiler.lang.expr import Access, Binary, Constant, Expr, Negate
+from ..runtime.data.blocks import Blocks
+from ..runtime.data.sub_tiles import Work, named
+from .golden import einsum as golden
+
+
+def expected(work: Work) -> Iterator[Blocks]:
+    """Blocks that every store stream must give, item by item."""
+    einsum = by_slot(work.tiling.einsum)
+    for item in range(len(work)):
+        yield named(einsum.result, golden.words(einsum, golden.evaluate(einsum, work.operands(item))))
+
+
+def by_slot(einsum: Einsum) -> Einsum:
+    """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each."""
+    def renamed(expr: Expr) -> Expr:
+        if isinstance(expr, Access):
+            return replace(expr, tensor=expr.slot)
+        if isinstance(expr, Negate):
+            return replace(expr, operand=renamed(expr.operand))
+        if isinstance(expr, Binary):
+            return replace(expr, left=renamed(expr.left), right=renamed(expr.right))
+        assert isinstance(expr, Constant), f"{expr} is no expression"
+        return expr
+
+    return replace(einsum, expr=renamed(einsum.expr))

@@ -1,0 +1,21 @@
+"""Engines with what they give in a list."""
+
+from typing import Any
+
+from sardonyx.sim import engines
+from sardonyx.sim.engines import Run
+
+
+def ran(engine: str, compiled: Any, data: engines.Data) -> tuple[list[Any], Run]:
+    """What every transaction stored, and what the engine counted."""
+    stored: list[Any] = []
+    run = engines.run(engine, compiled, data, stored.append)
+    assert len(stored) == len(data)
+    return stored, run
+
+
+def simulated(*arguments: Any, **options: Any) -> tuple[list[Any], Run]:
+    """The same of `simulate`."""
+    stored: list[Any] = []
+    run = engines.simulate(*arguments, stored.append, **options)
+    return stored, run

@@ -1,0 +1,178 @@
+"""Plans are values that need no machine, and whatever executes them in order gives the words."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import LEAST, copier
+from stencils import BLUR
+
+from sardonyx.compiler.backend.encode import contents, words
+from sardonyx.compiler.halide import compile_pes
+from sardonyx.compiler.ir.program import Program
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.soc import FINISHED
+from sardonyx.runtime import host
+from sardonyx.runtime.commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from sardonyx.runtime.data.load_loops import Reads, in_order
+from sardonyx.runtime.plan import LAUNCH_LIMIT, WATCHDOG_CYCLES, launches, prepare
+
+SMALL = presets.get("small")
+
+
+class Copier:
+    """A device without hardware that does what the program of `copier` does: stores what it loads."""
+
+    def __init__(self, arch: Arch) -> None:
+        self.arch = arch
+        self.memory = np.zeros(arch.glb_tiles * arch.glb.tile_bytes // 2, np.uint16)
+        self.registers: dict[tuple[str, int | None], int] = {
+            ("fingerprint_high", None): arch.fingerprint >> 32, ("fingerprint_low", None): arch.fingerprint & 0xFFFFFFFF}
+        self.configured: list[tuple[int, int]] = []
+
+    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
+        self.registers[name, glb_tile] = value
+        if name == "control":
+            self._copy()
+
+    def read_register(self, name: str, glb_tile: int | None = None) -> int:
+        return self.registers[name, glb_tile]
+
+    def configure(self, words: Iterable[tuple[int, int]]) -> None:
+        self.configured += words
+
+    def read_configuration(self, address: int) -> int:
+        return 0
+
+    def write_memory(self, address: int, words: np.ndarray) -> None:
+        self.memory[address // 2:address // 2 + len(words)] = words
+
+    def read_memory(self, address: int, count: int) -> np.ndarray:
+        return self.memory[address // 2:address // 2 + count].copy()
+
+    def wait(self, limit: int) -> bool:
+        return True
+
+    def _copy(self) -> None:
+        count, tile = self.registers["load_extent0", 0] + 1, self.arch.glb.tile_bytes
+        begin = (tile + self.registers["store_start", 1]) // 2
+        assert count <= self.registers["store_limit", 1]
+        self.memory[begin:begin + count] = self.read_memory(self.registers["load_start", 0], count)
+        self.registers |= {("store_words", 1): count, ("status", None): 1 << FINISHED, ("cycles", None): 7 + count}
+
+
+def block(*numbers: int) -> np.ndarray:
+    return np.array([len(numbers), *numbers], np.uint16)
+
+
+def test_a_program_runs_on_whatever_executes_commands() -> None:
+    device, blocks = Copier(LEAST), [block(1, 2, 3), block(), block(9)]
+    found = list(host.run(device, copier(LEAST), ({"a_vals": each} for each in blocks), {"b_vals": 4}))
+    assert [(len(each.stored), each.cycles, each.loaded) for each in found] == [(3, 14, 7)]
+    assert [each["b_vals"].tolist() for each in found[0].stored] == [[3, 1, 2, 3], [0], [1, 9]]
+    assert device.configured == words(copier(LEAST), LEAST)
+
+
+def test_a_program_of_another_machine_is_not_started() -> None:
+    device = Copier(LEAST)
+    with pytest.raises(AssertionError, match=r"the machine is [0-9a-f]{16}, not 0000000000000005"):
+        list(host.run(device, replace(copier(LEAST), fingerprint=5), []))
+    assert not device.configured
+
+
+def test_preparing_configures_and_disables_every_stream() -> None:
+    program = copier(LEAST)
+    first, *rest = prepare(program, LEAST)
+    assert first == Configure(tuple(words(program, LEAST)))
+    assert rest == [WriteRegister(name, 0, tile) for tile in range(2) for name in ("load_control", "store_control")]
+
+
+def test_a_specialised_machine_gets_contents_alone() -> None:
+    program = replace(copier(LEAST), contents={(0, 1): (5, 6)})
+    assert next(prepare(program, LEAST, configurable=False)) == Configure(tuple(contents(program)))
+    assert contents(program)
+
+
+def registers(commands: Iterable[Command], tile: int | None) -> dict[str, int]:
+    return {each.name: each.value for each in commands if isinstance(each, WriteRegister) and each.glb_tile == tile}
+
+
+def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
+    launch, = launches(copier(LEAST), LEAST, [{"a_vals": block(1, 2)}, {"a_vals": block()}], {"b_vals": 3})
+    assert (launch.transactions, launch.loaded) == (2, 4)
+    write = launch.commands[0]
+    assert isinstance(write, WriteMemory) and (write.address, write.words.tolist()) == (0, [2, 1, 2, 0])
+    assert registers(launch.commands, 0) == {"load_control": 1, "load_start": 0, "load_extent0": 3, "load_stride0": 2,
+                                             "load_extent1": 0}
+    assert registers(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
+    assert registers(launch.commands, None) == {"watchdog_limit": WATCHDOG_CYCLES, "irq_status": 0xFFFFFFFF,
+                                                "irq_enable": 0xFFFFFFFF}
+    assert launch.commands[-3:] == (Start(), Wait(LAUNCH_LIMIT), Read("b_vals", 1, 1024 + 512, None))
+
+
+def test_one_bank_is_shared_half_and_half() -> None:
+    arch = replace(LEAST, glb=replace(LEAST.glb, banks=1))
+    launch, = launches(copier(arch), arch, [{"a_vals": block(1)}], {"b_vals": 4})
+    assert registers(launch.commands, 1)["store_start"] == 256
+    assert registers(launch.commands, 1)["store_limit"] == 128
+    assert launch.commands[-1] == Read("b_vals", 1, 512 + 256, None)
+
+
+def blur(arch: Arch = SMALL) -> Program:
+    return compile_pes(BLUR, arch, (6, 4)).program
+
+
+def test_a_static_launch_is_one_transaction_with_the_loops_that_read_it() -> None:
+    program = blur()
+    count, tile = program.loads[0].count, program.loads[0].column // SMALL.glb.columns_per_tile
+    constant = Reads(np.array([5], np.uint16), ((count, 0),))
+    found = list(launches(program, SMALL, [{"photo": in_order(np.arange(count, dtype=np.uint16))}, {"photo": constant}]))
+    assert [(each.transactions, each.loaded) for each in found] == [(1, count), (1, count)]
+    second = registers(found[1].commands, tile)
+    assert (second["load_extent0"], second["load_stride0"]) == (count - 1, 0)
+    store = program.stores[0]
+    there = registers(found[0].commands, store.column // SMALL.glb.columns_per_tile)
+    assert there["store_control"] & 0xFF == 0b101
+    assert (there["store_limit"], there["store_extent0"], there["store_stride0"], there["store_extent1"]) == (24, 23, 2, 0)
+    read = found[0].commands[-1]
+    assert isinstance(read, Read) and read.words == 24
+
+
+def test_streams_that_do_not_fit_are_refused_with_their_name() -> None:
+    with pytest.raises(UserError) as error:
+        list(launches(copier(LEAST), LEAST, [{"a_vals": block(*range(256))}], {"b_vals": 4}))
+    assert str(error.value) == ("a block of stream a_vals takes 257 words but a bank of the global buffer holds 256\n"
+                                "  try: use a smaller tile")
+    program = blur()
+    small = replace(program, transfers=tuple(replace(each, room=20) for each in program.transfers))
+    for held, name, needed in ((1, "out", 24), (program.loads[0].count, "photo", program.loads[0].count)):
+        reads = Reads(np.zeros(held, np.uint16), ((program.loads[0].count, 1 if held > 1 else 0),))
+        with pytest.raises(UserError) as error:
+            list(launches(small, SMALL, [{"photo": reads}]))
+        assert str(error.value) == (f"stream {name} takes {needed} words a tile but a bank of the global buffer holds 20\n"
+                                    "  try: use a smaller tile")
+
+
+def test_a_static_stream_of_another_length_is_a_fault() -> None:
+    with pytest.raises(AssertionError, match=r"stream photo reads 3 words, the program takes \d+"):
+        list(launches(blur(), SMALL, [{"photo": in_order(np.zeros(3, np.uint16))}]))
+
+
+def test_transactions_are_asked_for_when_a_launch_needs_them() -> None:
+    arch = replace(LEAST, glb=Glb(columns_per_tile=1, bank_bytes=64, load_loops=2, store_loops=2))
+    asked = []
+
+    def blocks() -> Iterator[dict[str, np.ndarray]]:
+        for number in range(9):
+            asked.append(number)
+            yield {"a_vals": block(*range(15))}
+
+    found = launches(copier(arch), arch, blocks(), {"b_vals": 16})
+    assert asked == []
+    assert next(found).transactions == 2
+    assert asked == [0, 1, 2]
+    assert [each.transactions for each in found] == [2, 2, 2, 1]

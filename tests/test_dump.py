@@ -1,0 +1,89 @@
+"""The dump folder: what was written here may be written again, what others made stays as it is."""
+
+import numpy as np
+import pytest
+
+import sardonyx
+from sardonyx.dump import LIST, Dump
+from sardonyx.hw.arch.errors import UserError
+
+
+def run(folder, **options):
+    vector = np.arange(4)
+    return sardonyx.einsum("x(i) = b(i) * c(i)", b=vector, c=vector, engine="tokens", dump=folder, **options)
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_dump_lists_what_it_wrote_and_may_be_written_again(tmp_path):
+    run(tmp_path)
+    names = [line.split("  ")[1] for line in (tmp_path / LIST).read_text().splitlines()]
+    assert sorted([*names, LIST]) == sorted(contents(tmp_path))
+    first = contents(tmp_path)
+    run(tmp_path)
+    assert contents(tmp_path) == first
+    run(tmp_path, seed=5)
+    assert contents(tmp_path) != first
+
+
+def test_files_of_others_beside_a_dump_stay(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    run(tmp_path)
+    run(tmp_path, seed=5)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["verilog/notes.txt", "verilog/deep/notes.txt", "1_sam.txt", "app.bits", "unroutable.svg"])
+def test_a_file_that_a_dump_would_overwrite_is_refused_before_anything_is_written(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UserError) as error:
+        run(tmp_path)
+    assert str(error.value) == (f"folder {tmp_path}: sardonyx did not write {name}, or the contents have changed since\n"
+                                "  try: name another folder, or move these files away")
+    assert contents(tmp_path) == {name: b"mine"}
+
+
+def test_a_stage_that_was_edited_is_not_overwritten(tmp_path):
+    run(tmp_path)
+    edited = tmp_path / "program.json"
+    edited.write_text(edited.read_text() + "// mine\n")
+    before = contents(tmp_path)
+    with pytest.raises(UserError, match=r"did not write program\.json, or the contents have changed"):
+        run(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_folder_in_the_place_of_a_file_and_a_file_in_that_of_verilog_are_refused(tmp_path):
+    (tmp_path / "1_sam.txt").mkdir()
+    (tmp_path / "verilog").write_text("mine")
+    with pytest.raises(UserError, match=r"did not write 1_sam\.txt, verilog, or"):
+        run(tmp_path)
+
+
+def test_verilog_is_copied_without_removing_anything(tmp_path):
+    built, dump = tmp_path / "built", Dump(tmp_path / "d")
+    built.mkdir()
+    for name in ("A.sv", "B.sv"):
+        (built / name).write_text(f"module {name}")
+    assert dump.keep(built) == tmp_path / "d" / "verilog"
+    (built / "A.sv").unlink()
+    (built / "B.sv").write_text("module B, another")
+    dump.check([])
+    dump.keep(built)
+    assert (tmp_path / "d" / "verilog" / "A.sv").read_text() == "module A.sv"
+    assert (tmp_path / "d" / "verilog" / "B.sv").read_text() == "module B, another"
+    for name in ("x.txt", "y.txt", "z.txt", "zz.txt"):
+        (tmp_path / "d" / "verilog" / name).write_text("mine")
+    with pytest.raises(UserError, match=r"did not write verilog/x\.txt, verilog/y\.txt, verilog/z\.txt and 1 more, or"):
+        dump.check([])
+
+
+def test_a_list_that_is_none_is_refused(tmp_path):
+    (tmp_path / LIST).write_text("mine\n")
+    with pytest.raises(UserError) as error:
+        run(tmp_path)
+    assert str(error.value) == (f"{tmp_path / LIST}: it is no list of what sardonyx wrote\n"
+                                "  try: name another folder, or move it away")
