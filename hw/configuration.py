@@ -127,8 +127,10 @@ class ConfigRegisters(wiring.Component):
         m = Module()
         here = Signal()
         register = self.south.addr[:16]
-        m.d.sync += [getattr(self.south, name).eq(getattr(self.north, name))
-                     for name in ("valid", "write", "addr", "wdata")]
+        m.d.sync += self.south.valid.eq(self.north.valid)
+        # A request of another column, or none, does not toggle 65 registers in every row below.
+        with m.If(self.north.valid):
+            m.d.sync += [getattr(self.south, name).eq(getattr(self.north, name)) for name in ("write", "addr", "wdata")]
         m.d.comb += here.eq(self.south.valid & (self.south.addr[24:] == self.tile_x)
                             & (self.south.addr[16:24] == self.tile_y))
         fields = self.cfg.as_value()

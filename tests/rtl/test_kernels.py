@@ -1,15 +1,15 @@
-"""Every kernel on every engine: equal words everywhere, equal cycles in both forms of the Verilog.
+"""Every kernel on every engine: equal words everywhere, equal cycles in all forms of the Verilog.
 
 The machine is 10 x 5 tiles with every third column of MEM tiles and a load stream per column: the smallest on which all
-kernels fit, without the dense parts (test_dense.py has them), which take long to build. One reconfigurable model serves
-all of them; the specialised one is built per kernel.
+kernels fit, without the dense parts (test_dense.py has them), which take long to build. Its tile library serves all of them;
+a machine in one piece is built per kernel.
 """
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from collect import simulated
+from collect import in_one_piece, simulated
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
@@ -30,9 +30,9 @@ from sardonyx.tensors.coordinates import Coo
 
 MACHINE = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
-# Kernels that are also built for themselves, half a minute each, in every run; the others with the slow tests. These
+# Kernels for which a machine is built in every run, half a minute each; for the others with the slow tests. These
 # have products and sums of two and three operands, repeaters, reducers, and trees of joiners.
-SPECIALISED = ("mat_elemadd3", "spmspm", "tensor3_elemmul", "residual")
+FOLDED = ("mat_elemadd3", "spmspm", "tensor3_elemmul", "residual")
 DENSITIES = (0.05, 0.3, 1.0)
 
 
@@ -92,26 +92,28 @@ def test_kernel_gives_the_words_of_numpy_on_tokens_and_on_the_decoded_bitstream(
         assert engines.differences(found, right)[1] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(kernel_names()) - set(SPECIALISED)))
-def test_kernel_gives_the_words_of_numpy_in_configured_verilog(name):
+@pytest.mark.parametrize("name", kernel_names())
+def test_kernel_gives_the_words_of_numpy_in_equal_cycles_with_its_tiles_alone_and_with_all_of_the_machine(name):
     einsum, pairs = transactions(name)
     compiled = compile_einsum(einsum, MACHINE)
-    stored, _ = simulated(compiled.program, MACHINE, [p[0] for p in pairs], full=True)
-    assert engines.differences(stored, [p[1] for p in pairs])[1] == []
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SPECIALISED else pytest.mark.slow)
-                                  for name in kernel_names()])
-def test_kernel_gives_equal_words_and_cycles_in_both_forms_of_the_verilog(name):
-    einsum, pairs = transactions(name)
-    compiled = compile_einsum(einsum, MACHINE)
-    inputs, right = [p[0] for p in pairs], [p[1] for p in pairs]
+    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
     cycles = []
     for full in (False, True):
         stored, run = simulated(compiled.program, MACHINE, inputs, full=full)
-        assert engines.differences(stored, right)[1] == []
+        assert engines.differences(stored, expected)[1] == []
         cycles.append(run.cycles)
     assert cycles[0] == cycles[1]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FOLDED else pytest.mark.slow)
+                                  for name in kernel_names()])
+def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_it(name):
+    einsum, pairs = transactions(name)
+    compiled = compile_einsum(einsum, MACHINE)
+    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
+    stored, run = in_one_piece(compiled.program, MACHINE, inputs)
+    assert engines.differences(stored, expected)[1] == []
+    assert run.cycles == simulated(compiled.program, MACHINE, inputs, full=False)[1].cycles
 
 
 def test_partial_results_of_sub_tiles_add_up():

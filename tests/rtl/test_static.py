@@ -20,7 +20,7 @@ from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import FINISHED, LOAD_START_CYCLE, STORE_LIMIT, STORE_LOST, WATCHDOG
 from sardonyx.hw.arch.tile import PE, TileSpec
-from sardonyx.sim.rtl.folding import machine_model
+from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
 ARCH = Arch("static", 2, 2, mem_every=0, pe=TileSpec("pe", PE.ports, (ALU,)), interconnect=Interconnect(1),
@@ -100,7 +100,7 @@ def run(machine: Machine, program: Program, full: bool, watchdog: int = 300) -> 
 
 
 def start(arch: Arch, program: Program, full: bool) -> Machine:
-    return Machine(arch, machine_model(arch, None if full else program).executable)
+    return (simulator.whole_machine(arch) if full else simulator.from_library(arch, program)).start()
 
 
 def stored(machine: Machine, tile: int, at: int = BANK) -> list[int]:

@@ -11,6 +11,7 @@ from sardonyx.hw.arch.config import STATUS_REGISTER
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import BUSY, FINISHED, FLUSH_CYCLES, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.configuration import word_bits
+from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
@@ -117,10 +118,9 @@ def test_every_configuration_register_is_read_as_written(machine: Machine) -> No
     check_configuration(LEAST, machine, 1)
 
 
-@pytest.mark.slow
 def test_every_configuration_register_of_the_tiny_preset_is_read_as_written() -> None:
     tiny = get("tiny")
-    with Machine(tiny, machine_model(tiny).executable) as machine:
+    with simulator.whole_machine(tiny).start() as machine:
         assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == tiny.fingerprint
         check_configuration(tiny, machine, 2)
 
