@@ -260,7 +260,7 @@ void read(const std::string& text) {
 }  // namespace
 
 static void settle() {
-    parts[shell].stale = true;
+    notice(shell);      // what drives the buses is no wire
     settle_ranks();
 }
 
