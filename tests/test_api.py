@@ -138,6 +138,36 @@ def test_an_unroutable_program_leaves_its_picture(tmp_path, monkeypatch):
     assert (tmp_path / "d" / "unroutable.svg").read_text().startswith("<svg")
 
 
+def test_an_unroutable_program_overwrites_no_picture_of_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    raw = sardonyx.get_arch("small").to_json()
+    raw["interconnect"]["tracks"] = 1
+    (tmp_path / "narrow.json").write_text(json.dumps(raw))
+    for place, said in (("", "the picture is out/unroutable.svg"),
+                        ("mine", "its picture is written if a folder is given as dump")):
+        if place:
+            (tmp_path / "out" / "unroutable.svg").write_text(place)
+        with pytest.raises(UserError) as error:
+            sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, arch="narrow.json", engine="tokens")
+        assert str(error.value).endswith(said)
+    assert (tmp_path / "out" / "unroutable.svg").read_text() == "mine"
+
+
+@pytest.mark.parametrize("engine", ["tokens", "fabric"])
+def test_reports_say_which_period_the_timing_allows(engine):
+    report = sardonyx.einsum("X(i,j) = B(i,j)", B=B, engine=engine).report
+    assert report["period_ns"] == api.explain_program("X(i,j) = B(i,j)").report["period_ns"] > 0.5
+
+
+def test_every_block_is_made_once(monkeypatch):
+    from sardonyx.runtime.data import sub_tiles
+    made = []
+    encode = sub_tiles.tensors.encode
+    monkeypatch.setattr(sub_tiles.tensors, "encode", lambda *arguments: (made.append("encoded"), encode(*arguments))[1])
+    result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, engine="tokens", tile=6)
+    assert len(made) == 2 * result.report["sub_tiles"]
+
+
 def test_explanations_name_what_was_asked_for(tmp_path):
     assert "reducer" in str(api.explain_arch("onyx").report["pe"])
     assert set(api.explain_arch().report) == {"tiny", "small", "amber", "onyx"}

@@ -229,6 +229,19 @@ def test_only_stages_longer_than_the_patience_are_printed(
     assert re.fullmatch(r"done in \d\.\d s; next: look at it", lines[2])
 
 
+def test_a_stage_that_counts_is_one_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console_module, "PATIENCE_S", 0.2)
+    with Console() as console:
+        for done in range(5):
+            console.progress(f"simulating 5 tiles, {done} done")
+            time.sleep(0.1)
+        console.progress("checking")
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"  simulating 5 tiles, [1-4] done \.\.\. \d s", lines[0])
+    assert re.fullmatch(r"  simulating 5 tiles, 4 done: \d\.\d s", lines[1])
+    assert len(lines) == 2
+
+
 def test_table_formats_each_kind_of_value() -> None:
     report = {"cycles_per_s": 31415.9, "rate": 0.5, "checked": True, "tiles": {"pe": 3, "mem": 2},
               "none": None, "levels": ["s", "d"]}
