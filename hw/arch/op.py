@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
+
+from .check import Identifier, Real, Whole, check
 
 WORD = 1 << 16
 Meaning = Callable[[int, int, int, int, bool], "tuple[int, int, int]"]
@@ -25,14 +28,17 @@ class Op:
     `cost` is an estimate of area in gate equivalents relative to a 16-bit adder = 1; the mapper minimises it.
     """
 
-    name: str
-    code: int
+    name: Annotated[str, Identifier()]
+    code: Annotated[int, Whole(0, 63)]
     operands: str
     doc: str
     meaning: Meaning
     amber: bool = True
-    latency: int = 0
-    cost: float = 1.0
+    latency: Annotated[int, Whole(0, 15)] = 0
+    cost: Annotated[float, Real(0, 1000)] = 1.0
+
+    def __post_init__(self) -> None:
+        check(self, "operation")
 
     def __call__(self, a: int, b: int = 0, c: int = 0, d: int = 0, signed: bool = False) -> int:
         """The 16-bit result."""
@@ -99,10 +105,13 @@ BY_NAME = {op.name: op for op in OPS}
 class Condition:
     """A test of the flags Z (result is 0), N (top bit), C (carry), V (overflow), or the 3-input truth table."""
 
-    name: str
-    code: int
+    name: Annotated[str, Identifier()]
+    code: Annotated[int, Whole(0, 31)]
     doc: str
     meaning: Callable[[int, int, int, int, int], int]
+
+    def __post_init__(self) -> None:
+        check(self, "condition")
 
 
 CONDITIONS = tuple(
