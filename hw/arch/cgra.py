@@ -21,11 +21,12 @@ from .config import ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph
+from .op import BY_NAME
 from .primitive import PRIMITIVES
 from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, glb_registers
 from .tile import IO, MEM, PE, PE_SIZES, TileSpec
 
-FORMAT = 1
+FORMAT = 2
 PICOSECONDS = Whole(1, 1_000_000)
 T = TypeVar("T")
 
@@ -169,8 +170,9 @@ def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
             continue
         _known(machine[name], name, PARTS[name][2], where)
         parts[name] = values = dict(machine[name])
-        if "primitives" in values:
-            values["primitives"] = _chosen(values["primitives"], PRIMITIVES, "primitive", name, where)
+        for each, known, what in (("primitives", PRIMITIVES, "primitive"), ("ops", BY_NAME, "operation")):
+            if each in values:
+                values[each] = _chosen(values[each], known, what, name, where)
     found = misfits(Arch, {name: value for name, value in machine.items() if name not in PARTS})
     for name, values in parts.items():
         found += _inside(name, misfits(PARTS[name][0], values))

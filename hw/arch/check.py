@@ -130,7 +130,7 @@ class Instance:
 
     @property
     def legal(self) -> str:
-        return f"a {self.of.__name__}"
+        return f"{'an' if self.of.__name__[0] in 'AEIO' else 'a'} {self.of.__name__}"
 
     def fits(self, value: object) -> bool:
         return isinstance(value, self.of)

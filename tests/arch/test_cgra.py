@@ -6,6 +6,7 @@ import pytest
 
 from sardonyx.hw.arch import cgra, presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.op import BY_NAME
 
 
 @pytest.mark.parametrize("name", presets.PRESETS)
@@ -35,9 +36,12 @@ def test_fingerprints_tell_machines_apart_but_not_names():
      "arch: pe.primitives have level, whose stream ref is input in0, which the tile does not have; mem.sram_lines is 16384, "
      "with 4 lanes more than the 32768 words that configuration reaches\n"
      "  try: pe.primitives: leave level out; mem.sram_lines: give 8192 or less"),
+    ({"pe": {"ops": ["adc", "nop"]}}, f"arch: unknown operation 'nop' in pe\n  try: choose among {', '.join(BY_NAME)}"),
+    ({"pe": {"ops": "onyx"}}, "arch: the operations of pe are no list of different names\n"
+                              f"  try: choose among {', '.join(BY_NAME)}"),
     ({"pe": {"sram_lines": 4}}, "arch: unknown field 'sram_lines' in pe\n  try: fields are ops, pass_depth, primitives, "
                                 "register_words"),
-    ({"format": 9}, "arch: not a machine description of format 1\n  try: start from the arch.json of a preset"),
+    ({"format": 9}, "arch: not a machine description of format 2\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
                                          "repeater, reducer, dropper, pass_through, level, buffer"),
     ({"glb": {"banks": 3, "columns_per_tile": 1}}, "arch: glb.banks is 3\n  try: give a power of two 1..256"),

@@ -133,6 +133,10 @@ def test_rules_between_fields_are_read_when_every_field_fits() -> None:
      "tile 'pe': primitives have level, whose stream ref is input in0, which the tile does not have\n  try: leave level out"),
     (lambda: dataclasses.replace(PE, primitives=PE.primitives * 2),
      "tile 'pe': primitives have alu twice\n  try: give each once"),
+    (lambda: dataclasses.replace(PE, ops="onyx"), "tile 'pe': ops is 'onyx'\n  try: give a tuple, each an Op"),
+    (lambda: dataclasses.replace(PE, ops=()), "tile 'pe': ops are none, but the tile has an ALU\n  try: give one or more"),
+    (lambda: dataclasses.replace(PE, ops=(*OPS, dataclasses.replace(OPS[0], name="nop"))),
+     "tile 'pe': ops have nop, which is no operation of the ALU\n  try: choose among those of hw/arch/op.py"),
     (lambda: Glb(load_loops=0), "glb: load_loops is 0\n  try: give a whole number 1..27"),
     (lambda: Interconnect(switch_box="universal"), "interconnect: switch_box is 'universal'\n"
                                                    "  try: give one of wilton, imran, disjoint"),
