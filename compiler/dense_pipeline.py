@@ -111,7 +111,8 @@ def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, s
                 name: str = "program") -> CompiledDense:
     """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
     title = f"{name} by tiles of {' x '.join(map(str, tile))}"
-    dataflow.verify_pes(dataflow.executable(pes, arch.pe.ops), arch.pe.ops)
+    mapped.check_operations(dataflow.operations(pes), arch.pe.ops)
+    dataflow.verify_pes(pes, arch.pe.ops)
     check_tile(pes, tile, lanes)
     check_tables(pes, arch)
     if not pes.inputs:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...hw.arch.errors import UserError
 from ...hw.arch.op import BY_NAME, CONDITIONS, OPS, Op
 from ..lang.halide.pipeline import Access, Func, Select
 from ..lang.halide.text import show
@@ -301,12 +300,9 @@ def picked(graph: PeGraph, order: Iterable[int]) -> PeGraph:
                    results={name: replace(ref, node=place[ref.node]) for name, ref in graph.results.items()})
 
 
-def executable(graph: PeGraph, ops: tuple[Op, ...]) -> PeGraph:
-    """The graph itself, if PEs have its operations; UserError that names those that they do not have."""
-    if missing := sorted({node.op for node in graph.nodes} - {op.name for op in ops} - {"input", "lookup"}):
-        raise UserError(f"the program needs operations that the PEs do not have: {', '.join(missing)}", "pe.ops",
-                        "choose another machine, or add them to its description")
-    return graph
+def operations(graph: PeGraph) -> set[str]:
+    """The operations that PEs need to have."""
+    return {node.op for node in graph.nodes} - {"input", "lookup"}
 
 
 def verify_pes(graph: PeGraph, ops: tuple[Op, ...] = OPS) -> PeGraph:

@@ -14,7 +14,8 @@ Source:  Onyx JSSC V-A (fused operations).
 from __future__ import annotations
 
 from ....hw.arch.op import BY_NAME, CONDITION_CODES, OPS, Op, predicate
-from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, executable, picked, verify_pes
+from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, operations, picked, verify_pes
+from ...ir.mapped import check_operations
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold
@@ -33,7 +34,9 @@ def select(graph: WordGraph, ops: tuple[Op, ...] = OPS, factor: bool = True) -> 
     names = frozenset(op.name for op in ops)
     cover = Cover(fold(graph, names), names, factor)
     choose(cover)
-    return verify_pes(executable(share_flags(_emit(cover), names), ops), ops)
+    found = share_flags(_emit(cover), names)
+    check_operations(operations(found), ops)
+    return verify_pes(found, ops)
 
 
 def _emit(cover: Cover) -> PeGraph:
