@@ -23,7 +23,7 @@ from .dense.select.select import select
 from .dense.time import verify_controllers as controllers
 from .dense.time.align import Alignment
 from .dense.time.retime import Retimed, retime
-from .ir import dataflow
+from .ir import dataflow, mapped
 from .ir.dataflow import PeGraph, WordGraph
 from .ir.mapped import LOAD, STORE, MappedGraph, Pin
 from .ir.program import STATIC
@@ -87,6 +87,7 @@ def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: i
 def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,
                 name: str = "program", tell: Tell = silent) -> CompiledDense:
     """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
+    mapped.check_operations(dataflow.operations(pes), arch.pe.ops)
     dataflow.verify_pes(pes, arch.pe.ops)
     check_tile(pes, tile, lanes)
     check_tables(pes, arch)

@@ -149,6 +149,7 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
     if missing:
         fix = "choose a machine with sparse primitives" if LEVEL.name in missing else "add them to the machine's description"
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
+    mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     if short:
         raise UserError(f"the program is too large for '{arch.name}': it needs " + "; ".join(short), "",
                         "use a larger machine (arch='onyx'), or compute the expression in parts")

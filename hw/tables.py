@@ -81,18 +81,23 @@ def _sources(interconnect: Interconnect, tile: TileSpec, layer: str, port: str) 
 
 
 def header(arch: Arch) -> str:
-    """The register map as a C header; names start with SARDONYX_."""
+    """The register map as a C header, for C11 and C++11.
+
+    Names start with SARDONYX_. A register's name alone is its byte offset, so that values have names that no register has.
+    """
     lines = ["/* Register map of a Sardonyx machine, generated from its description. */",
              "#ifndef SARDONYX_H", "#define SARDONYX_H", "",
-             f"#define SARDONYX_FINGERPRINT_HIGH 0x{arch.fingerprint >> 32:08x}u",
-             f"#define SARDONYX_FINGERPRINT_LOW  0x{arch.fingerprint & 0xFFFFFFFF:08x}u",
+             "/* What the machine is; registers fingerprint_high and fingerprint_low show the fingerprint. */",
+             f"#define SARDONYX_FINGERPRINT 0x{arch.fingerprint:016x}ull",
              f"#define SARDONYX_COLUMNS {arch.columns}", f"#define SARDONYX_ROWS {arch.rows}",
              f"#define SARDONYX_GLB_TILES {arch.glb_tiles}", f"#define SARDONYX_GLB_TILE_BYTES 0x{arch.glb.tile_bytes:x}u", ""]
+    lines += ["/* Byte offsets of the controller's registers; fields as (lowest bit, mask). */"]
     lines += _header_registers("SARDONYX_", CONTROLLER)
-    lines += ["", f"#define SARDONYX_GLB(tile) (0x{GLB_REGISTERS:x}u + (tile) * 0x{GLB_REGISTER_STRIDE:x}u)"]
+    lines += ["", "/* Byte address of a GLB tile's registers, and their offsets from there. */",
+              f"#define SARDONYX_GLB(tile) (0x{GLB_REGISTERS:x}u + (tile) * 0x{GLB_REGISTER_STRIDE:x}u)"]
     lines += _header_registers("SARDONYX_GLB_", glb_registers(arch.glb))
     lines += ["", "/* Configuration addresses of tile (x, y); fields as (word, lowest bit, mask). */",
-              "#define SARDONYX_CONFIG(x, y, word) ((x) << 24 | (y) << 16 | (word))",
+              "#define SARDONYX_CONFIG(x, y, word) ((x) * 0x1000000u + (y) * 0x10000u + (word))",
               f"#define SARDONYX_TILE_STATUS 0x{STATUS_REGISTER:x}u",
               f"#define SARDONYX_TILE_MEMORY 0x{MEMORY_REGISTER:x}u"]
     for tile in _tiles(arch):

@@ -101,24 +101,34 @@ def test_links_and_named_files_exist(page):
         assert (ROOT / path).exists(), f"{page} names {path}"
 
 
-def test_the_primitive_of_the_tutorial_needs_its_three_places_only(tmp_path):
-    """Its files are put into a copy of the sources; bench, token model, tables and tile take it from there."""
+def test_the_primitive_of_the_tutorial_needs_its_four_places_only(tmp_path):
+    """Its files are put into a copy of the sources; bench, token model, tables, tile and mapper take it from there."""
     package = tmp_path / "sardonyx"
     shutil.copytree(ROOT / "sardonyx", package, ignore=shutil.ignore_patterns("__pycache__"))
     files = {options.strip().removeprefix("file="): body
              for _, options, body in docs.FENCE.findall((ROOT / "docs/tutorial.md").read_text()) if "/" in options}
-    assert len(files) == 3
+    assert len(files) == 4
     described = package / "hw/arch/primitive.py"
     source = described.read_text()
     changed = source.replace("PE_PRIMITIVES = (", f"{files.pop('hw/arch/primitive.py')}\nPE_PRIMITIVES = (", 1)
     changed = changed.replace("PASS_THROUGH)\nMEM", "PASS_THROUGH, ENUMERATOR)\nMEM", 1)
     assert changed.count("ENUMERATOR") == 2
     described.write_text(changed)
+    operations = package / "compiler/ir/sam_ops.py"
+    operations.write_text(f"{operations.read_text()}\n\n{files.pop('compiler/ir/sam_ops.py')}")
     for name, body in files.items():
         (package / name).write_text(body)
     script = """
 import sys
 
+from dataclasses import replace
+
+from sardonyx.compiler.ir import sam_ops
+from sardonyx.compiler.ir.mapped import verify as check
+from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
+from sardonyx.compiler.ir.sam_verify import verify
+from sardonyx.compiler.sparse.balance import balance
+from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.hw import tables
 from sardonyx.hw.arch import presets, primitive
 from sardonyx.hw.arch.tile import PE
@@ -135,6 +145,15 @@ for stalls in (None, 3):
 arch = presets.get("tiny")
 assert "enumerator" in {p.name for p in PE.primitives} and primitive.__file__.startswith(sys.argv[1])
 assert "## Primitive enumerator" in tables.ports(arch, []) and "7 enumerator" in tables.registers(arch)
+
+nodes = {"scan": sam_ops.Scanner("b", 0, "i", root=True), "number": sam_ops.Enumerator("i"),
+         "write_i": sam_ops.LevelWriter("x", 0, "i"), "write_vals": sam_ops.ValuesWriter("x")}
+wires = ("scan.crd", "number.i"), ("scan.crd", "write_i.wr"), ("number.o", "write_vals.wr")
+graph = SamGraph("numbers", ("i",), {"x": "s0", "b": "s0"}, nodes, tuple(Edge(*map(Pin.parse, wire)) for wire in wires))
+mapped = map_graph(verify(graph))
+assert mapped.blocks["number"].primitive == "enumerator" and SamGraph.from_json(graph.to_json()) == graph
+configured = replace(arch, columns=8, rows=8)
+check(balance(mapped, configured), configured)
 """
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True,
                           env=os.environ | {"PYTHONPATH": str(tmp_path)})

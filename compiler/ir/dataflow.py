@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...hw.arch.op import BY_NAME, CONDITIONS
+from ...hw.arch.op import BY_NAME, CONDITIONS, OPS, Op
 from ..lang.halide.pipeline import Access, Func, Select
 from ..lang.halide.text import show
 from ..lang.halide.walk import postorder
@@ -300,14 +300,19 @@ def picked(graph: PeGraph, order: Iterable[int]) -> PeGraph:
                    results={name: replace(ref, node=place[ref.node]) for name, ref in graph.results.items()})
 
 
-def verify_pes(graph: PeGraph, ops: str = "onyx") -> PeGraph:
-    """The graph itself, if nothing is wrong with it for PEs with the operations `ops` (``onyx`` or ``amber``)."""
+def operations(graph: PeGraph) -> set[str]:
+    """The operations that PEs need to have."""
+    return {node.op for node in graph.nodes} - {"input", "lookup"}
+
+
+def verify_pes(graph: PeGraph, ops: tuple[Op, ...] = OPS) -> PeGraph:
+    """The graph itself, if nothing is wrong with it for PEs with the operations `ops`."""
     found = pe_faults(graph, ops)
     assert not found, "selection gives consistent graphs: " + "; ".join(found)
     return graph
 
 
-def pe_faults(graph: PeGraph, ops: str = "onyx") -> list[str]:
+def pe_faults(graph: PeGraph, ops: tuple[Op, ...] = OPS) -> list[str]:
     """What is wrong with a graph of PEs, as sentences; empty if it is consistent."""
     found = []
     for number, node in enumerate(graph.nodes):
@@ -317,7 +322,7 @@ def pe_faults(graph: PeGraph, ops: str = "onyx") -> list[str]:
     return found
 
 
-def _pe_node_faults(graph: PeGraph, number: int, node: PeNode, ops: str) -> Iterator[str]:
+def _pe_node_faults(graph: PeGraph, number: int, node: PeNode, ops: tuple[Op, ...]) -> Iterator[str]:
     ports = set(node.operands)
     if node.op in ("input", "lookup"):
         reads = set("a" if node.op == "lookup" else "")
@@ -325,8 +330,8 @@ def _pe_node_faults(graph: PeGraph, number: int, node: PeNode, ops: str) -> Iter
             yield f"no stream {node.name!r}"
         if node.cond:
             yield "only a PE has a condition"
-    elif node.op not in BY_NAME or not (ops == "onyx" or BY_NAME[node.op].amber):
-        yield f"not an operation of {ops}"
+    elif BY_NAME.get(node.op) not in ops:
+        yield "not an operation of the PEs"
         return
     else:
         reads = set(BY_NAME[node.op].operands)

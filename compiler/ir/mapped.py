@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import PRIMITIVES, Flow
+from ...hw.arch.errors import UserError
+from ...hw.arch.op import OPS, Op
+from ...hw.arch.primitive import ALU, PRIMITIVES, Flow
 from ...hw.arch.tile import TileSpec
 
 LOAD, STORE = "load", "store"
@@ -38,6 +40,17 @@ class Block:
     primitive: str
     config: Mapping[str, int | str | bool]
     slack: bool = False
+
+    @property
+    def operation(self) -> Op | None:
+        """What an ALU computes."""
+        return OPS[int(self.config.get("op", 0))] if self.primitive == ALU.name else None
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a token in front of a core input to the one that it causes, the input's register included."""
+        own = PRIMITIVES[self.primitive].latency if self.primitive else 0
+        return 1 + own + (self.operation.latency if self.operation else 0)
 
 
 class Pin(NamedTuple):
@@ -119,6 +132,13 @@ def graph_demands(graph: MappedGraph, arch: Arch) -> tuple[Demand, ...]:
     """The demands of a graph."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
     return demands(graph.count("pe"), graph.count("mem"), loads, len(graph.streams) - loads, arch)
+
+
+def check_operations(names: Iterable[str], ops: tuple[Op, ...]) -> None:
+    """UserError that names the operations that PEs with `ops` do not have."""
+    if missing := sorted(set(names) - {op.name for op in ops}):
+        raise UserError(f"the program needs operations that the PEs do not have: {', '.join(missing)}", "pe.ops",
+                        "choose another machine, or add them to its description")
 
 
 def tile_of(arch: Arch, kind: str) -> TileSpec:

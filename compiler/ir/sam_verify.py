@@ -1,33 +1,17 @@
 """Verifier of the sparse graph: wiring, stream types, and that streams which meet come from the same loops.
 
 Every stream gets a *space*: for each nested fiber level the index variable and a tag of the coordinate set it
-runs over. Scanners open a level with a tag of their own; joiners replace it by the intersection or union of
-two tags, so parallel joiners of the same coordinates agree; reducers close a level; droppers mark the level
-they thin out. Two streams may meet token by token only in the same space: this catches what equal depth alone
-would let pass.
+runs over. What the outputs of an operation run over is its own rule (`sam_ops`): scanners open a level with a tag of
+their own; joiners replace it by the intersection or union of two tags, so parallel joiners of the same coordinates
+agree; reducers close a level; droppers mark the level they thin out. Two streams may meet token by token only in the
+same space: this catches what equal depth alone would let pass.
 """
 
 from __future__ import annotations
 
-from .sam import (
-    Alu,
-    Dropper,
-    Joiner,
-    LevelWriter,
-    Pin,
-    Reducer,
-    Repeater,
-    SamGraph,
-    Scanner,
-    Values,
-    ValuesWriter,
-)
-
-Space = tuple[tuple[str, object], ...]
-
-
-class SpaceError(Exception):
-    """A node whose input streams do not fit together."""
+from .mapped import STORE
+from .sam import Pin, SamGraph
+from .sam_ops import VALUES, LevelWriter, Space, SpaceError
 
 
 def verify(graph: SamGraph) -> SamGraph:
@@ -53,15 +37,14 @@ def faults(graph: SamGraph) -> list[str]:
         op = graph.nodes[name]
         given = {port: spaces[feeds[Pin(name, port)]] for port in op.inputs}
         try:
-            outputs = _spaces(name, op, given)
+            outputs = op.spaces(name, given)
         except SpaceError as error:
             return [f"{name}: {error}"]
         spaces.update({Pin(name, port): space for port, space in outputs.items()})
-        if isinstance(op, (LevelWriter, ValuesWriter)):
-            level = op.level if isinstance(op, LevelWriter) else -1
-            if level in written:
+        if op.moved and op.moved.direction == STORE:
+            if op.moved.level in written:
                 found.append(f"{name}: this level is written twice")
-            written[level] = given["wr"]
+            written[op.moved.level] = given["wr"]
     return found + _result(graph, written)
 
 
@@ -89,70 +72,11 @@ def _wiring(graph: SamGraph) -> list[str]:
     return found
 
 
-def _need(condition: bool, complaint: str) -> None:
-    if not condition:
-        raise SpaceError(complaint)
-
-
-def _spaces(name: str, op: object, given: dict[str, Space]) -> dict[str, Space]:
-    """The spaces of a node's outputs from those of its inputs."""
-    if isinstance(op, Scanner):
-        space = (*given.get("ref", ()), (op.index, ("scan", name)))
-        return {"crd": space, "ref_o": space}
-    if isinstance(op, Repeater):
-        _need(bool(given["crd"]) and given["crd"][-1][0] == op.index,
-              f"the coordinates are not those of {op.index}")
-        _need(given.get("ref", ()) == given["crd"][:-1],
-              "references and coordinates are not of the same loops")
-        return {"ref_o": given["crd"]}
-    if isinstance(op, Joiner):
-        return _join(op, given)
-    if isinstance(op, Values):
-        return {"val": given.get("ref", ())}
-    if isinstance(op, Alu):
-        _need(bool(given), "an operand must be a stream")
-        _need(len(set(given.values())) == 1, "the operands are not of the same loops")
-        return {"res": next(iter(given.values()))}
-    if isinstance(op, Reducer):
-        space = given["val"]
-        _need(bool(space) and space[-1][0] == op.index, f"the innermost level is not {op.index}")
-        _need(given.get("crd", ()) == space[:-1], "the guide is not the level above" if op.guided
-              else "only the outermost level can be summed without a guide")
-        return {"val_o": space[:-1]}
-    if isinstance(op, Dropper):
-        return _drop(name, op, given)
-    return {}
-
-
-def _join(op: Joiner, given: dict[str, Space]) -> dict[str, Space]:
-    _need(op.op in ("intersect", "union"), f"{op.op} is no way to join")
-    left, right = given["crd0"], given["crd1"]
-    _need(left[:-1] == right[:-1], "the two sides are not of the same loops")
-    _need(left[-1][0] == right[-1][0] == op.index, f"the coordinates are not those of {op.index}")
-    for side, space in (("ref0", left), ("ref1", right)):
-        _need(given.get(side, space) == space, f"{side} does not belong to its coordinates")
-    joined = (*left[:-1], (op.index, (op.op, left[-1][1], right[-1][1])))
-    return dict.fromkeys(op.outputs, joined)
-
-
-def _drop(name: str, op: Dropper, given: dict[str, Space]) -> dict[str, Space]:
-    outer, inner = given["outer"], given["inner"]
-    _need(op.form in ("coordinate", "value"), f"{op.form} is no form of dropping")
-    _need(bool(outer) and outer[-1][0] == op.outer, f"the coordinates are not those of {op.outer}")
-    thinned = (*outer[:-1], (op.outer, ("drop", name)))
-    if op.form == "value":
-        _need(inner == outer, "coordinates and values are not of the same loops")
-        return {"outer_o": thinned, "inner_o": thinned}
-    _need(inner[:-1] == outer and inner[-1][0] == op.inner,
-          f"the inner stream is not level {op.inner} below {op.outer}")
-    return {"outer_o": thinned, "inner_o": (*thinned, inner[-1])}
-
-
 def _result(graph: SamGraph, written: dict[int, Space]) -> list[str]:
     """Faults of the writers: each level once, in order, nested in each other."""
-    if -1 not in written:
+    if VALUES not in written:
         return ["no values are written"]
-    values = written.pop(-1)
+    values = written.pop(VALUES)
     if sorted(written) != list(range(len(values))):
         return [f"levels {sorted(written)} are written but the values are {len(values)} levels deep"]
     found = []

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from graphlib import TopologicalSorter
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import PASS_THROUGH, PRIMITIVES
+from ...hw.arch.primitive import PASS_THROUGH
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 
 # Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
@@ -71,16 +71,11 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
     wanted = {}
     for net in graph.nets:
         for sink in net.sinks:
-            ready = arrival[net.source.block] + _latency(graph, net.source.block) + NET_LATENCY
+            ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + NET_LATENCY
             slack = arrival[sink.block] - ready
             if net.layer == "data" and graph.blocks[sink.block].kind == "pe" and slack > NET_TOKENS:
                 wanted[net.source, sink] = min(MOST, -(-(slack - NET_TOKENS) // depth))
     return wanted
-
-
-def _latency(graph: MappedGraph, block: str) -> int:
-    primitive = graph.blocks[block].primitive
-    return 1 + PRIMITIVES[primitive].latency if primitive else 1
 
 
 def _arrivals(graph: MappedGraph) -> Mapping[str, int]:
@@ -91,5 +86,5 @@ def _arrivals(graph: MappedGraph) -> Mapping[str, int]:
             feeds[sink.block].add(net.source.block)
     arrival: dict[str, int] = {}
     for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
-        arrival[name] = max((arrival[f] + _latency(graph, f) + NET_LATENCY for f in feeds[name]), default=0)
+        arrival[name] = max((arrival[f] + graph.blocks[f].latency + NET_LATENCY for f in feeds[name]), default=0)
     return arrival

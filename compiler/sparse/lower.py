@@ -18,17 +18,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sardonyx.compiler.ir.sam import (
+from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
+from sardonyx.compiler.ir.sam_ops import (
     Alu,
     Dropper,
-    Edge,
     Joiner,
     LevelWriter,
-    Op,
-    Pin,
+    Operation,
     Reducer,
     Repeater,
-    SamGraph,
     Scanner,
     Values,
     ValuesWriter,
@@ -83,11 +81,11 @@ class _Set:
 class _Builder:
     """A graph under construction: where the reference of each tensor has got to."""
 
-    nodes: dict[str, Op] = field(default_factory=dict)
+    nodes: dict[str, Operation] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     refs: dict[str, Pin] = field(default_factory=dict)
 
-    def add(self, name: str, op: Op, **inputs: Pin) -> str:
+    def add(self, name: str, op: Operation, **inputs: Pin) -> str:
         """Add a node under a name like the one given; its inputs by port."""
         unique, count = name, 1
         while unique in self.nodes:

@@ -13,9 +13,12 @@ Source: Amber JSSC V (iteration domain, address and schedule generator) and V-A 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import Annotated
 
-from .config import ConfigSet, Field
+from .check import Misfit, PowerOfTwo, Whole, check
+from .config import MEMORY_WORDS, ConfigSet, Field
 
 WRITES, READS, VALID = ("wr0", "wr1"), ("rd0", "rd1"), "valid"
 
@@ -26,7 +29,8 @@ class MemSizes:
 
     Parameters
     ----------
-    sram_lines, sram_lanes : int   Words of the SRAM, and 16-bit lanes in each; powers of two.
+    sram_lines, sram_lanes : int   Words of the SRAM, from 4, and 16-bit lanes in each, 2..64; powers of two, at most
+                                   `MEMORY_WORDS` lanes in all.
     cycle_bits : int               Width of cycle counters, 2..32: words of a stream are 1..2**cycle_bits cycles apart.
     extent_bits : int              Width of loop counters, 1..32: a loop has 1..2**extent_bits iterations.
     read_loops : int               Loops of each read port and of the flag `valid`, 1..16.
@@ -35,14 +39,22 @@ class MemSizes:
     sipo_lines : int               Lines in which the words of a write port are collected, 1 or 2.
     """
 
-    sram_lines: int = 512
-    sram_lanes: int = 4
-    cycle_bits: int = 16
-    extent_bits: int = 11
-    read_loops: int = 6
-    write_loops: int = 2
+    sram_lines: Annotated[int, PowerOfTwo(4, MEMORY_WORDS // 2)] = 512
+    sram_lanes: Annotated[int, PowerOfTwo(2, 64)] = 4
+    cycle_bits: Annotated[int, Whole(2, 32)] = 16
+    extent_bits: Annotated[int, Whole(1, 32)] = 11
+    read_loops: Annotated[int, Whole(1, 16)] = 6
+    write_loops: Annotated[int, Whole(1, 16)] = 2
     replay: bool = True
-    sipo_lines: int = 1
+    sipo_lines: Annotated[int, Whole(1, 2)] = 1
+
+    def __post_init__(self) -> None:
+        check(self, "mem", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if self.buffer_words > MEMORY_WORDS:
+            yield Misfit("sram_lines", f"is {self.sram_lines}, with {self.sram_lanes} lanes more than the {MEMORY_WORDS} words "
+                                       "that configuration reaches", f"give {MEMORY_WORDS // self.sram_lanes} or less")
 
     @property
     def level_words(self) -> int:

@@ -9,20 +9,26 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from .buffer import MEM_SIZES
+from .check import Misfit, Misfits, Text, Whole, check, misfits, shown
 from .config import ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph
+from .op import BY_NAME
 from .primitive import PRIMITIVES
-from .tile import IO, MEM, PE, TileSpec
+from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, glb_registers
+from .tile import IO, MEM, PE, PE_SIZES, TileSpec
 
-FORMAT = 1
+FORMAT = 2
+PICOSECONDS = Whole(1, 1_000_000)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,12 +38,15 @@ class Timing:
     Defaults follow the delay table of the public 12 nm flow (order of magnitude; relative weights matter).
     """
 
-    pe: int = 700
-    mem: int = 1000
-    glb: int = 1000
-    switch_box: int = 160
-    connection_box: int = 240
-    register: int = 230
+    pe: Annotated[int, PICOSECONDS] = 700
+    mem: Annotated[int, PICOSECONDS] = 1000
+    glb: Annotated[int, PICOSECONDS] = 1000
+    switch_box: Annotated[int, PICOSECONDS] = 160
+    connection_box: Annotated[int, PICOSECONDS] = 240
+    register: Annotated[int, PICOSECONDS] = 230
+
+    def __post_init__(self) -> None:
+        check(self, "timing")
 
 
 @dataclass(frozen=True)
@@ -46,17 +55,17 @@ class Arch:
 
     Parameters
     ----------
-    name : str
+    name : str                1..100 characters.
     columns, rows : int       Size of the array, 1..256 and 1..255; the IO row comes on top.
     mem_every : int           Every so-maniest column is of MEM tiles (4: columns 3, 7, 11, ...); 0: none.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
 
-    name: str
-    columns: int
-    rows: int
-    mem_every: int = 4
+    name: Annotated[str, Text(1, 100)]
+    columns: Annotated[int, Whole(1, 256)]
+    rows: Annotated[int, Whole(1, 255)]
+    mem_every: Annotated[int, Whole(0, 256)] = 4
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -65,11 +74,25 @@ class Arch:
     timing: Timing = field(default_factory=Timing)
 
     def __post_init__(self) -> None:
-        if not (1 <= self.columns <= 256 and 1 <= self.rows <= 255):
-            raise UserError(f"an array of {self.columns} x {self.rows} tiles", self.name, "give 1..256 columns and 1..255 rows")
+        check(self, "arch", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        for kind, spec in (("pe", self.pe), ("mem", self.mem), ("io", self.io)):
+            if spec.kind != kind:
+                yield Misfit(f"{kind}.kind", f"is {spec.kind}", f"give a tile of kind {kind}")
         if self.columns % self.glb.columns_per_tile:
-            raise UserError(f"{self.columns} columns do not divide into GLB tiles of {self.glb.columns_per_tile} columns",
-                            self.name, "change glb.columns_per_tile or the number of columns")
+            yield Misfit("columns", f"are {self.columns}, which do not divide into GLB tiles of {self.glb.columns_per_tile} "
+                                    "columns", "change glb.columns_per_tile or the number of columns")
+        elif self.glb_tiles > (most_tiles := ((1 << REGISTER_ADDRESS_BITS) - GLB_REGISTERS) // GLB_REGISTER_STRIDE):
+            yield Misfit("columns", f"are {self.columns} in {self.glb_tiles} GLB tiles, but {most_tiles} tiles have addresses",
+                         "give more glb.columns_per_tile")
+        elif self.glb_tiles * self.glb.tile_bytes > 1 << DATA_ADDRESS_BITS:
+            yield Misfit("glb", f"has {self.glb_tiles} tiles of {self.glb.tile_bytes} bytes, "
+                                f"more than {1 << DATA_ADDRESS_BITS} in all", "give less glb.bank_bytes or glb.banks")
+        registers = len(glb_registers(self.glb))
+        if registers > GLB_REGISTER_STRIDE // 4:
+            yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
+                         "give fewer glb.load_loops or glb.store_loops")
 
     @property
     def glb_tiles(self) -> int:
@@ -108,17 +131,11 @@ class Arch:
     def to_json(self) -> dict[str, Any]:
         """The description as plain data; `from_json` reads it back."""
         def plain(value: Any) -> Any:
-            if dataclasses.is_dataclass(value):
-                return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-            return value
+            return [each.name for each in value] if isinstance(value, tuple) else value
 
-        def tile(spec: TileSpec, names: tuple[str, ...]) -> dict[str, Any]:
-            return {name: getattr(spec, name) for name in names} | {"primitives": [p.name for p in spec.primitives]}
-
-        return {"format": FORMAT, "name": self.name, "columns": self.columns, "rows": self.rows, "mem_every": self.mem_every,
-                "pe": tile(self.pe, ("pass_depth", "ops", "register_words")),
-                "mem": tile(self.mem, MEM_SIZES),
-                "interconnect": plain(self.interconnect), "glb": plain(self.glb), "timing": plain(self.timing)}
+        parts = {name: {field: plain(getattr(getattr(self, name), field)) for field in fields}
+                 for name, (_, _, fields) in PARTS.items()}
+        return {"format": FORMAT} | {name: parts.get(name, getattr(self, name)) for name in MACHINE}
 
     @cached_property
     def fingerprint(self) -> int:
@@ -130,43 +147,70 @@ class Arch:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
-    """An `Arch` from plain data; UserError naming the unknown or missing field."""
-    def build(cls: Any, values: Any, place: str, base: Any = None) -> Any:
-        if not isinstance(values, dict):
-            raise UserError(f"{place} is not a table of fields", where)
-        legal = {f.name for f in dataclasses.fields(cls)}
-        for name in values:
-            if name not in legal:
-                raise UserError(f"unknown field '{name}' in {place}", where, f"fields are {', '.join(sorted(legal))}")
-        try:
-            return dataclasses.replace(base, **values) if base is not None else cls(**values)
-        except TypeError as error:
-            raise UserError(f"{place}: {error}", where, "start from the arch.json of a preset") from None
+# The parts of a description in JSON: class, value of what is left out, fields.
+PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
+    "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "primitives")),
+    **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
+       for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing))}}
+MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")
+NEEDED = ("name", "columns", "rows")
 
+
+def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
+    """An `Arch` from plain data; UserError with the path of every field that is unknown, missing or does not fit."""
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise UserError(f"not a machine description of format {FORMAT}", where, "start from the arch.json of a preset")
-    fields = {key: value for key, value in raw.items() if key != "format"}
-    for name, base in (("pe", PE), ("mem", MEM)):
-        if name in fields:
-            if not isinstance(fields[name], dict):
-                raise UserError(f"{name} is not a table of fields", where, "start from the arch.json of a preset")
-            tile = dict(fields[name])
-            listed = tile.get("primitives", [])
-            if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed) \
-                    or len(set(listed)) < len(listed):
-                raise UserError(f"the primitives of {name} are no list of different names", where,
-                                f"choose among {', '.join(PRIMITIVES)}")
-            unknown = [each for each in listed if each not in PRIMITIVES]
-            if unknown:
-                raise UserError(f"unknown primitive '{unknown[0]}' in {name}", where, f"choose among {', '.join(PRIMITIVES)}")
-            if "primitives" in tile:
-                tile["primitives"] = tuple(PRIMITIVES[each] for each in listed)
-            fields[name] = build(TileSpec, tile, name, base)
-    for name, cls in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing)):
-        if name in fields:
-            fields[name] = build(cls, fields[name], name)
-    return build(Arch, fields, "the description")
+    machine = {key: value for key, value in raw.items() if key != "format"}
+    _known(machine, "the description", MACHINE, where)
+    if missing := [name for name in NEEDED if name not in machine]:
+        raise UserError(f"the description lacks {', '.join(missing)}", where, "start from the arch.json of a preset")
+    parts = {}
+    for name in PARTS:
+        if name not in machine:
+            continue
+        _known(machine[name], name, PARTS[name][2], where)
+        parts[name] = values = dict(machine[name])
+        for each, known, what in (("primitives", PRIMITIVES, "primitive"), ("ops", BY_NAME, "operation")):
+            if each in values:
+                values[each] = _chosen(values[each], known, what, name, where)
+    found = misfits(Arch, {name: value for name, value in machine.items() if name not in PARTS})
+    for name, values in parts.items():
+        found += _inside(name, misfits(PARTS[name][0], values))
+    if found:
+        raise Misfits(found, where)
+    for name, values in parts.items():
+        try:
+            machine[name] = dataclasses.replace(PARTS[name][1], **values)
+        except Misfits as error:
+            found += _inside(name, error.misfits)
+    if found:
+        raise Misfits(found, where)
+    try:
+        return Arch(**machine)
+    except Misfits as error:
+        raise Misfits(error.misfits, where) from None
+
+
+def _known(values: object, place: str, legal: tuple[str, ...], where: str) -> None:
+    if not isinstance(values, dict):
+        raise UserError(f"{place} is not a table of fields", where, f"fields are {', '.join(sorted(legal))}")
+    for name in values:
+        if name not in legal:
+            raise UserError(f"unknown field {shown(name)} in {place}", where, f"fields are {', '.join(sorted(legal))}")
+
+
+def _inside(part: str, found: Iterable[Misfit]) -> list[Misfit]:
+    """What does not fit in a part, by its path in the whole."""
+    return [dataclasses.replace(each, path=f"{part}.{each.path}") for each in found]
+
+
+def _chosen(listed: object, known: Mapping[str, T], what: str, part: str, where: str) -> tuple[T, ...]:
+    """The values with the names of a list."""
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed) or len(set(listed)) < len(listed):
+        raise UserError(f"the {what}s of {part} are no list of different names", where, f"choose among {', '.join(known)}")
+    if unknown := [each for each in listed if each not in known]:
+        raise UserError(f"unknown {what} {shown(unknown[0])} in {part}", where, f"choose among {', '.join(known)}")
+    return tuple(known[each] for each in listed)
 
 
 def load(path: str | Path) -> Arch:
@@ -178,6 +222,7 @@ def load(path: str | Path) -> Arch:
                         "name a preset, or a file such as the arch.json beside generated Verilog") from None
     except json.JSONDecodeError as error:
         raise UserError(f"not JSON: {error.msg}", f"{path}:{error.lineno}", "start from the arch.json of a preset") from None
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
+        # Other bytes than UTF-8, an integer of thousands of digits, or a table in a table in a table and so on.
         raise UserError("not JSON", str(path), "start from the arch.json of a preset") from None
     return from_json(raw, str(path))

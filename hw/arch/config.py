@@ -6,12 +6,14 @@ space of a tile: its sets, packed in the declared order into 32-bit words, no fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 from amaranth.lib import data
 
+from .check import Identifier, Misfit, Whole, check
 from .errors import UserError
 
 WORD_BITS = 32
@@ -21,6 +23,9 @@ STATUS_REGISTER = 0xFFFF
 
 # The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as 0.
 MEMORY_REGISTER = 0x8000
+
+# 16-bit words of SRAM that a tile can have at most: twice the registers from there on, a power of two without the last ones.
+MEMORY_WORDS = STATUS_REGISTER - MEMORY_REGISTER + 1
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,17 @@ class Field:
     choices : tuple of str     Names of the values 0, 1, ...; the field is then written and read by name.
     """
 
-    name: str
-    bits: int
+    name: Annotated[str, Identifier()]
+    bits: Annotated[int, Whole(1, WORD_BITS)]
     doc: str
     choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        assert 1 <= self.bits <= WORD_BITS, f"field {self.name} has {self.bits} bits, a register has {WORD_BITS}"
-        assert len(self.choices) <= 1 << self.bits, f"field {self.name} is too narrow for its choices"
+        check(self, "configuration field", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if len(self.choices) > 1 << self.bits:
+            yield Misfit("bits", f"is {self.bits}, too few for {len(self.choices)} choices", "give more bits")
 
     def encode(self, value: int | str | bool, where: str) -> int:
         """The number to write for a value; UserError if it is no choice or out of range."""
@@ -102,8 +110,11 @@ class ConfigSet:
 class Slot:
     """Where a field lives: 32-bit word and lowest bit in it."""
 
-    word: int
-    lsb: int
+    word: Annotated[int, Whole(0, MEMORY_REGISTER - 1)]
+    lsb: Annotated[int, Whole(0, WORD_BITS - 1)]
+
+    def __post_init__(self) -> None:
+        check(self, "slot")
 
 
 def differing(each: ConfigSet, values: Values) -> dict[str, int | str | bool]:

@@ -6,8 +6,9 @@ Source: Onyx JSSC II (16 tiles of two 128 KB banks) and V-C; loop levels of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from .errors import UserError
+from .check import PowerOfTwo, Whole, check
 
 WORD_BYTES = 8
 
@@ -18,22 +19,20 @@ class Glb:
 
     Parameters
     ----------
-    columns_per_tile : int   Columns that share a GLB tile, so one load and one store stream.
-    banks : int              Banks a tile, a power of two.
-    bank_bytes : int         Bytes a bank, a power of two from 16.
-    load_loops, store_loops  Loop levels of the address generators.
+    columns_per_tile : int   Columns that share a GLB tile, so one load and one store stream, 1..256.
+    banks : int              Banks a tile, a power of two 1..256.
+    bank_bytes : int         Bytes a bank, a power of two from 16 to 16 M.
+    load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
     """
 
-    columns_per_tile: int = 2
-    banks: int = 2
-    bank_bytes: int = 128 * 1024
-    load_loops: int = 8
-    store_loops: int = 7
+    columns_per_tile: Annotated[int, Whole(1, 256)] = 2
+    banks: Annotated[int, PowerOfTwo(1, 256)] = 2
+    bank_bytes: Annotated[int, PowerOfTwo(2 * WORD_BYTES, 1 << 24)] = 128 * 1024
+    load_loops: Annotated[int, Whole(1, 27)] = 8
+    store_loops: Annotated[int, Whole(1, 27)] = 7
 
     def __post_init__(self) -> None:
-        for name, size, least in (("banks", self.banks, 1), ("bank_bytes", self.bank_bytes, 2 * WORD_BYTES)):
-            if size < least or size & size - 1:
-                raise UserError(f"{name} is {size}", "glb", f"give a power of two from {least}")
+        check(self, "glb")
 
     @property
     def tile_bytes(self) -> int:

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .check import OneOf, Whole, check
 from .config import ConfigSet, Field
-from .errors import UserError
 from .tile import LAYERS, OPPOSITE, SIDES, TileSpec
 
 SWITCH_BOXES = ("wilton", "imran", "disjoint")
@@ -46,16 +46,12 @@ class Interconnect:
                          every hop; ``none``: static only, no valid and ready.
     """
 
-    tracks: int = 5
-    switch_box: str = "wilton"
-    fifo: str = "split"
+    tracks: Annotated[int, Whole(1, 16)] = 5
+    switch_box: Annotated[str, OneOf(SWITCH_BOXES)] = "wilton"
+    fifo: Annotated[str, OneOf(FIFOS)] = "split"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.tracks <= 16:
-            raise UserError(f"{self.tracks} tracks a side", "interconnect", "give 1..16")
-        for name, value, legal in (("switch box", self.switch_box, SWITCH_BOXES), ("fifo", self.fifo, FIFOS)):
-            if value not in legal:
-                raise UserError(f"unknown {name} '{value}'", "interconnect", f"choose one of {', '.join(legal)}")
+        check(self, "interconnect")
 
     @property
     def widths(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ from .cgra import Arch, load
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect
+from .op import OPS
 from .primitive import ALU, BUFFER
 from .tile import MEM, PE
 
@@ -18,8 +19,8 @@ _SMALL_GLB = Glb(columns_per_tile=1)
 PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, glb=_SMALL_GLB),
     Arch("small", 8, 8, glb=_SMALL_GLB),
-    # Amber JSSC: 32 x 16, dense, static 16-bit tracks.
-    Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops="amber"),
+    # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.
+    Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops=tuple(op for op in OPS if "c" not in op.operands)),
          mem=replace(MEM, primitives=(BUFFER,), extent_bits=16, write_loops=6, replay=False, sipo_lines=2),
          interconnect=Interconnect(switch_box="imran", fifo="none")),
     # Onyx JSSC II: 32 x 16, 384 PE and 128 MEM tiles, 16 GLB tiles.

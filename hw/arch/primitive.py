@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
 from .buffer import MemSizes, buffer_config
+from .check import Identifier, Whole, check
 from .config import ConfigSet, Field
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
 from .token import TOKEN_BITS
@@ -30,11 +32,14 @@ class Flow(Enum):
 class StreamPort:
     """A stream of a primitive and the tile port it uses."""
 
-    name: str
+    name: Annotated[str, Identifier()]
     flow: Flow
-    tile_port: str
+    tile_port: Annotated[str, Identifier()]
     doc: str
-    width: int = TOKEN_BITS
+    width: Annotated[int, Whole(1, TOKEN_BITS)] = TOKEN_BITS
+
+    def __post_init__(self) -> None:
+        check(self, "stream")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +60,18 @@ class Primitive:
     memory : bool         Whether it works in the SRAM of its tile; its class then takes ``shared=True`` for a member `sram`.
     """
 
-    name: str
+    name: Annotated[str, Identifier()]
     doc: str
     ports: tuple[StreamPort, ...]
     config: ConfigSet
     component: str
-    latency: int = 0
+    latency: Annotated[int, Whole(0, 255)] = 0
     sized: bool = False
     static: bool = False
     memory: bool = False
+
+    def __post_init__(self) -> None:
+        check(self, "primitive")
 
     @property
     def inputs(self) -> tuple[StreamPort, ...]:

@@ -16,7 +16,9 @@ connection boxes or the register file, its output to the switch boxes or the reg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from .check import PowerOfTwo, Whole, check
 from .config import Field
 
 CHANNELS = 2
@@ -37,9 +39,12 @@ SCHEDULED, DELAY = MODES = ("scheduled", "delay")
 class ScheduleSizes:
     """Widths and depths of a schedule, by the names that those of a MEM port have; words: of the register file."""
 
-    buffer_words: int
-    extent_bits: int = EXTENT_BITS
-    cycle_bits: int = CYCLE_BITS
+    buffer_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS)]
+    extent_bits: Annotated[int, Whole(1, EXTENT_BITS)] = EXTENT_BITS
+    cycle_bits: Annotated[int, Whole(2, CYCLE_BITS)] = CYCLE_BITS
+
+    def __post_init__(self) -> None:
+        check(self, "register file")
 
     def loops(self, port: str) -> int:
         """Loops of a schedule, the same for all."""

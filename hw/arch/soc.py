@@ -8,9 +8,14 @@ document read these tables.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Protocol
 
-from .cgra import Arch
+from .check import Identifier, OneOf, Whole, check
 from .glb import Glb
+
+# Widths of the addresses of the register port and of the data port.
+REGISTER_ADDRESS_BITS = 16
+DATA_ADDRESS_BITS = 32
 
 GLB_REGISTERS = 0x1000
 GLB_REGISTER_STRIDE = 0x100
@@ -31,10 +36,10 @@ STRIDE_BITS = 24
 # The bit of `store_control` that makes a store static.
 STORE_STATIC = 2
 
-RO, RW, W1C, PULSE = "ro", "rw", "w1c", "pulse"
+RO, RW, W1C, PULSE = ACCESSES = ("ro", "rw", "w1c", "pulse")
 
 
-RegisterField = tuple[str, int, int, str]
+RegisterField = tuple[Annotated[str, Identifier()], Annotated[int, Whole(0, 31)], Annotated[int, Whole(1, 32)], str]
 Row = tuple[str, str, str] | tuple[str, str, str, tuple[RegisterField, ...]]
 
 
@@ -45,11 +50,14 @@ class Register:
     fields : tuple of (name, lowest bit, bits, meaning)
     """
 
-    name: str
-    offset: int
-    access: str
+    name: Annotated[str, Identifier()]
+    offset: Annotated[int, Whole(0, GLB_REGISTERS - 4)]
+    access: Annotated[str, OneOf(ACCESSES)]
     doc: str
     fields: tuple[RegisterField, ...] = ()
+
+    def __post_init__(self) -> None:
+        check(self, "register")
 
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
@@ -114,9 +122,18 @@ def offsets(registers: tuple[Register, ...]) -> dict[str, int]:
     return {register.name: register.offset for register in registers}
 
 
-def address_map(arch: Arch) -> list[tuple[str, int, tuple[Register, ...]]]:
+class Tiled(Protocol):
+    """What has GLB tiles: an `Arch`, which reads this module itself."""
+
+    @property
+    def glb(self) -> Glb: ...
+
+    @property
+    def glb_tiles(self) -> int: ...
+
+
+def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
     """Every register file: name, byte address, registers."""
     glb = glb_registers(arch.glb)
-    assert 4 * len(glb) <= GLB_REGISTER_STRIDE, "the registers of a GLB tile fit their window"
     return [("controller", 0, CONTROLLER),
             *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]

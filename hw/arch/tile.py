@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from .buffer import MemSizes, buffer_config
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
 from .config import ConfigSet
+from .op import OPS, Op
 from .primitive import ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+from .register_file import ADDRESS_BITS
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
 
 DATA, BIT = "data", "bit"
@@ -15,14 +21,21 @@ SIDES = ("n", "e", "s", "w")
 OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
 
 
+# Fields that size a PE, in the order of a machine's description.
+PE_SIZES = ("pass_depth", "ops", "register_words")
+
+
 @dataclass(frozen=True)
 class Port:
     """A port of a tile core on one layer of the interconnect."""
 
-    name: str
+    name: Annotated[str, Identifier()]
     flow: Flow
-    layer: str
+    layer: Annotated[str, OneOf(LAYERS)]
     doc: str
+
+    def __post_init__(self) -> None:
+        check(self, "port")
 
 
 @dataclass(frozen=True)
@@ -36,18 +49,41 @@ class TileSpec(MemSizes):
     primitives : tuple       What it can be set to; mode code = position + 1, 0 is off.
     sides : tuple            Sides with tracks; an IO tile only has its south side.
     pass_depth : int         Tokens a pass-through holds, 2..256 (PE).
-    ops : str                ``onyx`` or ``amber``: which operations the ALU has (PE).
+    ops : tuple of Op        Operations that the ALU has, of those of `hw/arch/op.py` (PE).
     register_words : int     16-bit words of the register file beside the ALU, a power of two 2..32, or 0 for none (PE).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
-    kind: str
+    kind: Annotated[str, Identifier()]
     ports: tuple[Port, ...]
     primitives: tuple[Primitive, ...] = ()
-    sides: tuple[str, ...] = SIDES
-    pass_depth: int = 16
-    ops: str = "onyx"
-    register_words: int = 32
+    sides: tuple[Annotated[str, OneOf(SIDES)], ...] = SIDES
+    pass_depth: Annotated[int, Whole(2, 256)] = 16
+    ops: tuple[Op, ...] = OPS
+    register_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS, zero=True)] = 32
+
+    def __post_init__(self) -> None:
+        check(self, f"tile {shown(self.kind)}", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        yield from super()._misfits()
+        for field, names in (("ports", [port.name for port in self.ports]), ("sides", self.sides),
+                             ("primitives", [primitive.name for primitive in self.primitives]),
+                             ("ops", [op.name for op in self.ops])):
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                yield Misfit(field, f"have {twice[0]} twice", "give each once")
+        if strange := [op.name for op in self.ops if op not in OPS]:
+            yield Misfit("ops", f"have {strange[0]}, which is no operation of the ALU", "choose among those of hw/arch/op.py")
+        if ALU in self.primitives and not self.ops:
+            yield Misfit("ops", "are none, but the tile has an ALU", "give one or more")
+        there = {(port.name, port.flow, port.layer) for port in self.ports}
+        for primitive in self.primitives:
+            for stream in primitive.ports:
+                if (stream.tile_port, stream.flow, BIT if stream.width == 1 else DATA) not in there:
+                    yield Misfit("primitives",
+                                 f"have {primitive.name}, whose stream {stream.name} is {stream.flow.value}put "
+                                 f"{stream.tile_port}, which the tile does not have", f"leave {primitive.name} out")
+                    break
 
     def inputs(self, layer: str) -> tuple[Port, ...]:
         """Core inputs of a layer, in order."""

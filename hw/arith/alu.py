@@ -9,13 +9,16 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..arch.op import BY_NAME, CONDITIONS, OPS
+from ..arch.op import BY_NAME, CONDITIONS
 from ..arch.primitive import ALU
 from ..arch.register_file import CHANNELS, FIELDS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
 from ..arch.token import DATA_BITS
 from ..sparse.interface import every, fork, is_value, members
 from .register_file import RegisterFile
+
+# What the second adder computes.
+FUSED = ("muladd", "mulsub", "taa", "tas", "tsa", "tss", "crop")
 
 
 class Alu(wiring.Component):
@@ -34,8 +37,8 @@ class Alu(wiring.Component):
 
     Parameters
     ----------
-    spec : TileSpec            Its `ops`: ``onyx``, or ``amber`` for the operations that the table marks so;
-                               the codes of the others then give 0. Its `register_words`: 0 for no register file.
+    spec : TileSpec            Its `ops`: the operations of the table that there are; the codes of the others give 0. Its
+                               `register_words`: 0 for no register file.
 
     Members
     -------
@@ -47,18 +50,13 @@ class Alu(wiring.Component):
 
     Timing: one token per cycle; outputs follow inputs in the same cycle, each when it is ready. Longest paths:
     multiplier and second adder (muladd), two adders and a choice (crop), multiplier and shifter (mulshr).
-    Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of ``amber``.
+    Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of two 16-bit operands.
     """
 
     def __init__(self, spec: TileSpec) -> None:
-        if spec.ops not in ("onyx", "amber"):
-            raise ValueError(f"the ALU has the operations of onyx or amber, not {spec.ops!r}")
-        self.ops, self.register_words = spec.ops, spec.register_words
+        assert all(op.type.bits == DATA_BITS and op.latency == 0 for op in spec.ops), "the datapath is one cycle of 16 bits"
+        self.ops, self.register_words = tuple(op.name for op in spec.ops), spec.register_words
         super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
-
-    @property
-    def module_name(self) -> str:
-        return f"alu_{self.ops}"
 
     @property
     def emit_key(self) -> object:
@@ -122,10 +120,10 @@ class Alu(wiring.Component):
         return found
 
     def _result(self, m: Module, a: Value, b: Value, c: Value, d: Value) -> tuple[Value, Value, Value]:
-        """The datapath: one multiplier, one shifter, two adders, of which the second serves ``onyx`` only."""
+        """The datapath: one multiplier, one shifter, two adders, of which the second serves fused operations only."""
         def is_op(*names: str) -> Value:
             """Whether the operation is one of those named; false for what this ALU does not have."""
-            return Cat(self.cfg.op == BY_NAME[name].code for name in names if self._has(name)).any()
+            return Cat(self.cfg.op == BY_NAME[name].code for name in names if name in self.ops).any()
 
         top = DATA_BITS - 1
         product = Signal(2 * DATA_BITS)
@@ -165,15 +163,16 @@ class Alu(wiring.Component):
             "mult0": product, "mult1": product[8:], "mult2": product[16:],
             "shr": shifted, "shl": shifted[::-1], "or": a | b, "and": a & b, "xor": a ^ b,
         }
-        if self.ops == "onyx":
-            results |= self._fused(m, is_op, product, sum1, a, b, c) | {"mulshr": shifted}
-        assert set(results) == {op.name for op in OPS if self._has(op.name)}, "the table has another operation"
+        if any(name in self.ops for name in FUSED):
+            results |= self._fused(m, is_op, product, sum1, a, b, c)
+        results["mulshr"] = shifted
+        assert set(self.ops) <= set(results), "every operation of the table has a datapath"
 
         result = Signal(DATA_BITS)
         with m.Switch(self.cfg.op):
-            for name, value in results.items():
+            for name in (name for name in results if name in self.ops):
                 with m.Case(BY_NAME[name].code):
-                    m.d.comb += result.eq(value)
+                    m.d.comb += result.eq(results[name])
         return result, carry, overflow
 
     def _fused(self, m: Module, is_op: Callable[..., Value], product: Value, sum1: Value,
@@ -189,7 +188,7 @@ class Alu(wiring.Component):
             sum2.eq(first + (c ^ minus_c.replicate(DATA_BITS)) + minus_c),
         ]
         crop = Mux(_less(low, c, sum2, self.cfg.signed), c, low)
-        return {**dict.fromkeys(("muladd", "mulsub", "taa", "tas", "tsa", "tss"), sum2), "crop": crop}
+        return {**dict.fromkeys(FUSED[:-1], sum2), FUSED[-1]: crop}
 
     def _predicate(self, m: Module, result: Value, carry: Value, overflow: Value, index: Value) -> Value:
         predicate = Signal()
@@ -200,9 +199,6 @@ class Alu(wiring.Component):
                     # The meanings use only & | ^, so they apply to signals as they do to integers.
                     m.d.comb += predicate.eq(condition.meaning(*flags))
         return predicate
-
-    def _has(self, name: str) -> bool:
-        return BY_NAME[name].amber or self.ops == "onyx"
 
 
 def _extended(word: Value, is_signed: Value) -> Value:

@@ -59,13 +59,6 @@ class Buffer(wiring.Component):
 
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.sizes, self.shared = spec, shared
-        for name, size, least in (("sram_lines", spec.sram_lines, 2), ("sram_lanes", spec.sram_lanes, 2)):
-            if size < least or size & size - 1:
-                raise ValueError(f"{name} is {size} but must be a power of two from {least}")
-        for name, size, most in (("sipo_lines", spec.sipo_lines, 2), ("read_loops", spec.read_loops, 16),
-                                 ("write_loops", spec.write_loops, 16)):
-            if not 1 <= size <= most:
-                raise ValueError(f"{name} is {size} but must be 1..{most}")
         port = {"sram": Out(SramPort(spec.sram_lines, spec.sram_lanes))} if shared else {}
         super().__init__(members(BUFFER) | {"cfg": In(spec.config(BUFFER).layout), "overflow": Out(1)} | port)
 

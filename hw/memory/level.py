@@ -53,9 +53,6 @@ class Level(wiring.Component):
 
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
-        for name, size, least in (("sram_lines", self.lines, 4), ("sram_lanes", self.lanes, 2)):
-            if size < least or size & size - 1:
-                raise ValueError(f"{name} is {size} but must be a power of two from {least}")
         port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
         super().__init__(members(LEVEL) | {"overflow": Out(1)} | port)
 

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
-from ..arch.soc import GLB_REGISTER_STRIDE, GLB_REGISTERS, address_map
+from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
 from ..array import border
 from ..emit import Macro, macro
 from ..glb.tile import GlbTile
@@ -17,9 +17,6 @@ from ..interconnect.boxes import Members
 from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
 from .controller import Controller
-
-REGISTER_ADDRESS_BITS = 16
-DATA_ADDRESS_BITS = 32
 
 
 def bus_members() -> Members:

@@ -1,6 +1,7 @@
 """What word graphs and graphs of PEs mean: evaluation over a whole grid at once in NumPy.
 
 Arrays are y-first, points are x first. Words are kept as integers 0..65535, flags as 0 and 1.
+`hw/arch/op.py` says what the operations of the PE mean.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream, WordGraph, WordNode
+from sardonyx.hw.arch.op import BY_NAME, CONDITION_CODES, results
 
 WORD = 1 << 16
 Array = Any
@@ -143,43 +145,6 @@ def stored(stream: Stream, result: Region, extents: tuple[int, ...]) -> Array:
     return result.part((0,) * len(extents), end)[steps]
 
 
-# Operation of the PE -> result from a, b, c, d and `signed`, before it is cut to a word; as `hw/arch/op.py` for one word.
-PE_MEANING: dict[str, Callable[..., Array]] = {
-    "adc": lambda a, b, c, d, s: a + b + d,
-    "sbc": lambda a, b, c, d, s: a + (b ^ WORD - 1) + d,
-    "abs": lambda a, b, c, d, s: np.abs(_integer(a, True)),
-    "sel": lambda a, b, c, d, s: np.where(d != 0, a, b),
-    "mult0": lambda a, b, c, d, s: a * b,
-    "mult1": lambda a, b, c, d, s: _integer(a, s) * _integer(b, s) >> 8,
-    "mult2": lambda a, b, c, d, s: _integer(a, s) * _integer(b, s) >> 16,
-    "shr": lambda a, b, c, d, s: _shifted_right(a, b, s),
-    "shl": lambda a, b, c, d, s: a << np.minimum(b, 16),
-    "or": lambda a, b, c, d, s: a | b,
-    "and": lambda a, b, c, d, s: a & b,
-    "xor": lambda a, b, c, d, s: a ^ b,
-    "muladd": lambda a, b, c, d, s: a * b + c,
-    "mulsub": lambda a, b, c, d, s: a * b - c,
-    "taa": lambda a, b, c, d, s: a + b + c,
-    "tas": lambda a, b, c, d, s: a + b - c,
-    "tsa": lambda a, b, c, d, s: a - b + c,
-    "tss": lambda a, b, c, d, s: a - b - c,
-    "crop": lambda a, b, c, d, s: np.maximum(np.minimum(_integer(a, s), _integer(b, s)), _integer(c, s)),
-    "mulshr": lambda a, b, c, d, s: _shifted_right(a * b % WORD, c, s),
-}
-
-# Condition -> predicate from the flags Z, N, C, V and the entry of the truth table.
-PE_CONDITION: dict[str, Callable[..., Array]] = {
-    "eq": lambda z, n, c, v, lut: z, "ne": lambda z, n, c, v, lut: ~z,
-    "uge": lambda z, n, c, v, lut: c, "ult": lambda z, n, c, v, lut: ~c,
-    "negative": lambda z, n, c, v, lut: n, "positive": lambda z, n, c, v, lut: ~n,
-    "overflow": lambda z, n, c, v, lut: v, "no_overflow": lambda z, n, c, v, lut: ~v,
-    "ugt": lambda z, n, c, v, lut: c & ~z, "ule": lambda z, n, c, v, lut: ~c | z,
-    "sge": lambda z, n, c, v, lut: n == v, "slt": lambda z, n, c, v, lut: n != v,
-    "sgt": lambda z, n, c, v, lut: ~z & (n == v), "sle": lambda z, n, c, v, lut: z | (n != v),
-    "lut": lambda z, n, c, v, lut: lut != 0,
-}
-
-
 def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array], first: tuple[int, ...] | None = None) -> dict[str, Region]:
     """Every result of a graph of PEs where all that it needs lies inside the inputs; inputs as for `evaluate_words`.
 
@@ -232,14 +197,8 @@ def pe_outputs(node: PeNode, operands: Mapping[str, Array]) -> tuple[Array, Arra
     a, b, c, d, e, f = (operands[port] for port in "abcdef")
     if node.op == "lookup":
         return np.array(node.table, dtype=np.int64)[a], np.zeros_like(a)
-    exact = PE_MEANING[node.op](a, b, c, d, node.signed)
-    result = exact % WORD
-    if not node.cond:
-        return result, np.zeros_like(result)
-    right = b if node.op == "adc" else b ^ WORD - 1
-    adds = node.op in ("adc", "sbc")
-    carry = (exact >> 16 != 0) & adds
-    overflow = ((a ^ right) & WORD // 2 == 0) & ((a ^ result) & WORD // 2 != 0) & adds
-    table = node.lut >> (d | e << 1 | f << 2) & 1
-    predicate = PE_CONDITION[node.cond](result == 0, result >= WORD // 2, carry, overflow, table)
-    return result, predicate.astype(np.int64)
+    operation = BY_NAME[node.op]
+    if node.cond:
+        return results(operation, CONDITION_CODES[node.cond], node.lut, a, b, c, d, e, f, node.signed)
+    result = operation.results(a, b, c, d, node.signed)[0]
+    return result, np.zeros_like(result)

@@ -6,6 +6,7 @@ import pytest
 
 from sardonyx.hw.arch import cgra, presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.op import BY_NAME
 
 
 @pytest.mark.parametrize("name", presets.PRESETS)
@@ -24,21 +25,44 @@ def test_fingerprints_tell_machines_apart_but_not_names():
 
 
 @pytest.mark.parametrize("change,message", [
-    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, glb, interconnect, io, "
+    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, glb, interconnect, "
                     "mem, mem_every, name, pe, rows, timing"),
-    ({"columns": 0}, "tiny: an array of 0 x 4 tiles\n  try: give 1..256 columns and 1..255 rows"),
-    ({"format": 9}, "arch: not a machine description of format 1\n  try: start from the arch.json of a preset"),
+    ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
+    ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},
+     f"arch: columns is '{'9' * 56}...; mem.replay is 'no'; glb.banks is an integer of 16610 bits; glb.load_loops is nan\n"
+     "  try: columns: give a whole number 1..256; mem.replay: give true or false; glb.banks: give a power of two 1..256; "
+     "glb.load_loops: give a whole number 1..27"),
+    ({"pe": {"primitives": ["level"]}, "mem": {"sram_lines": 16384}},
+     "arch: pe.primitives have level, whose stream ref is input in0, which the tile does not have; mem.sram_lines is 16384, "
+     "with 4 lanes more than the 32768 words that configuration reaches\n"
+     "  try: pe.primitives: leave level out; mem.sram_lines: give 8192 or less"),
+    ({"pe": {"ops": ["adc", "nop"]}}, f"arch: unknown operation 'nop' in pe\n  try: choose among {', '.join(BY_NAME)}"),
+    ({"pe": {"ops": "onyx"}}, "arch: the operations of pe are no list of different names\n"
+                              f"  try: choose among {', '.join(BY_NAME)}"),
+    ({"pe": {"sram_lines": 4}}, "arch: unknown field 'sram_lines' in pe\n  try: fields are ops, pass_depth, primitives, "
+                                "register_words"),
+    ({"format": 9}, "arch: not a machine description of format 2\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
                                          "repeater, reducer, dropper, pass_through, level, buffer"),
-    ({"glb": {"banks": 3, "columns_per_tile": 1}}, "glb: banks is 3\n  try: give a power of two from 1"),
-    ({"glb": {"bank_bytes": 1000}}, "glb: bank_bytes is 1000\n  try: give a power of two from 16"),
-    ({"glb": {"columns_per_tile": 3}}, "tiny: 4 columns do not divide into GLB tiles of 3 columns\n"
+    ({"glb": {"banks": 3, "columns_per_tile": 1}}, "arch: glb.banks is 3\n  try: give a power of two 1..256"),
+    ({"glb": {"bank_bytes": 1000}}, "arch: glb.bank_bytes is 1000\n"
+                                  "  try: give a power of two 16..16777216"),
+    ({"glb": {"columns_per_tile": 3}}, "arch: columns are 4, which do not divide into GLB tiles of 3 columns\n"
                                        "  try: change glb.columns_per_tile or the number of columns"),
 ])
 def test_wrong_descriptions_are_refused(change, message):
     with pytest.raises(UserError) as error:
         cgra.from_json(presets.get("tiny").to_json() | change)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name", ["name", "columns", "rows"])
+def test_what_a_machine_needs_is_asked_for(name):
+    raw = presets.get("tiny").to_json()
+    del raw[name]
+    with pytest.raises(UserError) as error:
+        cgra.from_json(raw, "m.json")
+    assert str(error.value) == f"m.json: the description lacks {name}\n  try: start from the arch.json of a preset"
 
 
 def test_an_unknown_preset_names_the_near_one():
@@ -62,7 +86,7 @@ def test_primitives_are_a_list_of_different_names(primitives):
         cgra.from_json(raw | {"pe": raw["pe"] | {"primitives": primitives}})
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, b""])
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, b"", b'{"rows": ' + b"9" * 5000 + b"}"])
 def test_a_file_that_is_no_text_of_json_is_refused(content, tmp_path):
     (tmp_path / "arch.json").write_bytes(content)
     with pytest.raises(UserError, match="not JSON"):

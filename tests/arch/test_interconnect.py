@@ -3,7 +3,6 @@
 import pytest
 
 from sardonyx.hw.arch import presets
-from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.interconnect import SWITCH_BOXES, Interconnect
 from sardonyx.hw.arch.tile import LAYERS, PE, SIDES
 
@@ -84,10 +83,3 @@ def test_onyx_has_the_tiles_of_the_paper():
 def test_layers_have_the_widths_of_the_paper():
     assert tuple(presets.get("onyx").interconnect.widths[layer] for layer in LAYERS) == (17, 1)
     assert tuple(presets.get("amber").interconnect.widths[layer] for layer in LAYERS) == (16, 1)
-
-
-def test_unknown_boxes_are_refused():
-    with pytest.raises(UserError) as error:
-        Interconnect(switch_box="universal")
-    assert str(error.value) == ("interconnect: unknown switch box 'universal'\n"
-                                "  try: choose one of wilton, imran, disjoint")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate
+from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate, results
 
 words = st.one_of(st.integers(0, 0xFFFF), st.sampled_from([0, 1, 0x7FFF, 0x8000, 0xFFFF]))
 
@@ -47,10 +47,32 @@ def test_comparison_is_a_difference_and_a_condition(a, b):
 
 @given(words, words, st.integers(0, 1))
 def test_carry_chains_a_wider_sum(a, b, carry):
-    result, out, _ = BY_NAME["adc"].meaning(a, b, 0, carry, False)
+    result, out, _ = BY_NAME["adc"].results(a, b, 0, carry, False)
     assert out << 16 | result == a + b + carry
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_codes_are_positions(op):
     assert OPS[op.code] is op
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_one_meaning_serves_integers_and_arrays(op):
+    rng = np.random.default_rng(7)
+    corners = np.array([0, 1, 15, 16, 17, 0x7FFF, 0x8000, 0xFFFF])
+    a, b, c = (np.where(rng.random(200) < 0.5, rng.choice(corners, 200), rng.integers(0, 1 << 16, 200)) for _ in range(3))
+    bits = [rng.integers(0, 2, 200) for _ in range(3)]
+    for signed in (False, True):
+        for cond in range(len(CONDITIONS) + 1):
+            arrays = results(op, cond, 0x6A, a, b, c, *bits, signed)
+            rows = zip(*(each.tolist() for each in (a, b, c, *bits)), strict=True)
+            assert list(zip(*(each.tolist() for each in arrays), strict=True)) == [
+                results(op, cond, 0x6A, *row, signed) for row in rows]
+
+
+@given(words, words, st.integers(0, 1))
+def test_only_sums_have_a_carry_and_an_overflow(a, b, carry):
+    for op in OPS:
+        _, out, overflow = op.results(a, b, 5, carry, True)
+        exact = {"adc": _signed(a) + _signed(b) + carry, "sbc": _signed(a) + ~_signed(b) + carry}.get(op.name, 0)
+        assert overflow == (op.sums and not -0x8000 <= exact < 0x8000) and (op.sums or out == 0)

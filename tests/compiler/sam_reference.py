@@ -6,18 +6,8 @@ primitive maps whole token lists; it fails an assertion where streams that shoul
 
 from __future__ import annotations
 
-from sardonyx.compiler.ir.sam import (
-    Alu,
-    Dropper,
-    Joiner,
-    LevelWriter,
-    Pin,
-    Reducer,
-    Repeater,
-    SamGraph,
-    Scanner,
-    Values,
-)
+from sardonyx.compiler.ir.sam import Pin, SamGraph
+from sardonyx.compiler.ir.sam_ops import Alu, Dropper, Joiner, LevelWriter, Reducer, Repeater, Scanner, Values
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
 
 Tokens = list[int]

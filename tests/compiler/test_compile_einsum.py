@@ -22,6 +22,15 @@ from sardonyx.hw.arch.interconnect import Interconnect
 PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)")
 
 
+def test_operations_that_the_pes_do_not_have_are_named() -> None:
+    small = presets.get("small")
+    arch = replace(small, pe=replace(small.pe, ops=tuple(op for op in small.pe.ops if op.name not in ("mult0", "adc"))))
+    with pytest.raises(UserError) as error:
+        compile_einsum(PRODUCT, arch)
+    assert str(error.value) == ("pe.ops: the program needs operations that the PEs do not have: mult0\n"
+                                "  try: choose another machine, or add them to its description")
+
+
 def test_a_program_too_large_names_every_resource_needed_and_available():
     with pytest.raises(UserError) as error:
         compile_einsum(load_kernel("mttkrp").einsum(), presets.get("tiny"))

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from sam_reference import run
 from statements import DENSE, agreeing, random_operands
 
-from sardonyx.compiler.ir.sam import Dropper, Joiner, Reducer, Repeater
+from sardonyx.compiler.ir.sam_ops import Dropper, Joiner, Reducer, Repeater
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower

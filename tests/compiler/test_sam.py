@@ -1,12 +1,17 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pytest
 
+from sardonyx.compiler.ir.mapped import Block
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_dot import to_dot
+from sardonyx.compiler.ir.sam_ops import CRD, OPS, Operation, need
 from sardonyx.compiler.ir.sam_verify import faults, verify
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
+from sardonyx.hw.arch.primitive import PASS_THROUGH, Primitive
 
 MATMUL = lower(parse("X(i,j) = B(i,k) * C(k,j)"))
 
@@ -88,3 +93,53 @@ def test_an_unguided_sum_inside_a_loop_is_found():
     edges = tuple(edge for edge in MATMUL.edges if str(edge.dst) != "reduce_k.crd")
     assert faults(replace(MATMUL, nodes=nodes, edges=edges)) == \
         ["reduce_k: only the outermost level can be summed without a guide"]
+
+
+STATEMENTS = ("X(i,j) = B(i,k) * C(k,j)", "x(i) = 2 * b(i) - c(i)", "x = b(i) * c(i)", "X(i,j) = (B(i,j) + C(i,j)) * D(i,j)")
+
+
+def test_every_operation_uses_ports_and_settings_of_its_primitive():
+    seen = set()
+    for name, op in (each for text in STATEMENTS for each in lower(parse(text)).nodes.items()):
+        seen.add(type(op).__name__)
+        op.primitive.config.encode(**op.settings)
+        assert set(op.inputs) <= {port.name for port in op.primitive.inputs}, name
+        assert {op.renamed.get(port, port) for port in op.outputs} <= {port.name for port in op.primitive.outputs}, name
+    assert seen == set(OPS)
+
+
+def test_an_operation_of_ones_own_needs_nothing_but_its_class():
+    @dataclass(frozen=True)
+    class Hold(Operation):
+        index: str
+        primitive: ClassVar[Primitive] = PASS_THROUGH
+        renamed: ClassVar[dict[str, str]] = {"held": "o"}
+        inputs: ClassVar[dict[str, str]] = {"i": CRD}
+        outputs: ClassVar[dict[str, str]] = {"held": CRD}
+        settings: ClassVar[dict[str, int]] = {}
+
+        def spaces(self, name, given):
+            need(given["i"][-1][0] == self.index, f"the coordinates are not those of {self.index}")
+            return {"held": given["i"]}
+
+        def dialect(self, formats):
+            return {"type": "hold", "index": self.index}
+
+    plain = lower(parse("x(i) = b(i)"))
+    written = next(edge for edge in plain.edges if edge.dst.node == "write_x_i")
+
+    def held(index):
+        edges = [edge for edge in plain.edges if edge != written]
+        edges += [Edge(written.src, Pin("hold", "i")), Edge(Pin("hold", "held"), written.dst)]
+        return replace(plain, nodes={**plain.nodes, "hold": Hold(index)}, edges=tuple(edges))
+
+    graph = held("i")
+    try:
+        assert faults(graph) == [] and faults(held("j")) == ["hold: the coordinates are not those of j"]
+        assert SamGraph.from_json(graph.to_json()) == graph
+        assert "Hold(index=i) i<-scan_b_i.crd" in graph.to_text() and 'type="hold"' in to_dot(graph)
+        mapped = map_graph(graph)
+        assert mapped.blocks["hold"] == Block("hold", "pe", "pass_through", {})
+        assert [net.sinks for net in mapped.nets if net.source == ("hold", "res0")] == [(("write_x_i", "in1"),)]
+    finally:
+        del OPS["Hold"]

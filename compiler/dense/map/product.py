@@ -26,6 +26,7 @@ from typing import Any, cast
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
+from ....hw.arch.op import BY_NAME, Op
 from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
 from ...ir.mapped import LOAD
 from ...ir.transfer import region
@@ -178,7 +179,7 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << arch.mem.extent_bits)
 
 
-def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: str) -> PeGraph:
+def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:
     """The PEs; results are ``name.lane``, inputs ``rows.i`` and, if sums of other runs come in, ``carry.lane``."""
     nodes = [PeNode("input", name=f"{ROWS}.{term}") for term in range(products)]
     inputs = {node.name: Stream(ROWS, (products, 1), (term, lanes), (1, 1), (None, None)) for term, node in enumerate(nodes)}
@@ -198,7 +199,7 @@ def graph(product: Product, lanes: int, products: int, steps: int, carries: bool
             operands: dict[str, PeOperand] = {"a": Ref(term, (0, 0)), "b": Held("a", (lane - lanes,))}
             if total is None:
                 total = add(PeNode("mult0", operands))
-            elif ops == "onyx":
+            elif BY_NAME["muladd"] in ops:
                 total = add(PeNode("muladd", operands | {"c": total}))
             else:
                 total = add(PeNode("adc", {"a": add(PeNode("mult0", operands)), "b": total, "d": 0}))

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
-from ....hw.arch.op import BY_NAME, CONDITIONS
+from ....hw.arch.op import BY_NAME, CONDITION_CODES
 from ....hw.arch.primitive import ALU, BUFFER
 from ....hw.arch.register_file import CHANNELS
 from ...ir.dataflow import PeGraph, PeNode, Ref
@@ -42,7 +42,6 @@ KEPT_SLACK = 4
 PASSES = 8
 # A cluster of one line serves consumers whose delays differ by no more than this.
 WINDOW = 12
-CONDITION_CODES = {condition.name: condition.code for condition in CONDITIONS}
 OPERAND_PORT = {"a": "data0", "b": "data1", "c": "data2", "d": "bit0", "e": "bit1", "f": "bit2"}
 RESULT_PORT = {"res": "res0", "p": "bit"}
 
@@ -105,7 +104,7 @@ def store(walk: Walk, arch: Arch, net: int = NET, most: int | None = None) -> St
         uses = [_Use(user, port, ref, walk.grid.steps(ref.offset))
                 for user, node in enumerate(walk.graph.nodes) for port, ref in node.refs()]
         starts = _estimate(walk.graph.nodes, uses, arch, net)
-        waits = {use: starts[use.user] - _latency(walk.graph.nodes[use.user], arch) - starts[use.ref.node] - use.lead - net
+        waits = {use: starts[use.user] - latency_of(walk.graph.nodes[use.user], arch) - starts[use.ref.node] - use.lead - net
                  for use in uses}
         far, stuck = _far(arch, walk, uses, waits)
         if stuck is None:
@@ -136,9 +135,9 @@ def _copies(walk: Walk) -> Walk:
     return _changed(walk, replace(graph, nodes=tuple(nodes), results=results)) if copies else walk
 
 
-def _latency(node: PeNode, arch: Arch) -> int:
+def latency_of(node: PeNode, arch: Arch) -> int:
     """Cycles from the operands of a node, behind the registers of the core inputs, to its result."""
-    return arch.mem.read_latency if node.op == "lookup" else 0
+    return 0 if node.op == "input" else arch.mem.read_latency if node.op == "lookup" else BY_NAME[node.op].latency
 
 
 def _estimate(nodes: tuple[PeNode, ...], uses: list[_Use], arch: Arch, net: int) -> list[int]:
@@ -158,11 +157,11 @@ def _estimate(nodes: tuple[PeNode, ...], uses: list[_Use], arch: Arch, net: int)
         starts = list(least)
         for number in range(len(nodes)):
             soonest = [starts[u.ref.node] + (newest[u.ref.node] if u.ref.port == "res" else u.lead) for u in by_user[number]]
-            starts[number] = max([least[number], *(start + net + _latency(nodes[number], arch) for start in soonest)])
+            starts[number] = max([least[number], *(start + net + latency_of(nodes[number], arch) for start in soonest)])
         late: dict[int, int] = {}
         for u in uses:
             if u.ref.port == "p":
-                just = starts[u.user] - u.lead - net
+                just = starts[u.user] - latency_of(nodes[u.user], arch) - u.lead - net
                 late[u.ref.node] = max(late.get(u.ref.node, just), just)
         if all(starts[node] >= start for node, start in late.items()):
             return starts

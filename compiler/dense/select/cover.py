@@ -43,8 +43,8 @@ CHOICES = 5
 class Cover:
     """How every node would be computed as the root of a tree of PEs, when the nodes in `cut` are PEs of their own."""
 
-    def __init__(self, graph: WordGraph, fused: bool, factor: bool) -> None:
-        self.graph, self.nodes, self.fused, self.factor = graph, graph.nodes, fused, factor
+    def __init__(self, graph: WordGraph, ops: frozenset[str], factor: bool) -> None:
+        self.graph, self.nodes, self.ops, self.factor = graph, graph.nodes, ops, factor
         self.zero = (0,) * len(graph.dims)
         pairs = [(node.op, each.node) for node in self.nodes for each in node.operands if isinstance(each, Ref)]
         uses = Counter(number for _, number in pairs)
@@ -172,7 +172,7 @@ class Cover:
         elif node.op in FLAGS:
             yield from self._flags(Ref(number, self.zero))
         else:
-            if node.op == "shr" and self.fused:
+            if node.op == "shr" and "mulshr" in self.ops:
                 yield from self._shifted_products(node)
             yield Pe(SAME[node.op], tuple(zip("ab", operands)), signed, table=node.table)
 
@@ -197,12 +197,12 @@ class Cover:
     def _sums(self, number: int) -> Iterator[Value]:
         """The chains for a sum, with the sums below constant factors multiplied out or not."""
         coefficients, constant, choices = self._linear(number, frozenset())
-        yield cover_sum(self._terms(coefficients, constant), self.fused)
+        yield cover_sum(self._terms(coefficients, constant), self.ops)
         tried = sorted(choices)[-CHOICES:]
         for count in range(1, len(tried) + 1):
             for closed in combinations(tried, count):
                 coefficients, constant, _ = self._linear(number, frozenset(closed))
-                yield cover_sum(self._terms(coefficients, constant), self.fused)
+                yield cover_sum(self._terms(coefficients, constant), self.ops)
 
     def _linear(self, number: int, closed: frozenset[int]) -> tuple[dict[tuple[Ref, ...], int], int, set[int]]:
         """A node as a sum: factors (one or two references) -> coefficient, the constant, and the sums multiplied out.
@@ -268,7 +268,7 @@ class Cover:
         terms = groups.pop(1, [])
         for by, group in groups.items():
             if self.factor and len(group) > 1:
-                plus, minus = (cover_sum(each, self.fused) for each in (group, [term.negated() for term in group]))
+                plus, minus = (cover_sum(each, self.ops) for each in (group, [term.negated() for term in group]))
                 terms.append(Term(minus, -by % WORD) if self.cost(minus) < self.cost(plus) else Term(plus, by))
                 continue
             for term in group:
@@ -290,7 +290,7 @@ class Cover:
             if self._is_open(factor, "add", "sub"):
                 coefficients, constant, _ = self._linear(factor.node, frozenset())
                 terms = self._terms({each: more * by % WORD for each, more in coefficients.items()}, constant * by % WORD)
-                value = cover_sum(terms, self.fused)
+                value = cover_sum(terms, self.ops)
                 if self.cost(value)[0] <= self.plan(factor.node)[1][0] + (by != WORD - 1):
                     return Term(other, moved(value, factor.offset))
         return None
@@ -309,7 +309,7 @@ class Cover:
         """A tree of min or of max, as a chain; max takes a min in the same PE."""
         node = self._inside(root)
         low, high = extremes(node.signed)
-        if not self.fused:
+        if "crop" not in self.ops:
             a, b = node.operands
             flag = pe("sbc", a=a, b=b, d=1, cond=CONDITION["lt", node.signed])
             return pe("sel", a=a, b=b, d=flag) if node.op == "min" else pe("sel", a=b, b=a, d=flag)

@@ -17,7 +17,7 @@ Gives:   PeGraph with the same results; in step if any number of copies can brin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from ...ir.dataflow import PeGraph, PeNode, Ref, picked
@@ -36,14 +36,14 @@ WITHOUT_OVERFLOW = {("adc", 0): "taa", ("sbc", 1): "tsa"}
 HOP, ROW = 4, 256
 
 
-def share_flags(graph: PeGraph, fused: bool) -> PeGraph:
-    """Merge comparisons into other PEs, unless the graph gets out of step; copy flags if it is. `fused`: as ``onyx``."""
+def share_flags(graph: PeGraph, ops: Container[str]) -> PeGraph:
+    """Merge comparisons into other PEs, unless the graph gets out of step; copy flags if it is. `ops`: that PEs have."""
     if not in_step(graph):
         graph = _copied(graph)
     quiet = in_step(graph)
     place = 0
     while place < len(graph.nodes):
-        for merged in _merged(graph, place, fused):
+        for merged in _merged(graph, place, ops):
             if not quiet or in_step(merged):
                 graph = merged
                 break
@@ -69,7 +69,7 @@ def in_step(graph: PeGraph) -> bool:
     return False
 
 
-def _merged(graph: PeGraph, place: int, fused: bool) -> Iterator[PeGraph]:
+def _merged(graph: PeGraph, place: int, ops: Container[str]) -> Iterator[PeGraph]:
     """Graphs in which another PE makes the comparison at a place, if there is one."""
     compare = graph.nodes[place]
     readers = [ref.port for node in graph.nodes for _, ref in node.refs() if ref.node == place]
@@ -90,7 +90,7 @@ def _merged(graph: PeGraph, place: int, fused: bool) -> Iterator[PeGraph]:
                 yield _instead(graph, place, number, replace(node, cond=TESTS[compare.cond]))
             elif node.op not in ("adc", "sbc"):
                 yield _instead(graph, place, number, replace(node, cond=MORE_TESTS[compare.cond]))
-            elif plain and fused and compare.cond in MORE_TESTS:
+            elif plain and plain in ops and compare.cond in MORE_TESTS:
                 operands = {"a": node.operands["a"], "b": node.operands["b"], "c": 0}
                 yield _instead(graph, place, number, replace(node, op=plain, operands=operands, cond=compare.cond))
 

@@ -13,10 +13,10 @@ Gives:   WordGraph with the same results; constants stand behind where order doe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
-from ....hw.arch.op import BY_NAME, CONDITIONS, WORD, predicate
+from ....hw.arch.op import BY_NAME, CONDITION_CODES, WORD, predicate
 from ...ir.dataflow import WORD_OPS, Operand, Ref, WordGraph, WordNode
 
 TOP = WORD - 1
@@ -26,7 +26,6 @@ FLAGS = frozenset(op for op, (_, kind) in WORD_OPS.items() if kind == "b")
 # (comparison, signed) -> condition of the difference a - b.
 CONDITION = {("eq", False): "eq", ("eq", True): "eq", ("ne", False): "ne", ("ne", True): "ne",
              ("lt", False): "ult", ("lt", True): "slt", ("le", False): "ule", ("le", True): "sle"}
-_CODES = {condition.name: condition.code for condition in CONDITIONS}
 
 
 def extremes(signed: bool) -> tuple[int, int]:
@@ -36,7 +35,7 @@ def extremes(signed: bool) -> tuple[int, int]:
 
 def _pe(name: str) -> Callable[..., int]:
     op = BY_NAME[name]
-    return lambda a, b=0, *, signed=False: op(a, b, signed=signed)
+    return lambda a, b=0, *, signed=False: int(op(a, b, signed=signed))
 
 
 _MEANING: dict[str, Callable[..., int]] = {
@@ -56,7 +55,7 @@ def meaning(op: str, values: tuple[int, ...], signed: bool, table: tuple[int, ..
         return table[values[0]]
     if (op, signed) in CONDITION:
         a, b = values
-        return predicate(BY_NAME["sbc"], _CODES[CONDITION[op, signed]], 0, a, b, 0, 1, 0, 0, signed)
+        return int(predicate(BY_NAME["sbc"], CONDITION_CODES[CONDITION[op, signed]], 0, a, b, 0, 1, 0, 0, signed))
     return _MEANING[op](*values, signed=signed)
 
 
@@ -67,9 +66,9 @@ def factor_of(node: WordNode) -> int | None:
     return node.operands[1] if node.op == "mul" else 1 << min(node.operands[1], 16)
 
 
-def fold(graph: WordGraph, fused: bool = True) -> WordGraph:
-    """The simplified graph. `fused`: also make the min, max and clamp that ``onyx`` computes in one PE out of selects."""
-    folder = _Folder(graph, fused)
+def fold(graph: WordGraph, ops: Container[str] = BY_NAME) -> WordGraph:
+    """The simplified graph, for PEs with the operations `ops`: selects become the min, max and clamp that `crop` computes."""
+    folder = _Folder(graph, ops)
     for node in graph.nodes:
         folder.found.append(folder.node(replace(node, operands=tuple(map(folder.operand, node.operands)))))
     results = {name: folder.result(ref) for name, ref in graph.results.items()}
@@ -96,8 +95,8 @@ def _reachable(graph: WordGraph) -> WordGraph:
 class _Folder:
     """Collects nodes; `found` says what became of the old ones."""
 
-    def __init__(self, graph: WordGraph, fused: bool) -> None:
-        self.graph, self.fused = graph, fused
+    def __init__(self, graph: WordGraph, ops: Container[str]) -> None:
+        self.graph, self.has_crop = graph, "crop" in ops
         self.zero = (0,) * len(graph.dims)
         self.nodes: list[WordNode] = []
         self.found: list[Operand] = []
@@ -217,7 +216,7 @@ class _Folder:
         if b == low:
             return low
         inner = self._at(a, "max")
-        if self.fused and node.op == "min" and isinstance(b, int) and inner and inner.signed == node.signed:
+        if self.has_crop and node.op == "min" and isinstance(b, int) and inner and inner.signed == node.signed:
             x, least = inner.operands
             if isinstance(least, int) and meaning("le", (least, b), node.signed):
                 # The other order of a clamp is what the PE has.
@@ -236,7 +235,7 @@ class _Folder:
         if inner:
             return self.node(WordNode("select", (inner.operands[0], b, a)))
         compare = self._at(flag, "lt", "le")
-        if self.fused and compare and set(compare.operands) == {a, b}:
+        if self.has_crop and compare and set(compare.operands) == {a, b}:
             return self.node(WordNode("min" if compare.operands[0] == a else "max", (a, b), compare.signed))
         return None
 

@@ -13,8 +13,9 @@ Source:  Onyx JSSC V-A (fused operations).
 
 from __future__ import annotations
 
-from ....hw.arch.op import BY_NAME, CONDITIONS, predicate
-from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, picked, verify_pes
+from ....hw.arch.op import BY_NAME, CONDITION_CODES, OPS, Op, predicate
+from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, operations, picked, verify_pes
+from ...ir.mapped import check_operations
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold
@@ -22,17 +23,20 @@ from .sharing import choose
 from .tree import Pe, Value, moved_operand
 
 
-def select(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> PeGraph:
-    """The graph of PEs, with the operations of ``onyx`` or ``amber``.
+def select(graph: WordGraph, ops: tuple[Op, ...] = OPS, factor: bool = True) -> PeGraph:
+    """The graph of PEs that have the operations `ops`; UserError if it needs another one.
+
+    Operations with three 16-bit operands are used where PEs have them; those with two have to be there if the graph needs them.
 
     `factor`: add terms with one constant factor before multiplying, ``3 a + 3 b + 3 c = 3 (a + b + c)``; else every product
     is a PE.
     """
-    assert ops in ("onyx", "amber"), "there are two sets of operations"
-    fused = ops == "onyx"
-    cover = Cover(fold(graph, fused), fused, factor)
+    names = frozenset(op.name for op in ops)
+    cover = Cover(fold(graph, names), names, factor)
     choose(cover)
-    return verify_pes(share_flags(_emit(cover), fused), ops)
+    found = share_flags(_emit(cover), names)
+    check_operations(operations(found), ops)
+    return verify_pes(found, ops)
 
 
 def _emit(cover: Cover) -> PeGraph:
@@ -96,9 +100,8 @@ def _computed(value: Pe, operands: dict[str, int]) -> int:
         return value.table[operands["a"]]
     a, b, c, d, e, f = (operands.get(port, 0) for port in "abcdef")
     if value.cond:
-        code = next(each.code for each in CONDITIONS if each.name == value.cond)
-        return predicate(BY_NAME[value.op], code, value.lut, a, b, c, d, e, f, value.signed)
-    return BY_NAME[value.op](a, b, c, d, value.signed)
+        return int(predicate(BY_NAME[value.op], CONDITION_CODES[value.cond], value.lut, a, b, c, d, e, f, value.signed))
+    return int(BY_NAME[value.op](a, b, c, d, value.signed))
 
 
 def _reachable(graph: PeGraph) -> PeGraph:

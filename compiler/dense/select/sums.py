@@ -5,8 +5,8 @@ constant factor is a constant factor. Every PE takes some terms and the result o
 
     a*3 + b*5 + c + d + e       muladd a, 3, c     muladd b, 5, _     taa d, e, _
 
-n products and m >= 1 terms take n + ceil((m - 1) / 2) PEs with the operations of ``onyx``, one more in a few cases where all
-have the wrong sign; with those of ``amber``, one for every product and one for every sum of two. The oldest terms (smallest
+n products and m >= 1 terms take n + ceil((m - 1) / 2) PEs that have all operations, one more in a few cases where all have the
+wrong sign; PEs without the fused ones take one for every product and one for every sum of two. The oldest terms (smallest
 offset) stand first in the chain and the newest last, because the last PE works latest: then operands wait least.
 
 Needs:   terms: no two alike.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 
 from ....hw.arch.op import BY_NAME, WORD
@@ -122,7 +122,12 @@ def _table(ops: Iterable[str]) -> tuple[tuple[Move, State, float], ...]:
                  for op in ops for move in _moves(op))
 
 
-MOVES = {True: _table(SIGNS), False: _table(op for op in SIGNS if BY_NAME[op].amber)}
+@cache
+def _moves_of(ops: frozenset[str]) -> tuple[tuple[Move, State, float], ...]:
+    """The moves of PEs with operations; those of two words are always among them."""
+    return _table(op for op in SIGNS if op in ops or "c" not in BY_NAME[op].operands)
+
+
 # A product or flag as a term of its own.
 CONVERSIONS = {"scaled": ("term+", "mult0"), "product+": ("term+", "mult0"), "product-": ("term-", "mult0"),
                "flag+": ("term+", "sel"), "flag-": ("term-", "sel")}
@@ -134,30 +139,30 @@ def _flipped(state: State) -> State:
 
 
 @lru_cache(maxsize=1 << 16)
-def _best(state: State, fused: bool) -> tuple[Cost, Move | None]:
+def _best(state: State, ops: frozenset[str]) -> tuple[Cost, Move | None]:
     """Cost of a sum and its last PE; none for a term alone."""
     if sum(state) == 1 and (state[KINDS.index("term+")] or state[KINDS.index("constant")]):
         return (0, 0.0), None
     found: tuple[Cost, Move | None] = ((1 << 30, 0.0), None)
-    for move, takes, cost in MOVES[fused]:
+    for move, takes, cost in _moves_of(ops):
         left = tuple(has - taken for has, taken in zip(state, takes))
         if min(left) < 0 or any(left) != bool(move.rest):
             continue
-        pes, area = _best(left if move.rest > 0 else _flipped(left), fused)[0] if move.rest else (0, 0.0)
+        pes, area = _best(left if move.rest > 0 else _flipped(left), ops)[0] if move.rest else (0, 0.0)
         found = min(found, ((pes + 1, area + cost), move), key=lambda each: each[0])
     for kind, (term, op) in CONVERSIONS.items():
         if state[KINDS.index(kind)]:
             counts = dict(zip(KINDS, state))
             counts[kind] -= 1
             counts[term] += 1
-            pes, area = _best(tuple(counts.values()), fused)[0]
+            pes, area = _best(tuple(counts.values()), ops)[0]
             found = min(found, ((pes + 1, area + BY_NAME[op].cost), Move("", (("", kind),), 0)), key=lambda each: each[0])
     return found
 
 
-def cover_sum(terms: Iterable[Term], fused: bool) -> Value:
-    """The tree of PEs for a sum; a constant or a reference if no PE is needed. `fused`: with the operations of ``onyx``."""
-    if not fused:
+def cover_sum(terms: Iterable[Term], ops: frozenset[str]) -> Value:
+    """The tree of PEs with the operations `ops` for a sum; a constant or a reference if no PE is needed."""
+    if "muladd" not in ops:
         terms = [term if term.b is None else Term(term.alone(), None, term.negative) for term in terms]
     left = sorted(terms, key=lambda term: term.age)
     if not left:
@@ -165,7 +170,7 @@ def cover_sum(terms: Iterable[Term], fused: bool) -> Value:
     chain: list[tuple[str, dict[str, Value | None]]] = []
     value: Value | None = None
     while value is None:
-        move = _long(left, fused) or _best(_state(left), fused)[1]
+        move = _long(left, ops) or _best(_state(left), ops)[1]
         if move is None:
             value = left[0].a
             break
@@ -207,7 +212,7 @@ def _take(terms: list[Term], kind: str) -> Term:
     return terms.pop(place)
 
 
-def _long(terms: list[Term], fused: bool) -> Move | None:
+def _long(terms: list[Term], ops: frozenset[str]) -> Move | None:
     """The last PE of a sum so long that the newest terms need no search: whatever is taken, as many PEs remain for the rest."""
     if len(terms) < 6:
         return None
@@ -215,7 +220,8 @@ def _long(terms: list[Term], fused: bool) -> Move | None:
     count = Counter(kinds)
     plain = [kind for kind in kinds if kind in ("term+", "term-")]
     products = [kind for kind in kinds if kind in ("scaled", "product+")]
-    takes = sorted(plain[-2:] if fused else plain[-1:])
+    triples = ops.issuperset(("taa", "tas", "tss"))
+    takes = sorted(plain[-2:] if triples else plain[-1:])
     stay = count - Counter(takes)
     can_add = len(plain) >= 5 + count["flag+"] + count["flag-"] and any(stay[kind] for kind in POSITIVE)
     newest = [kind for kind in kinds if kind in plain or kind in products][-1:]
@@ -223,7 +229,7 @@ def _long(terms: list[Term], fused: bool) -> Move | None:
         return Move("muladd", (("a", products[-1]), ("c", "rest")), 1)
     if not can_add:
         return None
-    if not fused:
+    if not triples:
         return Move("adc" if takes == ["term+"] else "sbc", (("a", "rest"), ("b", takes[0])), 1)
     op, order = {0: ("taa", ("term+", "term+", "rest")), 1: ("tas", ("rest", "term+", "term-")),
                  2: ("tss", ("rest", "term-", "term-"))}[takes.count("term-")]

@@ -23,7 +23,7 @@ from ....hw.arch.soc import LOAD_START_CYCLE
 from ...ir.dataflow import PeNode
 from ...ir.mapped import Pin
 from ..map.registers import kept_words
-from ..map.storage import NET, StaticGraph, longest_line
+from ..map.storage import NET, StaticGraph, latency_of, longest_line
 
 # Words of a register file that another placement may need more of.
 MARGIN = 8
@@ -79,7 +79,7 @@ def align(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> Alignm
         empty), that in which the newest values of what comes through lines are there."""
         found = [least[name]] if name in least else []
         for sink in fed[name]:
-            found.append(needed(sink, starts))
+            found.append(needed(sink, starts) + latency_of(_node(static, name), arch))
             if not read and source_of[sink].block in static.origins:
                 origin, newest = static.origins[source_of[sink].block]
                 found.append(starts[_key(origin, static)] + newest + NET)
@@ -101,7 +101,7 @@ def align(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> Alignm
             late: dict[str, int] = {}
             for sink in flags:
                 maker = source_of[sink].block
-                just = starts[sink.block] - static.leads[sink] - latency[sink]
+                just = _wanted(sink, static, arch, starts) - static.leads[sink] - latency[sink]
                 late[maker] = max(late.get(maker, just), just)
             if all(starts[name] >= start for name, start in late.items()):
                 return starts
@@ -159,7 +159,7 @@ def _wanted(sink: Pin, static: StaticGraph, arch: Arch, starts: Mapping[str, int
     """Latest cycle in which a sink takes the value of its step 0."""
     kind = static.graph.blocks[sink.block].kind
     if kind == "pe":
-        return starts[sink.block]
+        return starts[sink.block] - latency_of(_node(static, sink.block), arch)
     if sink.block in static.lines:
         return min(starts[f"{sink.block}.{port}"] for port in static.lines[sink.block]) - least_age(arch)
     assert kind == "mem", "what a store takes comes from its source, not from a line"
@@ -179,7 +179,7 @@ def _settle(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch, source_
             continue
         there = given[source] + static.leads[sink] + latency[sink]
         if graph.blocks[sink.block].kind == "pe":
-            waits[sink] = starts[sink.block] - there
+            waits[sink] = _wanted(sink, static, arch, starts) - there
         else:
             arrivals[sink] = there
     _pass_waits_on(static, given, waits, arch, order)
@@ -277,7 +277,8 @@ def verify(static: StaticGraph, alignment: Alignment, latency: Mapping[Pin, int]
             block = static.graph.blocks[sink.block]
             if block.kind == "pe":
                 result = next(alignment.starts[pin] for pin in alignment.starts if pin.block == sink.block)
-                assert at + alignment.waits.get(sink, 0) == result, f"{sink} is not in step"
+                ready = result - latency_of(_node(static, sink.block), arch)
+                assert at + alignment.waits.get(sink, 0) == ready, f"{sink} is not in step"
             elif sink.port == "f2g_bit":
                 store = next(each for each in static.walk.stores if each.name == sink.block)
                 data = alignment.arrivals[Pin(sink.block, "f2g")] + static.walk.grid.step(store.first)

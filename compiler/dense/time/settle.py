@@ -14,7 +14,7 @@ from ....hw.arch.errors import UserError
 from ...ir.mapped import Block, MappedGraph, Pin
 from ..map.affine import Pattern, fields
 from ..map.registers import channels, schedules, written
-from ..map.storage import OPERAND_PORT, StaticGraph
+from ..map.storage import OPERAND_PORT, StaticGraph, latency_of
 from .align import Alignment
 from .verify_controllers import Kept, Meant, Port
 
@@ -41,6 +41,8 @@ def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> Settled:
             number = static.nodes[name]
             waits = {operand: alignment.waits.get(Pin(name, port), 0) for operand, port in OPERAND_PORT.items()}
             start = next(start for pin, start in alignment.starts.items() if pin.block == name)
+            # Words are read from the register file when the operation begins.
+            start -= latency_of(static.walk.graph.nodes[number], arch)
             config |= channels(static.walk, number, waits, start, arch.pe.register_words)
             if operands := list(static.walk.graph.nodes[number].kept()):
                 patterns |= {Port(name, port): each for port, each in schedules(static.walk, number, waits, start).items()}

@@ -13,12 +13,11 @@ is 0 then. `hw/arch/op.py` says what an operation means, `hw/arith/register_file
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-from ....hw.arch.op import CONDITIONS, OPS, Op
+from ....hw.arch.op import OPS, WORD, Op, results
 from ....hw.arch.primitive import ALU
 from ....hw.arch.register_file import CHANNELS, DELAY, LOOPS, MODES, SOURCES, WRITES
 from ..tokens.alu import BITS, UNUSED, WORDS
@@ -49,15 +48,8 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
     if register_words:
         _registers(values, operation, arrived[:len(WORDS)].T.tolist(), operands, register_words)
 
-    a, b, c, d, e, f = operands
-    found = list(map(operation.meaning, a, b, c, d, repeat(bool(values["signed"]))))
-    res, carry, overflow = np.array(found, np.int64).reshape(cycles, 3).T
-    p = np.zeros_like(res)
-    if values["cond"] < len(CONDITIONS):
-        flags = np.array([d, e, f], np.int64)
-        index = flags[0] | flags[1] << 1 | flags[2] << 2
-        zero = (res == 0).astype(np.int64)
-        p[:] = CONDITIONS[values["cond"]].meaning(zero, res >> 15, carry, overflow, values["lut"] >> index & 1)
+    a, b, c, d, e, f = (np.array(each, np.int64) for each in operands)
+    res, p = results(operation, values["cond"], values["lut"], a, b, c, d, e, f, bool(values["signed"]))
     return res.astype(np.uint16), p.astype(np.uint8)
 
 
@@ -77,7 +69,7 @@ def _registers(values: Mapping[str, int], operation: Op, arrived: list[list[int]
         for operand, channel in given:
             operand[cycle] = registers[addresses[channel][0] % words]
         if keeps_results:
-            result = operation.meaning(a[cycle], b[cycle], c[cycle], d[cycle], signed)[0]
+            result = operation.meaning(a[cycle], b[cycle], c[cycle], d[cycle], signed) % WORD
         for (_, write), source in zip(addresses, sources):      # of two writes of one word the second stays
             if write is not None:
                 registers[write % words] = (*arrivals, result)[source]

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ....hw.arch.op import BY_NAME, OPS, Op, predicate
+from ....hw.arch.op import BY_NAME, OPS, WORD, Op, predicate
 from ....hw.arch.token import CONTROL, MAYBE
 from .process import Config, Give, Inputs, Outputs, ProtocolError, Queue, Steps, idle
 
 WORDS, BITS = ("a", "b", "c"), ("d", "e", "f")
-UNUSED = Op("unused", len(OPS), "", "a code without an operation", lambda a, b, c, d, signed: (0, 0, 0))
+UNUSED = Op("unused", len(OPS), "", "a code without an operation", lambda a, b, c, d, signed: a & 0)
 NOTHING: Queue = deque()    # An ALU without stream operands is silent.
 
 
@@ -51,7 +51,7 @@ def _two(operation: Op, signed: bool, operands: list[int], words: list[tuple[int
             if token0 >= CONTROL or token1 >= CONTROL:
                 token0, token1 = _data(words, token0, token1)
             operands[at0], operands[at1] = token0, token1
-            res(apply(operands[0], operands[1], operands[2], d, signed)[0])
+            res(apply(operands[0], operands[1], operands[2], d, signed) % WORD)
         left.popleft()
         right.popleft()
         yield None
@@ -76,7 +76,7 @@ def _any(operation: Op, signed: bool, operands: list[int], words: list[tuple[int
                 while not queue:
                     yield queue
                 operands[at] = queue.popleft()
-            res(operation.meaning(operands[0], operands[1], operands[2], operands[3], signed)[0])
+            res(operation.meaning(operands[0], operands[1], operands[2], operands[3], signed) % WORD)
             if p is not None:
                 p(operands)
         for _, queue in words:

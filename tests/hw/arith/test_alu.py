@@ -13,14 +13,15 @@ from fibers import flat, map_leaves, parts, run, seeds, stream, stuck, trees, wo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, Op, predicate
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.tile import PE
 from sardonyx.hw.arch.token import DONE, MAYBE, parse_stream
-from sardonyx.hw.arith.alu import Alu
 from sardonyx.sim.rtl.bench import Case, primitive_bench, run_primitive
 
-AMBER = dataclasses.replace(PE, ops="amber")
+AMBER = presets.get("amber").pe
+FEW = dataclasses.replace(PE, ops=tuple(BY_NAME[name] for name in ("mulshr", "adc", "crop")))
 CORNERS = (0, 1, 2, 8, 15, 16, 17, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF)
 PORTS = ("a", "b", "c", "d", "e", "f")
 ALL_STREAMS = {f"stream_{port}": 1 for port in PORTS}
@@ -60,9 +61,14 @@ def test_operation_does_what_the_table_says(op: Op) -> None:
     check([(op, {"signed": each, "cond": 4}) for each in (0, 1)], operands(1000))
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.amber], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", AMBER.ops, ids=lambda op: op.name)
 def test_operation_of_amber_does_what_the_table_says(op: Op) -> None:
     check([(op, {"signed": each}) for each in (0, 1)], operands(100), AMBER)
+
+
+@pytest.mark.parametrize("op", FEW.ops, ids=lambda op: op.name)
+def test_operation_of_any_set_does_what_the_table_says(op: Op) -> None:
+    check([(op, {"signed": each}) for each in (0, 1)], operands(100), FEW)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
@@ -100,8 +106,8 @@ def test_products_wrap_as_numpy_does() -> None:
     assert result.outputs["res"] == (a * b + c).tolist()
 
 
-@pytest.mark.parametrize("tile,codes", [(PE, range(len(OPS), 64)), (AMBER, [op.code for op in OPS if not op.amber])],
-                         ids=["onyx", "amber"])
+@pytest.mark.parametrize("tile,codes", [(PE, range(len(OPS), 64)), (AMBER, [op.code for op in OPS if op not in AMBER.ops]),
+                                        (FEW, [op.code for op in OPS if op not in FEW.ops])], ids=["onyx", "amber", "few"])
 def test_codes_without_an_operation_give_zero(tile: Any, codes: Sequence[int]) -> None:
     cases = [Case({"a": [0xFFFF]}, ALU.config.encode(op=code, stream_a=1, const_b=0xFFFF, const_c=3, const_d=1))
              for code in codes]
@@ -166,11 +172,3 @@ def test_bits_are_not_read_with_stops() -> None:
     assert result.outputs == {"res": parse_stream("S0 2 S1 D"), "p": [0]}
     # One bit is used and two wait in the FIFO.
     assert result.left == {"d": 1}
-
-
-def test_other_sets_of_operations_are_refused() -> None:
-    class Refused(Alu):
-        _MustUse__silence = True    # Amaranth would complain that it is not used
-
-    with pytest.raises(ValueError, match=r"^the ALU has the operations of onyx or amber, not 'opal'$"):
-        Refused(dataclasses.replace(PE, ops="opal"))

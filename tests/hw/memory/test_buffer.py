@@ -335,16 +335,6 @@ def test_ports_that_leave_their_lines_together_at_once_need_a_second_line_in_the
     assert simulate(SPECS[name], config, {}, 200)[1] is lost
 
 
-@pytest.mark.parametrize("change,message", [
-    ({"sram_lines": 500}, "sram_lines is 500 but must be a power of two from 2"),
-    ({"sram_lanes": 1}, "sram_lanes is 1 but must be a power of two from 2"),
-    ({"sipo_lines": 3}, "sipo_lines is 3 but must be 1..2"),
-    ({"read_loops": 0}, "read_loops is 0 but must be 1..16")])
-def test_impossible_sizes_are_refused(change: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        Buffer(replace(MEM, **change))
-
-
 class Line(wiring.Component):
     """The core of a MEM tile, from in0 to out0, without valid and ready."""
 

@@ -1,19 +1,15 @@
 """Levels against slices of arrays: whatever is written, however it is read."""
 
-import gc
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from amaranth.hdl import UnusedElaboratable
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.primitive import LEVEL
 from sardonyx.hw.arch.tile import MEM, TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop
-from sardonyx.hw.memory.level import Level
 from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 
 HALF = 1024
@@ -236,16 +232,3 @@ def test_references_wait_for_the_level():
     stored, refs = Stored([3]), [0, DONE]
     result = run({}, {"block": stored.block(), "ref": refs}, both([scanned(refs, stored.fiber)]))
     assert result.stamps["crd"][0] > result.stamps["block"][-1]
-
-
-@pytest.mark.parametrize("sizes,text", [
-    ({"sram_lines": 500}, "sram_lines is 500 but must be a power of two from 4"),
-    ({"sram_lines": 2}, "sram_lines is 2 but must be a power of two from 4"),
-    ({"sram_lanes": 1}, "sram_lanes is 1 but must be a power of two from 2")])
-def test_sizes_that_cannot_be_built(sizes, text):
-    with warnings.catch_warnings():
-        # Of the object that was not finished.
-        warnings.simplefilter("ignore", UnusedElaboratable)
-        with pytest.raises(ValueError, match=f"^{text}$"):
-            Level(replace(MEM, **sizes))
-        gc.collect()

@@ -45,12 +45,3 @@ class Closed(wiring.Component):
 def test_it_holds_as_many_tokens_as_the_tile_says(depth: int) -> None:
     result = Bench(Closed(dataclasses.replace(PE, pass_depth=depth))).run({"i": range(depth + 10)})
     assert len(result.stamps["i"]) == depth
-
-
-@pytest.mark.parametrize("depth", [1, 257])
-def test_other_depths_are_refused(depth: int) -> None:
-    class Refused(PassThrough):
-        _MustUse__silence = True    # Amaranth would complain that it is not used
-
-    with pytest.raises(ValueError, match=rf"^a pass-through holds 2\.\.256 tokens, not {depth}$"):
-        Refused(dataclasses.replace(PE, pass_depth=depth))

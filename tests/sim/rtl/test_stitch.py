@@ -167,7 +167,8 @@ def test_parts_that_should_not_sleep_are_noticed(tmp_path):
         if line:
             text = text.replace(line, f"kind {kind} 0 0")
     with pytest.raises(AssertionError, match="had not settled"):
-        engines.run_on(replace(made, wires=text), copier(LEAST), blocks(8, 1), print, configurable=False, bounds=BOUNDS, check=True)
+        engines.run_on(replace(made, wires=text), copier(LEAST), blocks(8, 1), print, configurable=False, bounds=BOUNDS,
+                       check=True)
 
 
 def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):

@@ -18,8 +18,16 @@ from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.dense.select.sums import Term, cover_sum
 from sardonyx.compiler.dense.select.tree import Pe
 from sardonyx.compiler.ir.dataflow import WORD_OPS, PeGraph, PeNode, Ref, WordGraph, WordNode, pe_faults, pe_text, verify_pes
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate
 from sardonyx.sim.model.pe_graph import evaluate_pes, pe_outputs
+
+AMBER = presets.get("amber").pe.ops
+
+
+def names(fused):
+    return frozenset(op.name for op in (OPS if fused else AMBER))
 
 
 def ops_of(pes):
@@ -40,7 +48,7 @@ def one(build, names="abc"):
 
 # Single operations.
 
-@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("ops", [OPS, AMBER], ids=["onyx", "amber"])
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("op", [op for op, (_, kind) in WORD_OPS.items() if kind == "w"])
 def test_a_word_operation_alone_takes_one_pe(op, signed, ops):
@@ -50,11 +58,11 @@ def test_a_word_operation_alone_takes_one_pe(op, signed, ops):
     operands = {"w": (a,), "ww": (a, b), "b": (flag,), "bww": (flag, b, at(a, 1))}[WORD_OPS[op][0]]
     table = range(7, 65543, 1) if op == "lookup" else ()
     graph = words.graph(getattr(words, op)(*operands, signed=signed, table=[each % 65536 for each in table]))
-    expected = {"lookup": 0, "select": 2, "word": 2}.get(op, 2 if op in ("min", "max") and ops == "amber" else 1)
+    expected = {"lookup": 0, "select": 2, "word": 2}.get(op, 2 if op in ("min", "max") and ops == AMBER else 1)
     assert count(graph, ops=ops) == expected
 
 
-@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("ops", [OPS, AMBER], ids=["onyx", "amber"])
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("op", ["eq", "ne", "lt", "le"])
 def test_a_comparison_is_one_pe_and_negating_it_costs_nothing(op, signed, ops):
@@ -124,7 +132,7 @@ FUSIONS = {
 @pytest.mark.parametrize("build,onyx,amber", FUSIONS.values(), ids=FUSIONS)
 def test_expressions_take_as_many_pes_as_expected(build, onyx, amber):
     graph = one(build)
-    assert (count(graph), count(graph, ops="amber")) == (onyx, amber)
+    assert (count(graph), count(graph, ops=AMBER)) == (onyx, amber)
 
 
 def test_offsets_add_through_fused_nodes():
@@ -207,7 +215,7 @@ CONV = [[11, 0, 17], [12, 0, 18], [13, 16, 19]]
 ], ids=["gaussian", "conv", "box", "binomial"])
 def test_filters(kernel, shift, onyx, plain, amber):
     graph = blur(kernel, shift)
-    assert (count(graph), count(graph, factor=False), count(graph, ops="amber")) == (onyx, plain, amber)
+    assert (count(graph), count(graph, factor=False), count(graph, ops=AMBER)) == (onyx, plain, amber)
 
 
 def test_taps_of_a_chain_stand_in_the_order_of_their_age():
@@ -216,7 +224,7 @@ def test_taps_of_a_chain_stand_in_the_order_of_their_age():
     assert taps == sorted(taps) and len(taps) == 7
 
 
-@pytest.mark.parametrize("ops,pes", [("onyx", 384), ("amber", 767)])
+@pytest.mark.parametrize("ops,pes", [(OPS, 384), (AMBER, 767)], ids=["onyx", "amber"])
 def test_a_chain_may_be_as_long_as_the_array_is_large(ops, pes):
     words = Words()
     kernel = [[3 + 16 * row + column for column in range(16)] for row in range(24)]
@@ -226,7 +234,7 @@ def test_a_chain_may_be_as_long_as_the_array_is_large(ops, pes):
 @pytest.mark.parametrize("build,onyx,plain,amber", [(unsharp, 41, 53, 69), (harris, 46, 46, 74)])
 def test_applications(build, onyx, plain, amber):
     graph = build()
-    found = select(graph), select(graph, factor=False), select(graph, ops="amber")
+    found = select(graph), select(graph, factor=False), select(graph, ops=AMBER)
     for pes in found:
         assert_same_meaning(graph, pes)
         assert in_step(pes)
@@ -269,7 +277,7 @@ def test_a_flag_for_pes_one_behind_the_other_is_computed_for_each():
 
 # Meaning.
 
-@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("ops", [OPS, AMBER], ids=["onyx", "amber"])
 @settings(max_examples=80)
 @given(graph=graphs(), seed=st.integers(0, 3))
 def test_selection_keeps_the_meaning_of_any_graph(ops, graph, seed):
@@ -393,13 +401,13 @@ def test_no_way_to_part_a_sum_takes_fewer_pes(fused):
         for chosen in combinations_with_replacement(kinds, size):
             for constant in ((), ("k+",)) if size < 4 else ((),):
                 terms = tuple(sorted((*chosen, *constant)))
-                assert pes_in(cover_sum(terms_of(terms), fused)) == fewest(terms, fused), terms
+                assert pes_in(cover_sum(terms_of(terms), names(fused))) == fewest(terms, fused), terms
 
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(["t+", "t-", "v+", "v-", "s+"]), min_size=1, max_size=60))
 def test_long_sums_take_a_pe_for_each_product_and_for_two_terms(kinds):
-    pes = pes_in(cover_sum(terms_of(kinds), True))
+    pes = pes_in(cover_sum(terms_of(kinds), names(True)))
     count = Counter(kinds)
     products, terms = count["v+"] + count["v-"] + count["s+"], count["t+"] + count["t-"]
     least = products + max(0, -(-(terms - 1) // 2))
@@ -488,7 +496,7 @@ def test_the_verifier_accepts_what_selection_gives():
 
 
 @pytest.mark.parametrize("changes,fault", [
-    ({"op": "addshr"}, "1 addshr: not an operation of onyx"),
+    ({"op": "addshr"}, "1 addshr: not an operation of the PEs"),
     ({"operands": {"a": Ref(0, (0, 0)), "b": 3}}, "1 muladd: operands ab where it reads abc"),
     ({"operands": {"a": Ref(1, (0, 0)), "b": 3, "c": 0}}, "1 muladd: operand a: reads node 1, which does not come before it"),
     ({"operands": {"a": Ref(0, (0,)), "b": 3, "c": 0}}, "1 muladd: operand a: offset (0,) on a grid of 2 dimensions"),
@@ -504,9 +512,23 @@ def test_the_verifier_says_what_is_wrong(changes, fault):
 
 
 def test_amber_has_no_fused_operations():
-    assert pe_faults(broken(), "amber") == ["1 muladd: not an operation of amber"]
-    with pytest.raises(AssertionError, match="not an operation of amber"):
-        verify_pes(broken(), "amber")
+    assert pe_faults(broken(), AMBER) == ["1 muladd: not an operation of the PEs"]
+    with pytest.raises(AssertionError, match="not an operation of the PEs"):
+        verify_pes(broken(), AMBER)
+
+
+def test_an_operation_that_is_needed_and_not_there_is_refused():
+    words = Words()
+    graph = words.graph(words.mul(words.input("a"), words.input("b")))
+    with pytest.raises(UserError) as error:
+        select(graph, tuple(op for op in OPS if op.name != "mult0"))
+    assert str(error.value) == ("pe.ops: the program needs operations that the PEs do not have: mult0\n"
+                                "  try: choose another machine, or add them to its description")
+
+
+@given(graphs(), st.sets(st.sampled_from([op for op in OPS if "c" in op.operands])), st.integers(0, 99))
+def test_selection_uses_the_fused_operations_that_there_are(graph, left_out, seed):
+    assert_same_meaning(graph, select(graph, tuple(op for op in OPS if op not in left_out)), seed)
 
 
 def test_graphs_read_as_text():

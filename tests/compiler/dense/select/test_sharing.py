@@ -19,11 +19,14 @@ from sardonyx.compiler.dense.select.fold import fold
 from sardonyx.compiler.dense.select.sharing import WORK, choose, total
 from sardonyx.compiler.ir.dataflow import WORD_OPS
 from sardonyx.compiler.lang.halide.walk import bind
+from sardonyx.hw.arch import presets
+
+ALL, AMBER = (frozenset(op.name for op in presets.get(name).pe.ops) for name in ("onyx", "amber"))
 
 
-def cheapest(graph, fused=True):
+def cheapest(graph, ops=ALL):
     """What the graph costs with the best of all choices of nodes with several users, whether they can be absorbed or not."""
-    cover = Cover(graph, fused, True)
+    cover = Cover(graph, ops, True)
     several = cover.roots - cover.results
     cover.shared = set(several)
     best = total(cover)
@@ -34,22 +37,22 @@ def cheapest(graph, fused=True):
     return best
 
 
-def assert_cheapest(graph, fused=True):
-    cover = Cover(graph, fused, True)
+def assert_cheapest(graph, ops=ALL):
+    cover = Cover(graph, ops, True)
     assert choose(cover)
-    assert total(cover) == cheapest(graph, fused)
+    assert total(cover) == cheapest(graph, ops)
 
 
-@pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize("ops", [tuple(WORD_OPS), ("add", "sub", "mul", "shl", "shr", "word", "lt"),
+@pytest.mark.parametrize("ops", [ALL, AMBER], ids=["onyx", "amber"])
+@pytest.mark.parametrize("words", [tuple(WORD_OPS), ("add", "sub", "mul", "shl", "shr", "word", "lt"),
                                  ("lt", "bit_and", "bit_xor", "bit_not", "min", "max", "select")])
 @settings(max_examples=60)
 @given(data=st.data())
-def test_no_choice_is_cheaper_than_the_one_found(ops, fused, data):
-    graph = fold(data.draw(graphs(ops, 18)), fused)
-    cover = Cover(graph, fused, True)
+def test_no_choice_is_cheaper_than_the_one_found(words, ops, data):
+    graph = fold(data.draw(graphs(words, 18)), ops)
+    cover = Cover(graph, ops, True)
     assume(len(cover.roots) < 9)
-    assert_cheapest(graph, fused)
+    assert_cheapest(graph, ops)
 
 
 def kept(words, *inputs):
@@ -79,8 +82,8 @@ PAYS = {
 @pytest.mark.parametrize("name", PAYS)
 def test_a_node_is_absorbed_where_that_pays(name):
     words = Words()
-    graph = fold(words.graph(*PAYS[name](words, *map(words.input, "abcd"))), True)
-    cover = Cover(graph, True, True)
+    graph = fold(words.graph(*PAYS[name](words, *map(words.input, "abcd"))))
+    cover = Cover(graph, ALL, True)
     before = total(cover)
     assert choose(cover)
     assert total(cover) == cheapest(graph) < before
@@ -93,43 +96,42 @@ def doubled():
     for _ in range(2):
         total = words.add(total, total)
     total = words.add(total, at(total, 0, 1))
-    return fold(words.graph(words.add(total, total)), True)
+    return fold(words.graph(words.add(total, total)))
 
 
 def test_nodes_that_pay_only_together_are_found():
-    descent, search = Cover(doubled(), True, True), Cover(doubled(), True, True)
+    descent, search = Cover(doubled(), ALL, True), Cover(doubled(), ALL, True)
     assert not choose(descent, work=110)
     assert choose(search)
     assert total(search) < total(descent)
 
 
 def test_a_search_that_ends_early_says_so_and_keeps_the_best_so_far():
-    graph = fold(unsharp(), True)
-    early, whole = Cover(graph, True, True), Cover(graph, True, True)
+    graph = fold(unsharp())
+    early, whole = Cover(graph, ALL, True), Cover(graph, ALL, True)
     assert not choose(early, work=2000)
     assert choose(whole)
-    assert total(whole) <= total(early) < total(Cover(graph, True, True))
+    assert total(whole) <= total(early) < total(Cover(graph, ALL, True))
 
 
 def test_a_large_filter_takes_seconds_and_the_work_that_it_may() -> None:
     """169 taps with many products in common: all choices would be 2 ** 30."""
     words = Words()
     kernel = [[7 * row + column + 3 for row in range(13)] for column in range(13)]
-    cover = Cover(fold(words.graph(weighted(words, words.input("in"), kernel)), True), True, True)
+    cover = Cover(fold(words.graph(weighted(words, words.input("in"), kernel))), ALL, True)
     assert not choose(cover)
     assert len(cover.shared) > 20 and WORK <= cover.work < 1.2 * WORK
 
 
-@pytest.mark.parametrize("ops", ["onyx", "amber"])
+@pytest.mark.parametrize("ops", [ALL, AMBER], ids=["onyx", "amber"])
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(dense.__path__)
                                   if module.name != "matrix_product"])
 def test_the_choice_for_every_program_is_proven(name, ops):
     program = import_module(f"sardonyx.apps.dense.{name}").build()
     extents = (22, 17, 3) if name == "unsharp" else (22, 17)
-    fused = ops == "onyx"
-    assert choose(Cover(fold(lower(bind(load(program), {"photo": extents})), fused), fused, True), work=WORK)
+    assert choose(Cover(fold(lower(bind(load(program), {"photo": extents})), ops), ops, True), work=WORK)
 
 
 @pytest.mark.parametrize("build", [unsharp, pytest.param(harris, marks=pytest.mark.slow)])
 def test_no_choice_makes_an_application_cheaper(build):
-    assert_cheapest(fold(build(), True))
+    assert_cheapest(fold(build()))

@@ -9,11 +9,12 @@ from routed import pe_graphs, seen, sinks
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.dense.map.storage import OPERAND_PORT, StaticGraph, longest_line, store, with_passes
+from sardonyx.compiler.dense.map.storage import OPERAND_PORT, StaticGraph, latency_of, longest_line, store, with_passes
 from sardonyx.compiler.dense.time.align import Misaligned, align, least_age, verify
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.soc import LOAD_START_CYCLE
 
 SMALL = presets.get("small")
@@ -33,6 +34,7 @@ def steps_meet(static: StaticGraph, latency: dict[Pin, int]) -> None:
         for port, ref in node.refs():
             sink = Pin(f"{node.op} {number}", OPERAND_PORT[port])
             start = next(start for pin, start in times.starts.items() if pin.block == sink.block)
+            start -= latency_of(node, SMALL)
             for step in each.span(number):
                 found = seen(static, times, latency, sink)(start + step)
                 assert found == (*maker(ref), step + each.grid.steps(ref.offset)), f"{sink} in step {step}"
@@ -63,6 +65,21 @@ def test_rows_of_any_length_meet(width: int) -> None:
     static = store(walk(stencil({(0, 0): 1, (0, 1): 2, (0, 2): 3}), (width, 2)), SMALL)
     for length in (2, 4, 7):
         steps_meet(static, dict.fromkeys(sinks(static), length))
+
+
+@pytest.mark.parametrize("width", [7, 200, 2048])
+def test_operations_take_the_cycles_that_the_table_says(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = stencil({(0, 0): 1, (0, 1): 2, (0, 2): 3})
+
+    def starts() -> int:
+        static = store(walk(graph, (width, 2)), SMALL)
+        steps_meet(static, latency := dict.fromkeys(sinks(static), 2))
+        return max(align(static, latency, SMALL).starts.values())
+
+    plain = starts()
+    for name, op in list(BY_NAME.items()):
+        monkeypatch.setitem(BY_NAME, name, replace(op, latency=3))
+    assert starts() > plain
 
 
 def test_nodes_may_run_ahead_of_the_grid() -> None:

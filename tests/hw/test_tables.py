@@ -1,0 +1,42 @@
+"""The C header: C and C++ take it, no name stands twice, and it holds the numbers of the description."""
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sardonyx.hw import tables
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.soc import address_map
+
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only")
+
+
+@pytest.mark.parametrize("compiler", [("gcc", "-xc", "-std=c11"), ("g++", "-xc++", "-std=c++11")], ids=["c", "c++"])
+@pytest.mark.parametrize("preset", presets.PRESETS)
+def test_compilers_take_the_header_and_find_the_numbers_of_the_machine(preset, compiler, tmp_path: Path) -> None:
+    arch = presets.get(preset)
+    (tmp_path / "sardonyx.h").write_text(tables.header(arch))
+    names = re.findall(r"^#define (\w+) ", tables.header(arch), re.MULTILINE)
+    (_, _, controller), (_, base, glb), *_ = address_map(arch)
+    numbers = {"SARDONYX_FINGERPRINT": arch.fingerprint, "SARDONYX_COLUMNS": arch.columns, "SARDONYX_ROWS": arch.rows,
+               "SARDONYX_GLB_TILE_BYTES": arch.glb.tile_bytes, "SARDONYX_GLB(0)": base, "SARDONYX_GLB(2)": base + 0x200,
+               **{f"SARDONYX_{register.name.upper()}": register.offset for register in controller},
+               **{f"SARDONYX_GLB_{register.name.upper()}": register.offset for register in glb},
+               "SARDONYX_CONFIG(255, 254, SARDONYX_TILE_STATUS)": 0xFFFEFFFF}
+    say = "static_assert" if "c++" in compiler[1] else "_Static_assert"
+    (tmp_path / "use").write_text("\n".join([
+        '#include "sardonyx.h"', '#include "sardonyx.h"',
+        *(f'{say}({name} == {number}ull, "{name}");' for name, number in numbers.items()),
+        "unsigned long long all(void);", "unsigned long long all(void) {",
+        "    static const unsigned long long each[] = {", ", ".join(names), "};", "    return each[0];", "}", ""]))
+    done = subprocess.run([*compiler, *STRICT, "use"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+@pytest.mark.parametrize("preset", presets.PRESETS)
+def test_no_name_of_the_header_is_defined_twice(preset: str) -> None:
+    names = re.findall(r"^#define (\w+)", tables.header(presets.get(preset)), re.MULTILINE)
+    assert [name for name, times in Counter(names).items() if times > 1] == []
