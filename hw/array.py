@@ -1,4 +1,4 @@
-"""The array: a page of tile instances and the wires between them.
+"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them.
 
 `Array(arch)` is the reconfigurable machine: every tile with its configuration registers.
 `Array(arch, program)` is the same machine under one configuration, for simulation: only the tiles of the
@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.cgra import Arch
 from .arch.interconnect import STEP
 from .arch.tile import LAYERS, OPPOSITE
+from .column import Column
 from .configuration import CHANNEL, MemoryWindow
 from .emit import Macro, macro
 from .interconnect.boxes import Members
@@ -94,7 +95,7 @@ class Array(wiring.Component):
             tile = macro(TileLogic(self.arch, spec, x + y & 1))
             m.d.comb += tile.cfg.as_value().eq(self.program[site])
             if contents_members(spec):
-                m.submodules[f"window_x{x}_y{y}"] = window = MemoryWindow(spec.sram_lines, spec.sram_lanes)
+                m.submodules[f"window_x{x}_y{y}"] = window = macro(MemoryWindow(spec.sram_lines, spec.sram_lanes))
                 wiring.connect(m, window.sram, tile.contents)
                 m.d.comb += [getattr(window, name).eq(getattr(getattr(self, f"config{x}"), name))
                              for name in ("valid", "write", "addr", "wdata")]
@@ -117,15 +118,17 @@ class Array(wiring.Component):
                 m.d.comb += [getattr(tile, f"{here}_i_valid").eq(getattr(other, f"{there}_o_valid")),
                              getattr(tile, f"{here}_o_ready").eq(getattr(other, f"{there}_i_ready"))]
 
-    def _column(self, m: Module, x: int, column: list[Macro]) -> None:
+    def _column(self, m: Module, x: int, tiles: list[Macro]) -> None:
         """Flush, status and configuration of a column, its tiles from north to south."""
-        flush = Signal(name=f"flush{x}")
-        m.d.sync += flush.eq(self.flush)
-        m.d.comb += [tile.flush.eq(flush) for tile in column]
-        m.d.comb += [self.active[x].eq(Cat(tile.active for tile in column).any()),
-                     self.overflow[x].eq(Cat(tile.overflow for tile in column).any())]
+        if not tiles:
+            return
+        m.submodules[f"column{x}"] = column = macro(Column(len(tiles)))
+        m.d.comb += [column.flush.eq(self.flush), *(tile.flush.eq(column.tiles_flush) for tile in tiles),
+                     column.tiles_active.eq(Cat(tile.active for tile in tiles)),
+                     column.tiles_overflow.eq(Cat(tile.overflow for tile in tiles)),
+                     self.active[x].eq(column.active), self.overflow[x].eq(column.overflow)]
         if self.program is None:
             above = wiring.flipped(getattr(self, f"config{x}"))
-            for tile in column:
+            for tile in tiles:
                 wiring.connect(m, above, tile.north)
                 above = tile.south

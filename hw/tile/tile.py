@@ -125,7 +125,7 @@ class Tile(wiring.Component):
                      registers.status.eq(logic.waiting), registers.status[STATUS_OVERFLOW].eq(logic.overflow),
                      logic.cfg.eq(registers.cfg)]
         if contents_members(self.spec):
-            m.submodules.window = window = MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes)
+            m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
             wiring.connect(m, window.sram, logic.contents)
             m.d.comb += [getattr(window, name).eq(getattr(self.south, name)) for name in ("valid", "write", "addr", "wdata")]
             m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]

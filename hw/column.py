@@ -1,0 +1,42 @@
+"""What the tiles of a column share: a registered flush, and what they report as one."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+
+class Column(wiring.Component):
+    """Beside the tiles of a column, so that the array itself is only wires; the module is called ``column_{tiles}``.
+
+    Parameters
+    ----------
+    tiles : int                          Tiles in the column, 1 or more.
+
+    Members
+    -------
+    flush : In(1)                        For all columns.
+    tiles_flush : Out(1)                 For the tiles of this one.
+    tiles_active, tiles_overflow : In    What each tile reports.
+    active, overflow : Out(1)            Whether any does.
+
+    Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; the others follow in the
+    same cycle.
+    """
+
+    def __init__(self, tiles: int) -> None:
+        assert tiles > 0, "a column without tiles needs nothing beside them"
+        self.tiles = tiles
+        super().__init__({"flush": In(1), "tiles_flush": Out(1), "tiles_active": In(tiles), "tiles_overflow": In(tiles),
+                          "active": Out(1), "overflow": Out(1)})
+
+    @property
+    def module_name(self) -> str:
+        return f"column_{self.tiles}"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.tiles_flush.eq(self.flush)
+        m.d.comb += [self.active.eq(self.tiles_active.any()), self.overflow.eq(self.tiles_overflow.any())]
+        return m
