@@ -19,7 +19,16 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_REGISTER
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
-from ..hw.arch.soc import FINISHED, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
+from ..hw.arch.soc import (
+    CYCLE_LIMIT,
+    FINISHED,
+    MOVED_BITS,
+    MOVED_WINDOW,
+    OVERFLOW,
+    STORE_LIMIT,
+    STORE_LOST,
+    WATCHDOG,
+)
 from ..runtime.data.load_loops import Reads, in_order
 from .rtl.machine import Machine
 
@@ -28,8 +37,11 @@ Blocks = Mapping[str, np.ndarray]
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
 # filled by the load DMA of a busy GLB tile, far below it.
 WATCHDOG_CYCLES = 20_000
-# A launch that has not ended by then is a fault of the simulation itself; the watchdog ends all others.
-LAUNCH_LIMIT = 50_000_000
+# No launch is allowed more cycles, whatever was estimated: hours of simulation.
+LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
+# Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
+# combination shows as a few tokens at each level.
+CYCLES_PER_WORD = 16
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,7 @@ def _launch(machine: Machine, program: Program, batch: Sequence[Blocks],
                             ("store_limit", (glb.tile_bytes - split) // 2),
                             ("store_sections", binding.sections * len(batch))):
             machine.write_register(name, value, tile)
-    cycles = start(machine, program, configurable)
+    cycles = start(machine, program, configurable, most_cycles(program, batch))
     results: list[dict[str, np.ndarray]] = [{} for _ in batch]
     for binding in program.stores:
         tile = binding.column // glb.columns_per_tile
@@ -123,13 +135,28 @@ def load(machine: Machine, binding: Binding, reads: Reads) -> None:
         machine.write_register(f"load_extent{level}", 0, tile)
 
 
-def start(machine: Machine, program: Program, configurable: bool) -> int:
-    """Start a run and wait for its end; returns its cycles, raises what `explain` says if it was stopped."""
+def most_cycles(program: Program, batch: Sequence[Blocks]) -> int:
+    """A bound of the cycles that a launch may take, far above those of any correct program.
+
+    What happens for an element of the iteration space is bounded by a constant, and that space is no larger than the product
+    of the operands' words: every index belongs to some operand, and a dense level has as many values as it counts.
+    """
+    operands = sum(binding.level < 0 for binding in program.loads)
+    return sum(CYCLES_PER_WORD * sum(1 + len(blocks[each.name]) for each in program.loads) ** operands for blocks in batch)
+
+
+def start(machine: Machine, program: Program, configurable: bool, most: int) -> int:
+    """Start a run and wait for its end; returns its cycles, raises what `explain` says if it was stopped.
+
+    most: cycles after which it is stopped, beside those of filling and draining.
+    """
+    limit = min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
+    machine.write_register("cycle_limit", limit)
     machine.write_register("watchdog_limit", WATCHDOG_CYCLES)
     machine.write_register("irq_status", 0xFFFFFFFF)
     machine.write_register("irq_enable", 0xFFFFFFFF)
     machine.write_register("control", 1)
-    assert machine.wait(LAUNCH_LIMIT), "no interrupt: neither the run nor its watchdog ended"
+    assert machine.wait(limit + WATCHDOG_CYCLES), "no interrupt: neither the run nor its limit of cycles ended"
     status = machine.read_register("status")
     if not status >> FINISHED & 1:
         explain(machine, program, status, configurable)
@@ -168,6 +195,10 @@ def explain(machine: Machine, program: Program, status: int, configurable: bool)
     if status >> STORE_LIMIT & 1:
         raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
+    if status >> CYCLE_LIMIT & 1:
+        limit = machine.read_register("cycle_limit")
+        raise AssertionError(f"the run did not end within {limit} cycles, far more than its operands can take\n"
+                             f"  {moving(machine, names)}")
     assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
     waiting = []
     if configurable:
@@ -180,6 +211,15 @@ def explain(machine: Machine, program: Program, status: int, configurable: bool)
     else:
         waiting.append("run it with engine rtl-full to see which tiles hold tokens")
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
+
+
+def moving(machine: Machine, names: Mapping[tuple[int, int], str]) -> str:
+    """Where tokens moved at the end of a run, in words; `names` of tiles by their place."""
+    bits = machine.read_register("moved_columns")
+    columns = [x for x in range(machine.arch.columns) if bits >> x % MOVED_BITS & 1]
+    tiles = [f"tile {site} '{name}'" for site, name in names.items() if site[0] in columns]
+    return (f"tokens still moved in columns {', '.join(map(str, columns)) or 'none'}, "
+            f"with {', '.join(tiles) or 'no tile of the program'}")
 
 
 def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:

@@ -14,7 +14,7 @@ from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import STORE_STATIC
 from ..runtime.data.load_loops import Reads
-from .host import Outcome, clear, load, start
+from .host import LAUNCH_LIMIT, Outcome, clear, load, start
 from .rtl.machine import Machine
 
 
@@ -56,7 +56,8 @@ def _launch(machine: Machine, program: Program, reads: Mapping[str, Reads], coun
                             ("store_limit", counts[binding.tensor]), ("store_extent0", counts[binding.tensor] - 1),
                             ("store_stride0", 2)):
             machine.write_register(name, value, tile)
-    cycles = start(machine, program, configurable)
+    # Its loops end, and the watchdog sees when nothing comes any more.
+    cycles = start(machine, program, configurable, LAUNCH_LIMIT)
     found = {b.tensor: machine.read_memory(b.column // glb.columns_per_tile * glb.tile_bytes + split, counts[b.tensor])
              for b in program.stores}
     return found, cycles

@@ -76,6 +76,7 @@ class Sardonyx(wiring.Component):
         """Run control, events, and the configuration channels."""
         m.d.comb += [
             self.irq.eq(controller.irq), array.flush.eq(controller.flush), controller.overflow.eq(array.overflow),
+            controller.active.eq(array.active),
             controller.running.eq(Cat(tile.busy for tile in tiles.values()).any()),
             controller.moving.eq(array.active.any() | Cat(tile.moved for tile in tiles.values()).any()),
             controller.beyond.eq(Cat(tile.beyond for tile in tiles.values()).any()),

@@ -1,17 +1,31 @@
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machines import LEAST, copier
+from machines import LEAST, SOURCE, copier
 
 from sardonyx.compiler.backend.encode import words
-from sardonyx.compiler.ir.program import Binding
+from sardonyx.compiler.ir.program import Binding, Program
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
-from sardonyx.hw.arch.soc import STORE_LIMIT
-from sardonyx.sim.host import WATCHDOG_CYCLES, Outcome, explain, run, show_status, split_blocks
+from sardonyx.hw.arch.soc import MOVED_WINDOW, STORE_LIMIT
+from sardonyx.runtime.data.load_loops import Reads
+from sardonyx.sim.host import (
+    CYCLES_PER_WORD,
+    WATCHDOG_CYCLES,
+    Outcome,
+    clear,
+    explain,
+    load,
+    most_cycles,
+    run,
+    show_status,
+    split_blocks,
+    start,
+)
 from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
@@ -109,6 +123,32 @@ def test_a_run_that_starves_says_who_waits_and_leaves_no_trace(machine: Machine,
         run(machine, copier(LEAST), [{"a_vals": np.array(words, np.uint16)}], {"b_vals": 10}, configurable=configurable)
     assert str(error.value) == f"nothing moved for {WATCHDOG_CYCLES} cycles\n  {told}"
     copy(machine, [block([1, 2, 3])])
+
+
+def test_a_run_that_moves_for_ever_is_stopped_and_says_where_it_moves(machine: Machine) -> None:
+    program = copier(LEAST)
+    # A load without an end, to an output that drops words because nothing reads it.
+    dropping = {**program.config, (0, 1): {**program.config[0, 1], "sb_data": {}}}
+    machine.configure(words(replace(program, config=dropping), LEAST))
+    clear(machine)
+    load(machine, program.loads[0], Reads(np.arange(4, dtype=np.uint16), ((4, 1), (1 << 24, 0))))
+    with pytest.raises(AssertionError) as error:
+        start(machine, program, True, 3000)
+    limit = machine.read_register("cycle_limit")
+    assert WATCHDOG_CYCLES < limit < 2 * WATCHDOG_CYCLES and limit % MOVED_WINDOW == 0
+    assert str(error.value) == (f"the run did not end within {limit} cycles, far more than its operands can take\n"
+                                "  tokens still moved in columns 0, with tile (0, 1) 'copy'")
+    machine.configure(words(program, LEAST))
+    copy(machine, [block([1, 2, 3])])
+
+
+def test_a_limit_of_cycles_is_far_above_what_a_run_takes(machine: Machine) -> None:
+    blocks = [block(list(range(ROOM // 4 - 1)))] * 4
+    assert 8 * copy(machine, blocks).cycles < most_cycles(copier(LEAST), [{"a_vals": each} for each in blocks])
+    two = Program(LEAST.fingerprint, SOURCE, {}, (Binding("a", 0, "load", 0), Binding("a", -1, "load", 1),
+                                                 Binding("b", -1, "load", 2), Binding("c", -1, "store", 3)))
+    sizes = {"a0": np.zeros(4), "a_vals": np.zeros(3), "b_vals": np.zeros(2)}
+    assert most_cycles(two, [sizes, sizes]) == 2 * CYCLES_PER_WORD * (5 + 4 + 3) ** 2
 
 
 def test_what_others_left_in_the_registers_does_not_matter(machine: Machine) -> None:
