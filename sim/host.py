@@ -16,7 +16,7 @@ from ..compiler.backend.encode import address
 from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import Binding, Program
 from ..hw.arch.cgra import Arch
-from ..hw.arch.config import STATUS_REGISTER
+from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
 from ..hw.arch.soc import (
@@ -187,9 +187,14 @@ def explain(machine: Machine, program: Program, status: int, configurable: bool)
     names = {(int(x), int(y)): name for site, name in program.source.get("names", {}).items() for x, y in [site.split(",")]}
     if status >> OVERFLOW & 1:
         column = machine.read_register("overflow_column")
-        full = [site for site in names if site[0] == column and machine.arch.tiles[site].kind == "mem"
-                and (not configurable or machine.read_configuration(address(*site, STATUS_REGISTER)) >> 31)]
-        where = " or ".join(f"tile ({x}, {y}), '{names[x, y]}'" for x, y in full) or f"column {column}"
+        # Without the network that asks a tile, a fault shows only where no tile has a level.
+        levels = [site for site in names if site[0] == column and machine.arch.tiles[site].kind == "mem"]
+        told = {site: machine.read_configuration(address(*site, STATUS_REGISTER)) if configurable
+                else 1 << (STATUS_OVERFLOW if levels else STATUS_FAULT) for site in names if site[0] == column}
+        faults = [f"tile {site}, '{names[site]}'" for site, held in told.items() if held >> STATUS_FAULT & 1]
+        assert not faults, f"streams that do not belong together meet in {' or '.join(faults)}"
+        full = [f"tile {site}, '{names[site]}'" for site in levels if told[site] >> STATUS_OVERFLOW & 1]
+        where = " or ".join(full) or f"column {column}"
         raise UserError(f"a level overflowed its buffer of {machine.arch.mem.level_words} words in {where}",
                         fix="use a smaller tile")
     if status >> STORE_LIMIT & 1:
@@ -231,4 +236,5 @@ def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:
     stuck = [name for i, name in enumerate(outs) if held >> (len(ins) + i) & 1]
     return "; ".join(part for part in (f"inputs {', '.join(full)}" if full else "",
                                        f"waiting outputs {', '.join(stuck)}" if stuck else "",
-                                       "overflow" if held >> 31 else "") if part)
+                                       "overflow" if held >> STATUS_OVERFLOW & 1 else "",
+                                       "fault" if held >> STATUS_FAULT & 1 else "") if part)

@@ -60,7 +60,7 @@ class Register:
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
 BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT = range(8)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
-           ("overflow", OVERFLOW, 1, "a level grew beyond its buffer; the run was stopped"),
+           ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
            ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"),
@@ -84,7 +84,7 @@ CONTROLLER = _registers(
     ("irq_status", W1C, "events since they were cleared", _EVENTS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
     ("cycles", RO, "cycles from the end of flush to the end of the run"),
-    ("overflow_column", RO, "column in which a level overflowed; its tiles' status registers tell which"),
+    ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
     ("config_write", PULSE, "writes this word to config_address"),
     ("config_read", PULSE, "starts a read of config_address"),

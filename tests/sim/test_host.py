@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,11 @@ from machines import LEAST, SOURCE, copier
 
 from sardonyx.compiler.backend.encode import words
 from sardonyx.compiler.ir.program import Binding, Program
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
-from sardonyx.hw.arch.soc import MOVED_WINDOW, STORE_LIMIT
+from sardonyx.hw.arch.soc import MOVED_WINDOW, OVERFLOW, STORE_LIMIT
 from sardonyx.runtime.data.load_loops import Reads
 from sardonyx.sim.host import (
     CYCLES_PER_WORD,
@@ -30,6 +32,7 @@ from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
 ROOM = LEAST.glb.bank_bytes // 2
+TINY = get("tiny")
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,46 @@ def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
     assert str(error.value) == "a result is larger than its bank of the global buffer\n  try: use a smaller tile"
 
 
+@dataclass
+class Told:
+    """What `explain` asks of a machine after an overflow in column 3: status words by place."""
+
+    status: dict[tuple[int, int], int]
+    arch: Arch = TINY
+
+    def read_register(self, name: str) -> int:
+        return {"overflow_column": 3}[name]
+
+    def read_configuration(self, address: int) -> int:
+        return self.status[address >> 24, address >> 16 & 0xFF]
+
+
+def explained(status: "dict[tuple[int, int], int]", configurable: bool = True) -> str:
+    names = {f"{x},{y}": f"at{x}{y}" for x, y in status}
+    program = Program(TINY.fingerprint, SOURCE | {"names": names}, {}, ())
+    with pytest.raises((UserError, AssertionError)) as error:
+        explain(Told(status), program, 1 << OVERFLOW, configurable)     # type: ignore[arg-type]
+    return str(error.value)
+
+
+FULL, FAULT = 1 << STATUS_OVERFLOW, 1 << STATUS_OVERFLOW | 1 << STATUS_FAULT
+
+
+def test_a_fault_is_told_from_an_overflow_by_the_status_of_the_tile() -> None:
+    overflow = f"a level overflowed its buffer of {TINY.mem.level_words} words in "
+    assert explained({(3, 1): 5, (3, 2): FULL | 2, (2, 1): FULL}) == overflow + "tile (3, 2), 'at32'\n  try: use a smaller tile"
+    assert explained({(3, 1): 5, (3, 2): FAULT | 2}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
+    assert explained({(3, 1): FULL, (3, 2): FAULT}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
+
+
+def test_where_no_tile_can_be_asked_those_of_the_column_are_named() -> None:
+    unknown = {(3, 1): 0, (3, 2): 0, (2, 1): 0}
+    assert explained(unknown, configurable=False) == (f"a level overflowed its buffer of {TINY.mem.level_words} words in "
+                                                      "tile (3, 1), 'at31' or tile (3, 2), 'at32'\n  try: use a smaller tile")
+    # A column of PEs has no level that could overflow.
+    assert explained({(3, 0): 0}, configurable=False) == "streams that do not belong together meet in tile (3, 0), 'at30'"
+
+
 @pytest.mark.parametrize("words,configurable,told", [
     # The section ends before the words do.
     ([1, *range(100)], True, "tile (0, 1) 'copy' holds tokens: inputs data0; waiting outputs res0"),
@@ -174,5 +217,6 @@ def test_a_status_word_is_told_in_names() -> None:
     assert names[:2] == ["in0", "in1"]
     assert show_status(tiny, (3, 1), 0b11) == "inputs in0, in1"
     outs = 1 << len(tiny.mem.inputs("data")) + len(tiny.mem.inputs("bit"))
+    assert show_status(tiny, (3, 1), FAULT) == "overflow; fault"
     assert show_status(tiny, (3, 1), outs | 1 << 31) == "waiting outputs out0; overflow"
     assert show_status(tiny, (3, 1), 0) == ""
