@@ -28,7 +28,7 @@ def members(primitive: Primitive) -> dict[str, Any]:
 
 def is_value(token: Token) -> Value:
     """Data or maybe: a token that stands for an element, not for structure."""
-    return ~token.control | is_maybe(token)
+    return ~token.control | (token.data[8:10] == KIND_MAYBE)
 
 
 def is_maybe(token: Token) -> Value:
