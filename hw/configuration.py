@@ -21,7 +21,6 @@ from .memory.sram import SramPort
 
 ADDRESS_BITS = 32
 ID_BITS = 8
-STATUS_OVERFLOW = 31
 
 # Seen from the side that asks: a request every cycle; writes are not answered, a read by one cycle of
 # `rvalid`. Only one read may be under way in a column, since answers of different rows take different times.

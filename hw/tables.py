@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .arch.cgra import Arch
-from .arch.config import MEMORY_REGISTER, STATUS_REGISTER, ConfigMap
+from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, ConfigMap
 from .arch.interconnect import Interconnect
 from .arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, Register, glb_registers
 from .arch.tile import TileSpec
@@ -36,7 +36,9 @@ def registers(arch: Arch) -> str:
                   if any(primitive.memory for primitive in tile.primitives) else "")
         parts += [f"## Configuration of {tile.kind} tiles, {space.words} words\n\n"
                   "Address {x[31:24], y[23:16], register[15:0]} through config_address. "
-                  f"Register {STATUS_REGISTER:#06x} is the tile's status (read only).\n{memory}", _space_table(space)]
+                  f"Register {STATUS_REGISTER:#06x} is the tile's status (read only): from bit 0 on, inputs that hold tokens, "
+                  f"then outputs that wait; bit {STATUS_FAULT}, a fault of its streams; bit {STATUS_OVERFLOW}, that or an "
+                  f"overflow.\n{memory}", _space_table(space)]
     return "\n".join(parts)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from ..compiler.backend.encode import address
 from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
-from ..hw.arch.config import STATUS_REGISTER
+from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
-from ..hw.arch.soc import OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
+from ..hw.arch.soc import CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from .device import Device
 from .plan import WATCHDOG_CYCLES
 
@@ -20,14 +21,23 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
     names = {(int(x), int(y)): name for site, name in program.source.get("names", {}).items() for x, y in [site.split(",")]}
     if status >> OVERFLOW & 1:
         column = device.read_register("overflow_column")
-        full = [site for site in names if site[0] == column and device.arch.tiles[site].kind == "mem"
-                and (not configurable or device.read_configuration(address(*site, STATUS_REGISTER)) >> 31)]
-        where = " or ".join(f"tile ({x}, {y}), '{names[x, y]}'" for x, y in full) or f"column {column}"
+        # Without the network that asks a tile, a fault shows only where no tile has a level.
+        levels = [site for site in names if site[0] == column and device.arch.tiles[site].kind == "mem"]
+        told = {site: device.read_configuration(address(*site, STATUS_REGISTER)) if configurable
+                else 1 << (STATUS_OVERFLOW if levels else STATUS_FAULT) for site in names if site[0] == column}
+        faults = [f"tile {site}, '{names[site]}'" for site, held in told.items() if held >> STATUS_FAULT & 1]
+        assert not faults, f"streams that do not belong together meet in {' or '.join(faults)}"
+        full = [f"tile {site}, '{names[site]}'" for site in levels if told[site] >> STATUS_OVERFLOW & 1]
+        where = " or ".join(full) or f"column {column}"
         raise UserError(f"a level overflowed its buffer of {device.arch.mem.level_words} words in {where}",
                         fix="use a smaller tile")
     if status >> STORE_LIMIT & 1:
         raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
+    if status >> CYCLE_LIMIT & 1:
+        limit = device.read_register("cycle_limit")
+        raise AssertionError(f"the run did not end within {limit} cycles, far more than its operands can take\n"
+                             f"  {moving(device, names)}")
     assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
     waiting = []
     if configurable:
@@ -42,6 +52,15 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
 
 
+def moving(device: Device, names: Mapping[tuple[int, int], str]) -> str:
+    """Where tokens moved at the end of a run, in words; `names` of tiles by their place."""
+    bits = device.read_register("moved_columns")
+    columns = [x for x in range(device.arch.columns) if bits >> x % MOVED_BITS & 1]
+    tiles = [f"tile {site} '{name}'" for site, name in names.items() if site[0] in columns]
+    return (f"tokens still moved in columns {', '.join(map(str, columns)) or 'none'}, "
+            f"with {', '.join(tiles) or 'no tile of the program'}")
+
+
 def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:
     """A tile's status word in words: the inputs that hold tokens and the outputs that wait to be taken."""
     ports = arch.tiles[site].ports
@@ -51,4 +70,5 @@ def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:
     stuck = [name for i, name in enumerate(outs) if held >> (len(ins) + i) & 1]
     return "; ".join(part for part in (f"inputs {', '.join(full)}" if full else "",
                                        f"waiting outputs {', '.join(stuck)}" if stuck else "",
-                                       "overflow" if held >> 31 else "") if part)
+                                       "overflow" if held >> STATUS_OVERFLOW & 1 else "",
+                                       "fault" if held >> STATUS_FAULT & 1 else "") if part)

@@ -75,7 +75,7 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
             case Start():
                 device.write_register("control", 1)
             case Wait(limit):
-                assert device.wait(limit), "no interrupt: neither the run nor its watchdog ended"
+                assert device.wait(limit), "no interrupt: neither the run nor its limit of cycles ended"
                 status = device.read_register("status")
                 if not status >> FINISHED & 1:
                     assert program is not None, f"the run ended with status {status:#x}"

@@ -29,15 +29,18 @@ from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
-from ..hw.arch.soc import STORE_STATIC
+from ..hw.arch.soc import MOVED_WINDOW, STORE_STATIC
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.load_loops import Loop, Reads, in_order
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
 # filled by the load DMA of a busy GLB tile, far below it.
 WATCHDOG_CYCLES = 20_000
-# A launch that has not ended by then is a fault of the machine itself; the watchdog ends all others.
-LAUNCH_LIMIT = 50_000_000
+# No launch is allowed more cycles, whatever was estimated: hours of simulation.
+LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
+# Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
+# combination shows as a few tokens at each level.
+CYCLES_PER_WORD = 16
 
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
 Transaction = Mapping[str, np.ndarray | Reads]
@@ -61,10 +64,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the load streams of a launch read, and how many transactions that is."""
+    """What the load streams of a launch read, how many transactions that is, and the most cycles they may take."""
 
     reads: Mapping[str, Reads]
     transactions: int
+    most: int
 
 
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
@@ -93,7 +97,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         most = {each.name: (bounds or {}).get(each.name, each.sections * (half + 1)) for each in program.stores}
         batches = _together(program, transactions, most)
     for batch in batches:
-        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions), _run(),
+        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions), _run(batch.most),
                          _reads(program, arch))
         # Loops may read a word that is held once several times.
         loaded = sum(each.count for each in batch.reads.values())
@@ -108,7 +112,7 @@ def _together(program: Program, transactions: Iterable[Transaction], most: Mappi
 
     def joined() -> _Batch:
         return _Batch({each.name: in_order(np.concatenate([_block(blocks, each.name) for blocks in batch]))
-                       for each in program.loads}, len(batch))
+                       for each in program.loads}, len(batch), most_cycles(program, batch))
 
     for blocks in transactions:
         need = {each.name: len(_block(blocks, each.name)) for each in program.loads} | dict(most)
@@ -122,6 +126,17 @@ def _together(program: Program, transactions: Iterable[Transaction], most: Mappi
             used[name] += count
     if batch:
         yield joined()
+
+
+def most_cycles(program: Program, batch: Sequence[Transaction]) -> int:
+    """A bound of the cycles that transactions of an elastic program may take, far above those of any correct one.
+
+    What happens for an element of the iteration space is bounded by a constant, and that space is no larger than the product
+    of the operands' words: every index belongs to some operand, and a dense level has as many values as it counts.
+    """
+    operands = sum(each.sections == 1 for each in program.loads)
+    return sum(CYCLES_PER_WORD * sum(1 + len(_block(blocks, each.name)) for each in program.loads) ** operands
+               for blocks in batch)
 
 
 def _block(transaction: Transaction, name: str) -> np.ndarray:
@@ -141,7 +156,8 @@ def _alone(program: Program, transaction: Transaction) -> _Batch:
         reads[each.name] = found
     for each in program.stores:
         _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
-    return _Batch(reads, 1)
+    # Its loops end, and the watchdog sees when nothing comes any more.
+    return _Batch(reads, 1, LAUNCH_LIMIT)
 
 
 def _check(what: str, words: int, room: int) -> None:
@@ -185,13 +201,15 @@ def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator
         yield WriteRegister(f"{unit}_extent{level}", 0, tile)
 
 
-def _run() -> Iterator[Command]:
-    """Start, and wait for the end."""
+def _run(most: int) -> Iterator[Command]:
+    """Start, and wait for the end; most: cycles after which it is stopped, beside those of filling and draining."""
+    limit = min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
+    yield WriteRegister("cycle_limit", limit)
     yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
     yield WriteRegister("irq_status", 0xFFFFFFFF)
     yield WriteRegister("irq_enable", 0xFFFFFFFF)
     yield Start()
-    yield Wait(LAUNCH_LIMIT)
+    yield Wait(limit + WATCHDOG_CYCLES)
 
 
 def _reads(program: Program, arch: Arch) -> Iterator[Command]:

@@ -29,6 +29,11 @@ FLUSH_CYCLES = 4
 # LOAD_START_CYCLE + k: a load comes first at its bank, so no other access delays it. A store may take a word from cycle 0 on.
 LOAD_START_CYCLE = 1
 
+# `moved_columns` has the columns that moved since `cycles` was last a multiple of this, a power of two, so that a run that is
+# stopped at a multiple shows all that moved in so many cycles. Its bits stand for the columns modulo their number.
+MOVED_WINDOW = 1024
+MOVED_BITS = 32
+
 # Bits of the loop registers of an address generator. Extents count 16-bit words, strides are bytes.
 EXTENT_BITS = 24
 STRIDE_BITS = 24
@@ -61,12 +66,13 @@ class Register:
 
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
-BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY = range(7)
+BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT = range(8)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
-           ("overflow", OVERFLOW, 1, "a level grew beyond its buffer; the run was stopped"),
+           ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
-           ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"))
+           ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"),
+           ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"))
 
 
 def _registers(*rows: Row) -> tuple[Register, ...]:
@@ -86,11 +92,14 @@ CONTROLLER = _registers(
     ("irq_status", W1C, "events since they were cleared", _EVENTS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
     ("cycles", RO, "cycles from the end of flush to the end of the run"),
-    ("overflow_column", RO, "column in which a level overflowed; its tiles' status registers tell which"),
+    ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
     ("config_write", PULSE, "writes this word to config_address"),
     ("config_read", PULSE, "starts a read of config_address"),
     ("config_data", RO, "word read last; valid when config_busy is 0"),
+    ("cycle_limit", RW, "cycles that a run may take before it is stopped; 0: any number"),
+    ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "
+                          f"{MOVED_WINDOW}; kept when the run ends"),
 )
 
 

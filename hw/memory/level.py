@@ -37,6 +37,8 @@ class Level(wiring.Component):
     sram : Out(SramPort)          If shared.
     overflow : Out(1)             A level has more segments, coordinates or values than half the SRAM. Sticky
                                   until reset: the level and all that follow are neither taken nor given.
+    fault : Out(1)                A block that is none, or a reference that the level does not have (`LevelWriter`,
+                                  `LevelScanner`). Sticky until reset; what leaves is undefined.
 
     Timing: one word or token is written per cycle and one token is read per cycle, stops included, however
     short the fibers. Six cycles from the first reference to the first token, 7 if the fiber's segments
@@ -54,7 +56,7 @@ class Level(wiring.Component):
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
         port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
-        super().__init__(members(LEVEL) | {"overflow": Out(1)} | port)
+        super().__init__(members(LEVEL) | {"overflow": Out(1), "fault": Out(1)} | port)
 
     @property
     def emit_key(self) -> object:
@@ -83,7 +85,7 @@ class Level(wiring.Component):
         inputs, outputs = (LEVEL.config.fields[name].choices for name in ("input", "output"))
         m.d.comb += [
             writer.from_stream.eq(self.cfg.input == inputs.index("stream")),
-            writer.values.eq(self.cfg.values), buffer.values.eq(self.cfg.values),
+            writer.values.eq(self.cfg.values), writer.dense.eq(self.cfg.dense), buffer.values.eq(self.cfg.values),
             buffer.lead.eq(writer.from_stream & ~self.cfg.values),
             scanner.lookup.eq(self.cfg.output == outputs.index("lookup")),
             scanner.block.eq(self.cfg.output == outputs.index("block")),
@@ -91,4 +93,6 @@ class Level(wiring.Component):
             scanner.values.eq(self.cfg.values),
             buffer.free.eq(scanner.free), self.overflow.eq(buffer.overflow),
         ]
+        with m.If(writer.wrong | scanner.wrong):
+            m.d.sync += self.fault.eq(1)
         return m

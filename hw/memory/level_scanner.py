@@ -28,7 +28,8 @@ class LevelScanner(wiring.Component):
         lookup of ``2 N S0 0 D``         crd ``9 0 S0 4 D`` (a value array)
         block                            block_o ``4 0 2 2 3 3 4 7 9``
 
-    A fiber is closed by the next token: a stop Sk closes it as S(k+1), anything else as S0.
+    A fiber is closed by the next token: a stop Sk closes it as S(k+1), anything else as S0. A reference to a fiber or a
+    value that the level does not have, and a stop that cannot rise, are `wrong`.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ class LevelScanner(wiring.Component):
     block_o : Out(stream of TOKEN)                 Data only.
     level, free : from and to the buffer.
     segments, entries : Out(ReadPort)
+    wrong : Out(1)                                 The reference is none of this level, in the cycles in which it shows.
 
     Timing: see `Level`.
     Source: Onyx JSSC III-B, Fig. 4 (level scanner). There each fiber takes two segment reads; here segments
@@ -54,7 +56,8 @@ class LevelScanner(wiring.Component):
         super().__init__({"root": In(1), "dense": In(1), "lookup": In(1), "block": In(1), "values": In(1),
                           "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens), "block_o": Out(tokens),
                           "level": In(stream.Signature(level_layout(lines * lanes))), "free": Out(1),
-                          "segments": Out(ReadPort(lines, lanes)), "entries": Out(ReadPort(lines, lanes))})
+                          "segments": Out(ReadPort(lines, lanes)), "entries": Out(ReadPort(lines, lanes)),
+                          "wrong": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -113,6 +116,11 @@ class LevelScanner(wiring.Component):
                 m.d.comb += request.start[:8].eq(token.data[:8] + 1)
             with m.Elif(~token.control & self.dense):
                 m.d.comb += [request.start.eq(token.data * info.extent), request.size.eq(info.extent)]
+        # A level of n segments has n - 1 fibers, a dense one its extent in the second.
+        beyond = Mux(self.lookup, token.data >= info.count[COORDINATES],
+                     Mux(self.dense, 0, token.data) + 1 >= info.count[SEGMENTS])
+        too_high = stop & ~self.lookup & token.data[:8].all()
+        m.d.comb += self.wrong.eq(o.valid & Mux(token.control, too_high, beyond))
         with m.If(moves):
             m.d.sync += [open_fiber.eq(~stop & ~done), injected.eq(~done)]
 

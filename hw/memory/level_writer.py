@@ -21,7 +21,8 @@ class LevelWriter(wiring.Component):
 
     Behaviour: a stream is counted: data goes to the coordinates, every stop closes a fiber. The leading 0
     of the segments is not sent, the buffer puts it there (`LevelBuffer.lead`). A block brings its segments
-    and lengths along. A maybe is written as 0.
+    and lengths along. A maybe is written as 0. A block with control tokens, with segments that fall or with a segment
+    beyond its coordinates is `wrong`; a dense level has an extent in place of its second segment, and no coordinates.
 
         stream ``4 7 S0 S0 9 S1 D``             segments (0) 2 2 3, coordinates 4 7 9
         block  ``4 0 2 2 3  3 4 7 9``           segments 0 2 2 3, coordinates 4 7 9
@@ -29,18 +30,19 @@ class LevelWriter(wiring.Component):
 
     Members
     -------
-    from_stream, values : In(1)     Configuration: read `wr`, else `block`; a value array, else a level.
+    from_stream, values, dense : In(1)      Configuration: read `wr`, else `block`; a value array, else a level; an extent.
     wr : In(stream of TOKEN)
-    block : In(stream of TOKEN)     Data words; control bits are not looked at.
+    block : In(stream of TOKEN)     Data words.
     o : Out(stream of APPEND)
+    wrong : Out(1)                  The block is none, in the cycles in which that shows.
 
     Timing: one word or token per cycle; combinational from inputs to `o` and from `o.ready` to the inputs.
     Source: Onyx JSSC III-B, Fig. 4 (level writer).
     """
 
     def __init__(self) -> None:
-        super().__init__({"from_stream": In(1), "values": In(1), "wr": In(stream.Signature(TOKEN)),
-                          "block": In(stream.Signature(TOKEN)), "o": Out(stream.Signature(APPEND))})
+        super().__init__({"from_stream": In(1), "values": In(1), "dense": In(1), "wr": In(stream.Signature(TOKEN)),
+                          "block": In(stream.Signature(TOKEN)), "o": Out(stream.Signature(APPEND)), "wrong": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -75,6 +77,8 @@ class LevelWriter(wiring.Component):
         step, word = self.o.payload, self.block.payload.data
         left = Signal(DATA_BITS)      # Words of the array still to come, 0: its length is next.
         second = Signal()             # In the coordinates of a level.
+        reached = Signal(DATA_BITS)   # The segment before, which neither the next one nor the coordinates' number is below.
+        counts = Signal()
         length = Signal()
         ends = Signal()
         final = Signal()
@@ -87,8 +91,12 @@ class LevelWriter(wiring.Component):
             step.word.eq(word),
             step.close.eq(ends & final),
             self.o.valid.eq(self.block.valid), self.block.ready.eq(self.o.ready),
+            counts.eq(~self.values & ~self.dense & (length == second)),
+            self.wrong.eq(self.block.valid & (self.block.payload.control | (counts & (word < reached)))),
         ]
         with m.If(self.o.valid & self.o.ready):
+            with m.If(counts):
+                m.d.sync += reached.eq(Mux(second, 0, word))
             m.d.sync += left.eq(Mux(length, word, left - 1))
             with m.If(ends):
                 m.d.sync += second.eq(~final)

@@ -31,6 +31,11 @@ class AxiData(wiring.Component):
     """One burst at a time; incrementing bursts of full 64-bit beats. Other bursts and addresses beyond the memory are
     answered with SLVERR and change nothing.
 
+    A write burst ends with the beat that its address announced as the last or with the one that says it is, whichever comes
+    first. If they are not the same beat, the answer is SLVERR: what was taken until then is written, and beats that a master
+    sends beyond the end are those of its next burst. A burst whose beats do not come, or whose answers nobody takes, keeps the
+    port, for writes and reads, until it goes on or until reset: AXI4 has no way to give a burst up.
+
     Members
     -------
     s_axi_* : the bus.
@@ -83,10 +88,10 @@ class AxiData(wiring.Component):
                 m.d.comb += [self.valid.eq(self.s_axi_wvalid & ~bad), self.write.eq(1),
                              self.s_axi_wready.eq(self.ready | bad)]
                 with m.If(self.s_axi_wvalid & self.s_axi_wready):
-                    m.d.sync += line.eq(line + 1)
-                    with m.If(bad):
+                    m.d.sync += [line.eq(line + 1), beats.eq(beats - 1)]
+                    with m.If(bad | (self.s_axi_wlast != (beats == 0))):
                         m.d.sync += self.s_axi_bresp.eq(SLVERR)
-                    with m.If(self.s_axi_wlast):
+                    with m.If(self.s_axi_wlast | (beats == 0)):
                         m.next = "RESPOND"
             with m.State("RESPOND"):
                 m.d.comb += self.s_axi_bvalid.eq(1)

@@ -1,8 +1,8 @@
-"""Controller: identity, the sequence of a run, events and interrupt, watchdog, and access to the configuration network."""
+"""Controller: identity, the sequence of a run and its limits, events and interrupt, and access to the configuration network."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,8 +11,11 @@ from ..arch.soc import (
     BUSY,
     CONFIG_BUSY,
     CONTROLLER,
+    CYCLE_LIMIT,
     FINISHED,
     FLUSH_CYCLES,
+    MOVED_BITS,
+    MOVED_WINDOW,
     OVERFLOW,
     RW,
     STORE_LIMIT,
@@ -21,7 +24,7 @@ from ..arch.soc import (
     offsets,
 )
 
-EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST)
+EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CYCLE_LIMIT)
 
 
 class Controller(wiring.Component):
@@ -29,8 +32,9 @@ class Controller(wiring.Component):
 
     Behaviour: writing control.start clears the status, holds `flush` for some cycles, pulses `start` to the global
     buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or loses a
-    word, or nothing moved for watchdog_limit cycles (events of these names; the global buffer is stopped, the array keeps
-    its tokens so that its status registers tell where they wait).
+    word, nothing moved for watchdog_limit cycles, or the run is not done after cycle_limit cycles (events of these names; the
+    global buffer is stopped, the array keeps its tokens so that its status registers tell where they wait). A run that moves
+    for ever shows in moved_columns where.
 
     Members
     -------
@@ -38,6 +42,7 @@ class Controller(wiring.Component):
     register_value : Out(32)
     flush, start, stop : Out(1)         To array and global buffer.
     running, moving : In(1)             A DMA runs; something moved anywhere.
+    active : In(columns)                A token moved in a tile of the column.
     beyond, lost : In(1)                A store reached its limit; a static store lost a word.
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
@@ -51,8 +56,8 @@ class Controller(wiring.Component):
         self.arch = arch
         super().__init__({
             "register_write": In(1), "register_index": In(10), "register_data": In(32), "register_value": Out(32),
-            "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1), "beyond": In(1),
-            "lost": In(1), "overflow": In(arch.columns),
+            "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
+            "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "irq": Out(1)})
 
@@ -96,6 +101,8 @@ class Controller(wiring.Component):
             events[STORE_LIMIT].eq(active & self.beyond),
             events[STORE_LOST].eq(active & self.lost),
             events[WATCHDOG].eq(active & (values["watchdog_limit"] != 0) & (quiet == values["watchdog_limit"])),
+            events[CYCLE_LIMIT].eq(active & self.running & (values["cycle_limit"] != 0)
+                                   & (values["cycles"] == values["cycle_limit"])),
             events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW] & ~events[STORE_LOST]),
             ends.eq(active & Cat(events.values()).any()),
         ]
@@ -109,6 +116,10 @@ class Controller(wiring.Component):
             m.d.sync += quiet.eq(quiet + 1)
         with m.If(active & self.running):
             m.d.sync += values["cycles"].eq(values["cycles"] + 1)
+        moved = values["moved_columns"]
+        with m.If(active & ~ends):
+            columns = [Cat(self.active[first::MOVED_BITS]).any() for first in range(min(MOVED_BITS, self.arch.columns))]
+            m.d.sync += moved.eq(Mux(values["cycles"] % MOVED_WINDOW == 0, 0, moved) | Cat(columns))
 
         column = values["overflow_column"]
         with m.If(written["irq_status"]):
@@ -125,7 +136,7 @@ class Controller(wiring.Component):
         with m.If(command_stop):
             m.d.sync += flushing.eq(0)
         with m.If(command_start):
-            m.d.sync += [flushing.eq(FLUSH_CYCLES), busy.eq(1), values["cycles"].eq(0), column.eq(0),
+            m.d.sync += [flushing.eq(FLUSH_CYCLES), busy.eq(1), values["cycles"].eq(0), column.eq(0), moved.eq(0),
                          *(status[event].eq(0) for event in EVENTS)]
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
 

@@ -84,6 +84,7 @@ class Shell(wiring.Component):
         """Run control, events, and the configuration channels."""
         m.d.comb += [
             self.irq.eq(controller.irq), self.flush.eq(controller.flush), controller.overflow.eq(self.overflow),
+            controller.active.eq(self.active),
             controller.running.eq(Cat(tile.busy for tile in tiles.values()).any()),
             controller.moving.eq(self.active.any() | Cat(tile.moved for tile in tiles.values()).any()),
             controller.beyond.eq(Cat(tile.beyond for tile in tiles.values()).any()),

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 
 from ..arch.primitive import DROPPER
 from ..arch.token import TOKEN
-from .interface import fork, is_done, is_stop, is_value, level, members
+from .interface import fork, is_done, is_maybe, is_stop, is_value, level, members
 
 
 class Dropper(wiring.Component):
@@ -24,7 +24,7 @@ class Dropper(wiring.Component):
         outer ``0 2 S0 1 S1 D``          becomes ``2 S0 S1 D``
         inner ``0 5 S0 0 S1 D``          becomes ``5 S0 S1 D``
 
-    Streams out of step wait for ever.
+    Streams out of step wait for ever, as does a maybe for a coordinate in form value.
 
     Members
     -------
@@ -55,7 +55,7 @@ class Dropper(wiring.Component):
         outer, inner = self.outer.payload, self.inner.payload
         both = Signal()
         zero = Signal()
-        in_step = Mux(outer.control, outer.as_value() == inner.as_value(), is_value(inner))
+        in_step = Mux(outer.control, ~is_maybe(outer) & (outer.as_value() == inner.as_value()), is_value(inner))
         m.d.comb += [
             both.eq(self.outer.valid & self.inner.valid & in_step),
             zero.eq(~outer.control & (inner.control | (inner.data == 0))),

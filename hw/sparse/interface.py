@@ -31,6 +31,11 @@ def is_value(token: Token) -> Value:
     return ~token.control | (token.data[8:10] == KIND_MAYBE)
 
 
+def is_maybe(token: Token) -> Value:
+    """The token that stands for an absent element."""
+    return token.control & (token.data[8:10] == KIND_MAYBE)
+
+
 def is_stop(token: Token) -> Value:
     """A stop of any level."""
     return token.control & (token.data[8:10] == KIND_STOP)

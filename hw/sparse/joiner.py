@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 
 from ..arch.primitive import JOINER
 from ..arch.token import MAYBE, TOKEN
-from .interface import fork, is_value, members
+from .interface import fork, is_maybe, is_value, members
 
 
 class Joiner(wiring.Component):
@@ -21,14 +22,16 @@ class Joiner(wiring.Component):
         crd1 ``2 6 S0 D``                  ref0_o ``8 S0 D``              ref0_o ``7 8 9 N S0 D``
                                            ref1_o ``3 S0 D``              ref1_o ``N 3 N 4 S0 D``
 
-    Stops and done are equal on both sides and leave once. Sides with unequal stops, or with references out of
-    step with their coordinates, wait for ever. A maybe among the references is a reference like any other.
+    Stops and done are equal on both sides and leave once. Sides with unequal stops, or with references where there
+    are none, wait for ever; a stop beside one of another level, and a maybe as coordinate, are a `fault`. A maybe
+    among the references is a reference like any other.
 
     Members
     -------
     cfg : op, use_ref0, use_ref1      A reference stream that is not used is neither awaited nor produced.
     crd0, ref0, crd1, ref1 : In       Coordinates rise within a fiber; references run in step with them.
     crd, ref0_o, ref1_o : Out         One token on each for every coordinate kept.
+    fault : Out(1)                    The streams do not belong together. Sticky until reset; what leaves is undefined.
 
     Timing: one comparison per cycle, so as many cycles as tokens on both sides, those in common counted once.
     Outputs follow inputs in the same cycle; each takes its token when it is ready, the last one ends the step.
@@ -37,7 +40,7 @@ class Joiner(wiring.Component):
     """
 
     def __init__(self) -> None:
-        super().__init__(members(JOINER))
+        super().__init__(members(JOINER) | {"fault": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -58,6 +61,11 @@ class Joiner(wiring.Component):
             keep.eq(both & (same | self.cfg.op)),
             self.crd.payload.eq(Mux(take0, crd0, crd1)),
         ]
+        # Compared beside the way of the tokens and kept in a register, so that no path gets longer. Where both sides show the
+        # same control, `_here` has made sure that references do so too.
+        strange = [is_maybe(crd0), *(use & (ref.payload.data != crd.payload.data) for crd, ref, _, use in sides)]
+        with m.If(both & same & crd0.control & Cat(strange).any()):
+            m.d.sync += self.fault.eq(1)
         over = fork(m, (self.crd, keep), *((out, keep & use) for _, _, out, use in sides))
         for (crd, ref, out, use), take in zip(sides, (take0, take1)):
             m.d.comb += [

@@ -62,7 +62,8 @@ class TileCore(wiring.Component):
     cfg : In                        The configuration space of the tile.
     active : Out(1)                 A token moved into or out of the core in the cycle before, static streams aside.
     waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken, static ones aside.
-    overflow : Out(1)               A level grew beyond its buffer, or a schedule asked for more than the SRAM can do.
+    overflow : Out(1)               A level grew beyond its buffer, a schedule asked for more than the SRAM can do, or `fault`.
+    fault : Out(1)                  The active primitive was given streams that do not belong together.
 
     Timing: an input has a FIFO of two entries (`Fifo2`); as configured, or without FIFOs in the interconnect,
     a plain register. Outputs are those of the primitive.
@@ -77,7 +78,7 @@ class TileCore(wiring.Component):
         members |= link_members(spec)
         members |= contents_members(spec)
         super().__init__(members | {"cfg": In(arch.config_map(spec.kind).layout), "active": Out(1),
-                                    "waiting": Out(len(spec.ports)), "overflow": Out(1)})
+                                    "waiting": Out(len(spec.ports)), "overflow": Out(1), "fault": Out(1)})
 
     @property
     def module_name(self) -> str:
@@ -140,7 +141,7 @@ class TileCore(wiring.Component):
 
     def _primitives(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> Value:
         """Give the ports to the active primitive; whether that is static."""
-        mode, overflows, statics = self.cfg["core"]["mode"], [], []
+        mode, overflows, faults, statics = self.cfg["core"]["mode"], [], [], []
         if contents_members(self.spec):
             m.submodules.sram = sram = macro(Sram(self.spec.sram_lines, self.spec.sram_lanes))
         for primitive in self.spec.primitives:
@@ -172,10 +173,12 @@ class TileCore(wiring.Component):
                 statics.append(chosen)
             if "overflow" in hardware.signature.members:
                 overflows.append(hardware.overflow)
+            if "fault" in hardware.signature.members:
+                faults.append(hardware.fault)
         if contents_members(self.spec):
             with m.If(self.contents.enable):
                 m.d.comb += _access(sram, self.contents)
-        m.d.comb += self.overflow.eq(Cat(overflows).any())
+        m.d.comb += [self.fault.eq(Cat(faults).any()), self.overflow.eq(Cat(*overflows, *faults).any())]
         return Cat(statics).any()
 
 

@@ -14,8 +14,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
+from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW
 from ..arch.tile import LAYERS, TileSpec
-from ..configuration import CHANNEL, ID_BITS, STATUS_OVERFLOW, ConfigRegisters, MemoryWindow
+from ..configuration import CHANNEL, ID_BITS, ConfigRegisters, MemoryWindow
 from ..emit import Macro, macro
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.stage import PARITIES
@@ -55,12 +56,13 @@ class TileLogic(wiring.Component):
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
     contents : In(SramPort)   MEM only: see `TileCore`.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
+    fault : Out(1)            Why `overflow` is 1: see `TileCore`.
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
         super().__init__(tile_members(arch, spec) | contents_members(spec) | {
-            "cfg": In(arch.config_map(spec.kind).layout), "waiting": Out(len(spec.ports))})
+            "cfg": In(arch.config_map(spec.kind).layout), "waiting": Out(len(spec.ports)), "fault": Out(1)})
 
     @property
     def module_name(self) -> str:
@@ -74,7 +76,7 @@ class TileLogic(wiring.Component):
         m = Module()
         m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush)
         m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
-                     self.waiting.eq(core.waiting)]
+                     self.waiting.eq(core.waiting), self.fault.eq(core.fault)]
         links = link_members(self.spec) | contents_members(self.spec)
         pass_on(m, self, core, {name: name for name in links}, links)
         for layer in LAYERS:
@@ -103,7 +105,7 @@ class Tile(wiring.Component):
     north, south : CHANNEL         Configuration channel, see `ConfigRegisters`.
     tile_x, tile_y : In(8)         Coordinates of the tile.
 
-    The status register holds `waiting` from bit 0 on, and `overflow` in bit 31.
+    The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31.
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
@@ -128,9 +130,10 @@ class Tile(wiring.Component):
         wiring.connect(m, registers.south, wiring.flipped(self.south))
         m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
                      registers.status.eq(logic.waiting), registers.status[STATUS_OVERFLOW].eq(logic.overflow),
+                     registers.status[STATUS_FAULT].eq(logic.fault),
                      logic.cfg.eq(registers.cfg)]
         if contents_members(self.spec):
-            m.submodules.window = window = MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes)
+            m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
             wiring.connect(m, window.sram, logic.contents)
             m.d.comb += [getattr(window, name).eq(getattr(self.south, name)) for name in ("valid", "write", "addr", "wdata")]
             m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]

@@ -1,4 +1,5 @@
 import functools
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -214,6 +215,30 @@ def test_both_forms_contain_the_same_logic(tmp_path: Path) -> None:
     assert all(whole[name] == text for name, text in special.items() if name != "array.sv")
     ports = [re.findall(r"^  (?:input|output) .*;$", each["array.sv"], re.M) for each in (whole, special)]
     assert sorted(ports[0]) == sorted(ports[1])
+
+
+@pytest.fixture(scope="module")
+def converted() -> emit.EmitPlatform:
+    """The tiles that arrays of one interconnect share, converted once."""
+    return emit.EmitPlatform()
+
+
+@pytest.mark.parametrize("name", ["tiny", "small"])
+@pytest.mark.parametrize("special", [False, True], ids=["whole", "special"])
+def test_the_emitted_array_has_instances_and_wires_only(name: str, special: bool, tmp_path: Path,
+                                                        converted: emit.EmitPlatform) -> None:
+    arch = PRESETS[name]
+    converted.modules.pop("array", None)
+    converted.add(Array(arch, dict.fromkeys(arch.tiles, 0) if special else None))
+    emit.write(converted, tmp_path)
+    statistics = emit.run_yosys(["-q", "-p", "read_verilog -sv array.sv; tee -o found.json stat -json"], tmp_path)
+    assert not statistics
+    found = json.loads((tmp_path / "found.json").read_text())["modules"]["\\array"]
+    assert not found["num_processes"] and not found["num_memories"], "no always block"
+    kinds = found["num_cells_by_type"]
+    assert not [kind for kind in kinds if kind.startswith("$")], "no operator"
+    tiles = sum(count for kind, count in kinds.items() if re.fullmatch(r"(tile_)?(pe|mem|io)_(even|odd)", kind))
+    assert tiles == len(arch.tiles)
 
 
 def check_flat(folder: Path, files: list[Path]) -> None:

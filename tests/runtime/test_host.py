@@ -1,23 +1,30 @@
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machines import LEAST, copier
+from machines import LEAST, SOURCE, copier
 
 from sardonyx.compiler.backend import encode
+from sardonyx.compiler.ir.program import ELASTIC, Program
+from sardonyx.compiler.ir.transfer import Transfer
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
-from sardonyx.hw.arch.soc import STORE_LIMIT
+from sardonyx.hw.arch.soc import MOVED_WINDOW, OVERFLOW, STORE_LIMIT
 from sardonyx.runtime.data.blocks import split_blocks
 from sardonyx.runtime.faults import explain, show_status
-from sardonyx.runtime.host import Outcome, run
-from sardonyx.runtime.plan import WATCHDOG_CYCLES
+from sardonyx.runtime.host import Outcome, execute, run
+from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, most_cycles
+from sardonyx.runtime.plan import _run as commands_of_a_run
 from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
 ROOM = LEAST.glb.bank_bytes // 2
+TINY = get("tiny")
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +119,46 @@ def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
     assert str(error.value) == "a result is larger than its bank of the global buffer\n  try: use a smaller tile"
 
 
+@dataclass
+class Told:
+    """What `explain` asks of a machine after an overflow in column 3: status words by place."""
+
+    status: dict[tuple[int, int], int]
+    arch: Arch = TINY
+
+    def read_register(self, name: str) -> int:
+        return {"overflow_column": 3}[name]
+
+    def read_configuration(self, address: int) -> int:
+        return self.status[address >> 24, address >> 16 & 0xFF]
+
+
+def explained(status: "dict[tuple[int, int], int]", configurable: bool = True) -> str:
+    names = {f"{x},{y}": f"at{x}{y}" for x, y in status}
+    program = Program(TINY.fingerprint, ELASTIC, SOURCE | {"names": names}, {}, ())
+    with pytest.raises((UserError, AssertionError)) as error:
+        explain(Told(status), program, 1 << OVERFLOW, configurable)     # type: ignore[arg-type]
+    return str(error.value)
+
+
+FULL, FAULT = 1 << STATUS_OVERFLOW, 1 << STATUS_OVERFLOW | 1 << STATUS_FAULT
+
+
+def test_a_fault_is_told_from_an_overflow_by_the_status_of_the_tile() -> None:
+    overflow = f"a level overflowed its buffer of {TINY.mem.level_words} words in "
+    assert explained({(3, 1): 5, (3, 2): FULL | 2, (2, 1): FULL}) == overflow + "tile (3, 2), 'at32'\n  try: use a smaller tile"
+    assert explained({(3, 1): 5, (3, 2): FAULT | 2}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
+    assert explained({(3, 1): FULL, (3, 2): FAULT}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
+
+
+def test_where_no_tile_can_be_asked_those_of_the_column_are_named() -> None:
+    unknown = {(3, 1): 0, (3, 2): 0, (2, 1): 0}
+    assert explained(unknown, configurable=False) == (f"a level overflowed its buffer of {TINY.mem.level_words} words in "
+                                                      "tile (3, 1), 'at31' or tile (3, 2), 'at32'\n  try: use a smaller tile")
+    # A column of PEs has no level that could overflow.
+    assert explained({(3, 0): 0}, configurable=False) == "streams that do not belong together meet in tile (3, 0), 'at30'"
+
+
 @pytest.mark.parametrize("words,configurable,told", [
     # The section ends before the words do.
     ([1, *range(100)], True, "tile (0, 1) 'copy' holds tokens: inputs data0; waiting outputs res0"),
@@ -125,6 +172,33 @@ def test_a_run_that_starves_says_who_waits_and_leaves_no_trace(machine: Machine,
         list(run(machine, copier(LEAST), [{"a_vals": np.array(words, np.uint16)}], {"b_vals": 10}, configurable=configurable))
     assert str(error.value) == f"nothing moved for {WATCHDOG_CYCLES} cycles\n  {told}"
     copy(machine, [block([1, 2, 3])])
+
+
+def test_a_run_that_moves_for_ever_is_stopped_and_says_where_it_moves(machine: Machine) -> None:
+    program = copier(LEAST)
+    # A load without an end, to an output that drops words because nothing reads it.
+    dropping = {**program.config, (0, 1): {**program.config[0, 1], "sb_data": {}}}
+    machine.configure(encode.words(replace(program, config=dropping), LEAST))
+    for name, value in (("load_control", 1), ("load_start", 0), ("load_extent0", (1 << 24) - 1), ("load_stride0", 0)):
+        machine.write_register(name, value, 0)
+    with pytest.raises(AssertionError) as error:
+        execute(machine, commands_of_a_run(3000), program)
+    limit = machine.read_register("cycle_limit")
+    assert WATCHDOG_CYCLES < limit < 2 * WATCHDOG_CYCLES and limit % MOVED_WINDOW == 0
+    assert str(error.value) == (f"the run did not end within {limit} cycles, far more than its operands can take\n"
+                                "  tokens still moved in columns 0, with tile (0, 1) 'copy'")
+    copy(machine, [block([1, 2, 3])])
+
+
+def test_a_limit_of_cycles_is_far_above_what_a_run_takes(machine: Machine) -> None:
+    blocks = [block(list(range(ROOM // 4 - 1)))] * 4
+    taken = sum(each.cycles for each in copy(machine, blocks))
+    assert 8 * taken < most_cycles(copier(LEAST), [{"a_vals": each} for each in blocks])
+    streams = [("a0", "load", 2), ("a_vals", "load", 1), ("b_vals", "load", 1), ("c_vals", "store", 1)]
+    two = Program(LEAST.fingerprint, ELASTIC, SOURCE, {}, tuple(
+        Transfer(name, way, column, 0, 0, 100, sections) for column, (name, way, sections) in enumerate(streams)))
+    sizes = {"a0": np.zeros(4), "a_vals": np.zeros(3), "b_vals": np.zeros(2)}
+    assert most_cycles(two, [sizes, sizes]) == 2 * CYCLES_PER_WORD * (5 + 4 + 3) ** 2
 
 
 def test_what_others_left_in_the_registers_does_not_matter(machine: Machine) -> None:
@@ -150,5 +224,6 @@ def test_a_status_word_is_told_in_names() -> None:
     assert names[:2] == ["in0", "in1"]
     assert show_status(tiny, (3, 1), 0b11) == "inputs in0, in1"
     outs = 1 << len(tiny.mem.inputs("data")) + len(tiny.mem.inputs("bit"))
+    assert show_status(tiny, (3, 1), FAULT) == "overflow; fault"
     assert show_status(tiny, (3, 1), outs | 1 << 31) == "waiting outputs out0; overflow"
     assert show_status(tiny, (3, 1), 0) == ""

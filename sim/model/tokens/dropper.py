@@ -40,9 +40,9 @@ def _zeros(i: Inputs, o: Outputs) -> Steps:
                 if val and val != MAYBE:
                     outer_o(crd)
                     inner_o(val)
-            elif crd != val:
+            elif crd != val or crd == MAYBE:
                 raise ProtocolError("dropper", "the streams are out of step", outer=crd, inner=val)
-            elif crd != MAYBE:
+            else:
                 outer_o(crd)
                 inner_o(crd)
             yield None

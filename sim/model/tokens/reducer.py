@@ -31,12 +31,12 @@ def _plain(i: Inputs, o: Outputs) -> Steps:
             while not val:
                 yield val
             token = val.popleft()
-            if token < CONTROL:
-                total += token
+            if token < CONTROL or token == MAYBE:
+                total += token if token != MAYBE else 0
                 summing = True
             elif token == DONE:
                 break
-            elif token != MAYBE:
+            else:
                 val_o(total & WORD)
                 total, summing = 0, False
                 if token > S0:

@@ -65,13 +65,14 @@ def _stored(level: Level, ref: int) -> Iterable[tuple[int, int]]:
     if ref + 1 >= len(seg):
         raise ProtocolError("scanner", f"the level has {max(len(seg) - 1, 0)} fibers", ref=ref)
     first, last = seg[ref], seg[ref + 1]
-    if not first <= last <= len(crd):
-        raise ProtocolError("scanner", f"a fiber goes from {first} to {last} of {len(crd)} coordinates", ref=ref)
+    assert first <= last <= len(crd), "the writer refuses other segments"
     return zip(crd[first:last], range(first, last))
 
 
 def _counted(level: Level, ref: int) -> Iterable[tuple[int, int]]:
     """The same of a dense level; positions wrap at 16 bits."""
+    if len(level.seg) < 2:
+        raise ProtocolError("scanner", "a dense level has no extent", ref=ref)
     extent = level.seg[1]
     return ((coordinate, ref * extent + coordinate & WORD) for coordinate in range(extent))
 

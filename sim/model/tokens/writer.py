@@ -4,10 +4,12 @@
     block  ``4 0 2 2 3  3 4 7 9``     the same
     values stream ``5 S0 6 S1 D``     values 5 6
 
-One word or token per cycle. A maybe is written as 0.
+One word or token per cycle. A maybe is written as 0. Segments do not fall, and none is beyond the coordinates.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from ....hw.arch.token import CONTROL, DONE, MAYBE
 from .level import Level
@@ -52,19 +54,34 @@ def _block(config: Config, i: Inputs, o: Outputs) -> Steps:
             array: list[int] = []
             while not block:
                 yield block
-            size = block.popleft()
-            if size >= CONTROL:
-                raise ProtocolError("writer", "a block has no control tokens", block=size)
+            size = _word(block.popleft())
             for _ in range(size):
                 yield None
                 while not block:
                     yield block
-                array.append(block.popleft())
+                array.append(_word(block.popleft()))
             arrays.append(array)
             if section < sections - 1:
                 yield None
-        level(_checked(config, arrays[0] if sections == 2 else [], arrays[-1]))
+        seg, crd = arrays[0] if sections == 2 else [], arrays[-1]
+        if not config.get("dense"):     # then they are 0 and the extent
+            _check_segments(seg, len(crd))
+        level(_checked(config, seg, crd))
         yield None
+
+
+def _word(token: int) -> int:
+    if token >= CONTROL:
+        raise ProtocolError("writer", "a block has no control tokens", block=token)
+    return token
+
+
+def _check_segments(seg: list[int], coordinates: int) -> None:
+    for first, last in pairwise(seg):
+        if first > last:
+            raise ProtocolError("writer", f"segments fall from {first} to {last}")
+    if seg and seg[-1] > coordinates:
+        raise ProtocolError("writer", f"segments reach {seg[-1]} of {coordinates} coordinates")
 
 
 def _checked(config: Config, seg: list[int], crd: list[int]) -> Level:

@@ -11,8 +11,11 @@ from sardonyx.hw.arch.soc import (
     BUSY,
     CONFIG_BUSY,
     CONTROLLER,
+    CYCLE_LIMIT,
     FINISHED,
     FLUSH_CYCLES,
+    MOVED_BITS,
+    MOVED_WINDOW,
     OVERFLOW,
     RW,
     STORE_LIMIT,
@@ -66,8 +69,8 @@ class Driver:
 Scenario = Callable[[Driver], Awaitable[None]]
 
 
-def simulate(scenario: Scenario) -> Driver:
-    dut, drivers = Controller(ARCH), []
+def simulate(scenario: Scenario, arch: Arch = ARCH) -> Driver:
+    dut, drivers = Controller(arch), []
 
     async def bench(sim: SimulatorContext) -> None:
         drivers.append(Driver(sim, dut))
@@ -194,6 +197,63 @@ def test_without_a_limit_there_is_no_watchdog() -> None:
         assert driver.read("status") == 1 << BUSY
 
     simulate(scenario)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 40])
+def test_a_run_that_moves_for_ever_ends_after_its_limit_of_cycles(limit: int) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("cycle_limit", limit)
+        await driver.write("irq_enable", 1 << CYCLE_LIMIT)
+        await driver.run(limit)
+        assert driver.read("status") == 1 << BUSY
+        assert not driver.sim.get(driver.dut.irq)
+        await driver.tick()
+        assert driver.read("status") == 1 << CYCLE_LIMIT
+        assert driver.read("irq_status") == 1 << CYCLE_LIMIT
+        assert driver.sim.get(driver.dut.irq)
+        assert driver.seen["stop"][1:] == [driver.cycle - 1]
+
+    simulate(scenario)
+
+
+def test_a_run_of_just_the_limit_of_cycles_is_done() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("cycle_limit", 20)
+        await driver.run(20)
+        driver.put(running=0)
+        await driver.tick()
+        assert (driver.read("status"), driver.read("cycles")) == (1 << FINISHED, 20)
+
+    simulate(scenario)
+
+
+def test_the_columns_that_moved_last_are_kept_when_the_run_ends() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("cycle_limit", 2 * MOVED_WINDOW)
+        await driver.run(0)
+        windows = [(0b000001, 1), (0b001000, MOVED_WINDOW - 1), (0b010000, 1), (0, MOVED_WINDOW - 2), (0b100000, 1)]
+        for columns, cycles in windows:
+            driver.put(active=columns)
+            await driver.tick(cycles)
+            if columns == 0b001000:
+                assert driver.read("moved_columns") == 0b001001
+        driver.put(active=0b000010)     # in the cycle that ends it, and later
+        await driver.tick(20)
+        assert (driver.read("status"), driver.read("moved_columns")) == (1 << CYCLE_LIMIT, 0b110000)
+        await driver.write("control", START)
+        assert driver.read("moved_columns") == 0
+
+    simulate(scenario)
+
+
+def test_columns_beyond_the_bits_of_a_register_share_them() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run(0)
+        driver.put(active=1 << 3 | 1 << MOVED_BITS + 5)
+        await driver.tick()
+        assert driver.read("moved_columns") == 1 << 3 | 1 << 5
+
+    simulate(scenario, Arch("wide", MOVED_BITS + 8, 1))
 
 
 def test_an_event_is_not_lost_when_others_are_cleared_in_its_cycle() -> None:

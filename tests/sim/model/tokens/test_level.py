@@ -112,7 +112,10 @@ def test_the_third_level_waits_for_the_first_to_be_read() -> None:
 
 @pytest.mark.parametrize("config,inputs,text", [
     ({}, {"block": "2 0 0 0", "ref": "1 D"}, "scanner): the level has 1 fibers: ref shows 1"),
-    ({}, {"block": "2 0 3 1 7", "ref": "0 D"}, "scanner): a fiber goes from 0 to 3 of 1 coordinates: ref shows 0"),
+    ({}, {"block": "2 0 3 1 7", "ref": "D"}, "writer): segments reach 3 of 1 coordinates"),
+    ({}, {"block": "3 0 2 1 2 7 8", "ref": "D"}, "writer): segments fall from 2 to 1"),
+    ({"dense": 1}, {"block": "1 0 0", "ref": "1 D"}, "scanner): a dense level has no extent: ref shows 1"),
+    ({"output": "block"}, {"block": "2 0 1 1 N"}, "writer): a block has no control tokens: block shows N"),
     ({}, {"block": "2 0 0 0", "ref": "S255 D"}, "scanner): no stop is higher: ref shows S255"),
     ({"output": "lookup", "values": 1}, {"block": "1 5", "ref": "1 D"}, "lookup): there are 1 values: ref shows 1"),
     ({"output": "block"}, {"block": "D"}, "writer): a block has no control tokens: block shows D"),
