@@ -81,6 +81,7 @@ class Tiling:
     tiles : tuple                     Per operand slot, in the order of the statement.
     picks : int64[items, slots]       The tile each item takes of each operand, or ABSENT.
     outputs : int64[items, rank]      The result tile each item adds to; items of one stand together.
+    capacity : int                    Words of one half of a level buffer, in which everything fits.
     """
 
     einsum: Einsum
@@ -89,6 +90,7 @@ class Tiling:
     tiles: tuple[Tiles, ...]
     picks: Ints
     outputs: Ints
+    capacity: int
 
     def __len__(self) -> int:
         return len(self.picks)
@@ -127,7 +129,7 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
     extents = einsum.extents({name: tensor.shape for name, tensor in operands.items()})
     root = normalize(einsum)
     if edges is not None:
-        tiling = _cut(einsum, root, operands, extents, _given(einsum, extents, edges))
+        tiling = _cut(einsum, root, operands, extents, _given(einsum, extents, edges), capacity)
         fault = _overflow(root, tiling, capacity)
         if fault:
             largest = _edges_that_fit(einsum, root, operands, extents, capacity)[0]
@@ -137,7 +139,7 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
     best: Tiling | None = None
     least, worse = float("inf"), 0
     for edge in _edges_that_fit(einsum, root, operands, extents, capacity):
-        tiling = _cut(einsum, root, operands, extents, dict.fromkeys(extents, edge))
+        tiling = _cut(einsum, root, operands, extents, dict.fromkeys(extents, edge), capacity)
         expected = cycles(root, tiling, item_cycles)
         worse = 0 if expected < least else worse + 1
         if expected < least:
@@ -157,8 +159,7 @@ def _edges_that_fit(einsum: Einsum, root: Node, operands: Mapping[str, Coo], ext
     candidates = [*larger[-1:], *(edge for edge in EDGES if edge < longest)]
 
     def fits(edge: int) -> bool:
-        return not _overflow(root, _cut(einsum, root, operands, extents, dict.fromkeys(extents, edge)),
-                             capacity)
+        return not _overflow(root, _cut(einsum, root, operands, extents, dict.fromkeys(extents, edge), capacity), capacity)
 
     # Larger tiles hold more, so what fits is an end of the list.
     found = candidates[bisect_left(candidates, True, key=fits):]
@@ -197,8 +198,7 @@ def _given(einsum: Einsum, extents: dict[str, int], edges: int | Mapping[str, in
 
 
 def _cut(einsum: Einsum, root: Node, operands: Mapping[str, Coo], extents: dict[str, int],
-         edges: dict[str, int]
-         ) -> Tiling:
+         edges: dict[str, int], capacity: int) -> Tiling:
     """Cut with these edges and pair the tiles."""
     edges = {index: min(edge, max(extents[index], 1)) for index, edge in edges.items()}
     tiles = tuple(_tiles(access, operands[access.tensor], edges) for access in einsum.operands)
@@ -207,7 +207,7 @@ def _cut(einsum: Einsum, root: Node, operands: Mapping[str, Coo], extents: dict[
     result = einsum.result
     work = Items(result.indices, items.only(result.indices), items.picks).ordered()
     shape = tuple(extents[index] for index in result.indices)
-    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys)
+    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys, capacity)
 
 
 def _tiles(access: Access, tensor: Coo, edges: Mapping[str, int]) -> Tiles:

@@ -59,12 +59,13 @@ class Work:
             yield named(einsum.result, golden.words(einsum, result))
 
     def bounds(self) -> dict[str, int]:
-        """Most words that a block of each store stream can have, by the shape of the result's tiles."""
-        result = self.tiling.einsum.result
+        """Most words that a block of each store stream can have: its lengths, and of segments, coordinates and values as many
+        as the shape of the result's tiles allows, or as a half of a level buffer holds."""
+        result, half = self.tiling.einsum.result, self.tiling.capacity
         fibers, most = 1, {}
         for level, index in enumerate(result.stored):
-            entries = fibers * self.tiling.edges[index]
-            most[f"{result.slot}{level}"] = 2 + fibers + 1 + entries
+            entries = min(fibers * self.tiling.edges[index], half)
+            most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
             fibers = entries
         return most | {f"{result.slot}_vals": 1 + fibers}
 
