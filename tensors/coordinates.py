@@ -115,8 +115,19 @@ def keys(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     return number[:len(left)], number[len(left):]
 
 
-def matches(left: Ints, right: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs (position in left, position in right) with equal rows; ordered by left, then right."""
+class TooManyMatches(Exception):
+    """Tables have more pairs of equal rows than were asked for at most; `count` says how many."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+def matches(left: Ints, right: Ints, most: int | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """All pairs (position in left, position in right) with equal rows; ordered by left, then right.
+
+    Raises TooManyMatches, before any pair is made, if there are more than `most`.
+    """
     key_left, key_right = keys(left, right)
     order = np.argsort(key_right, kind="stable")
     ordered = key_right[order]
@@ -124,5 +135,7 @@ def matches(left: Ints, right: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]
     counts = np.searchsorted(ordered, key_left, "right") - low
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
+    if most is not None and total > most:
+        raise TooManyMatches(total)
     within = np.arange(total) - np.repeat(ends - counts, counts)
     return np.repeat(np.arange(len(left)), counts), order[np.repeat(low, counts) + within]

@@ -13,7 +13,7 @@ import numpy as np
 from ...compiler.ir.program import Binding
 from ...compiler.lang.einsum import Einsum
 from ...compiler.lang.expr import Access, Binary, Constant, Expr, Negate
-from ...compiler.sparse.tiling import Tiling
+from ...compiler.sparse.tiles import Tiling
 from ...sim.golden import einsum as golden
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo

@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.tensors.coordinates import keys, matches, pack, sort_rows, sum_rows, wrap
+from sardonyx.tensors.coordinates import TooManyMatches, keys, matches, pack, sort_rows, sum_rows, wrap
 
 # Three columns up to 2**40 do not fit one word, so both ways of comparing rows are seen.
 ROWS = st.sampled_from([2, 1 << 40]).flatmap(
@@ -41,6 +42,14 @@ def test_keys_are_equal_and_ordered_as_rows_are(left, right):
 def test_rows_of_no_columns_are_all_equal():
     nothing = np.zeros((2, 0), np.int64)
     assert [part.tolist() for part in matches(nothing, nothing)] == [[0, 0, 1, 1], [0, 1, 0, 1]]
+
+
+def test_too_many_matches_are_counted_and_not_made():
+    ones = np.ones((1 << 20, 1), np.int64)      # All of the matches would take 16 TB.
+    with pytest.raises(TooManyMatches) as error:
+        matches(ones, ones, 1 << 30)
+    assert error.value.count == 1 << 40
+    assert len(matches(ones[:10], ones[:10], 100)[0]) == 100
 
 
 def test_rows_too_long_for_a_word_are_not_packed():
