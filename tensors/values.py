@@ -9,6 +9,7 @@ Policy, the same for every source of data:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ from sardonyx.tensors.fibertree import Format, build, flatten, from_blocks
 
 # Of an entry of several at one place; their sum has to fit 16 bits.
 LARGEST = 1 << 40
+# Of random tensors: nonzeros at most (1 GB of coordinates and values for matrices), places at most, and places up to which
+# each is drawn by itself.
+MOST_RANDOM = 1 << 25
+MOST_PLACES = 1 << 60
+DENSE_PLACES = 1 << 24
 
 
 def to_coo(data: Any, name: str = "the tensor") -> Coo:
@@ -115,9 +121,40 @@ def decode(blocks: Sequence[Sequence[int]], form: Format, shape: Sequence[int]) 
 
 
 def random_tensor(shape: Sequence[int], density: float, seed: int, low: int = -4, high: int = 4) -> Coo:
-    """A tensor whose places are filled with the given probability by integers low..high without 0."""
+    """A tensor whose places are filled with the given probability by integers low..high without 0.
+
+    Time and memory follow the nonzeros where there are many places. Raises UserError for too many nonzeros.
+    """
+    extents = tuple(int(extent) for extent in shape)
+    places = prod(extents)
+    expected = places * density
+    named = " x ".join(map(str, extents))
+    if expected > MOST_RANDOM:
+        raise UserError(f"a random tensor of {named} at density {density:g} has about {expected:,.0f} nonzeros, and "
+                        f"{MOST_RANDOM:,} are the most that are drawn",
+                        fix="use a smaller --size or --density (size=, density=), or give the operand")
+    if places > MOST_PLACES:
+        raise UserError(f"a random tensor of {named} has more places than can be numbered",
+                        fix="use a smaller --size (size=), or give the operand")
     random = np.random.default_rng(seed)
     choices = np.array([value for value in range(low, high + 1) if value])
-    filled = random.random(tuple(shape)) < density
-    coords = np.argwhere(filled) if len(shape) else np.zeros((int(filled), 0), np.int64)
-    return Coo.make(shape, coords, random.choice(choices, len(coords)))
+    if places <= DENSE_PLACES:
+        filled = random.random(extents) < density
+        coords = np.argwhere(filled) if extents else np.zeros((int(filled), 0), np.int64)
+    else:
+        coords = np.stack(np.unravel_index(_filled(random, places, density), extents), axis=1).astype(np.int64, copy=False)
+    # They are sorted, each is there once, and no value is 0.
+    return Coo(extents, coords, random.choice(choices, len(coords)).astype(np.int16))
+
+
+def _filled(random: np.random.Generator, places: int, density: float) -> Ints:
+    """Numbers below `places`, rising, each there with the same probability, drawn as the gaps between them."""
+    parts, last = [np.zeros(0, np.int64)], -1
+    while density and last < places:
+        gaps = random.geometric(density, int((places - last) * density * 1.01) + 100)
+        # What leads far beyond the end is left out before it leaves int64.
+        gaps = gaps[:1 + int(np.searchsorted(np.cumsum(gaps, dtype=np.float64), 2.0 * places))]
+        parts.append(last + np.cumsum(np.minimum(gaps, places + 1)))
+        last = int(parts[-1][-1])
+    found = np.concatenate(parts)
+    return found[:np.searchsorted(found, places)]
