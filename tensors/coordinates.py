@@ -1,4 +1,4 @@
-"""Sparse tensors as sorted lists of coordinates, and the few relational steps that work on them.
+"""Sparse tensors as sorted lists of coordinates, and the order of coordinates.
 
 `Coo` is how tensors are handed over between the front end, the tiler and the simulators: coordinates in the
 order of the tensor's indices, sorted, each once, values 16-bit two's complement and never 0.
@@ -100,42 +100,3 @@ def sum_rows(rows: Ints, values: Ints) -> tuple[Ints, Ints]:
     if first.all():
         return rows, values
     return rows[first], np.add.reduceat(values, np.flatnonzero(first))
-
-
-def keys(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """One number per row, such that rows of the two tables are equal exactly where their numbers are.
-
-    The numbers are ordered as the rows are.
-    """
-    assert left.shape[1] == right.shape[1], "both tables have the columns compared"
-    both = np.concatenate((left, right))
-    number = pack(both)
-    if number is None:
-        number = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return number[:len(left)], number[len(left):]
-
-
-class TooManyMatches(Exception):
-    """Tables have more pairs of equal rows than were asked for at most; `count` says how many."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self.count = count
-
-
-def matches(left: Ints, right: Ints, most: int | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs (position in left, position in right) with equal rows; ordered by left, then right.
-
-    Raises TooManyMatches, before any pair is made, if there are more than `most`.
-    """
-    key_left, key_right = keys(left, right)
-    order = np.argsort(key_right, kind="stable")
-    ordered = key_right[order]
-    low = np.searchsorted(ordered, key_left, "left")
-    counts = np.searchsorted(ordered, key_left, "right") - low
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    if most is not None and total > most:
-        raise TooManyMatches(total)
-    within = np.arange(total) - np.repeat(ends - counts, counts)
-    return np.repeat(np.arange(len(left)), counts), order[np.repeat(low, counts) + within]

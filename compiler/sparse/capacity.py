@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, matches, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, sort_rows, starts
 from sardonyx.tensors.fibertree import Format
+from sardonyx.tensors.joins import matches
 
 from .normalize import Node, Product, Sum
 from .pairing import ABSENT

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.compiler.lang.expr import Access
-from sardonyx.tensors.coordinates import Ints, TooManyMatches
+from sardonyx.tensors.coordinates import Ints
+from sardonyx.tensors.joins import TooManyMatches
 
 from .capacity import level_words, positions, structure
 from .meetings import most_rows

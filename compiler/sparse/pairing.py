@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, matches, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.joins import matches
 
 from .normalize import Node, Product, Sum, live
 

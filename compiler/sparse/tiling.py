@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.tensors.coordinates import Coo, TooManyMatches
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import cycles
 from .normalize import Node, normalize
