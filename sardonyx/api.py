@@ -204,6 +204,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: C
         return Result({"engine": engine, "result": _shape(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
     work = Work(cut(program, data, arch.mem.level_words, options.tile))
+    progress(f"cut the operands into {work.told}")
     progress(f"compiling for '{arch.name}'")
     compile_began = time.perf_counter()
     try:
@@ -231,7 +232,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], options: Options, progress: C
         "slack_tiles": compiled.graph.count("pe") - compiled.unbalanced.count("pe"),
         "words_checked": words, "compile_s": round(compile_s, 3)}
     if found.cycles is not None:
-        loaded = sum(len(block) for blocks in work.transactions() for block in blocks.values())
+        loaded = work.loaded
         report |= {"cycles": found.cycles, "launches": found.launches,
                    "tokens_per_cycle": round((loaded + words) / max(1, found.cycles), 3),
                    "simulated_cycles_per_s": round(found.simulated / max(1e-9, found.simulate_s)),

@@ -30,7 +30,6 @@ Blocks = Mapping[str, np.ndarray]
 WATCHDOG_CYCLES = 20_000
 # A launch that has not ended by then is a fault of the simulation itself; the watchdog ends all others.
 LAUNCH_LIMIT = 50_000_000
-SMALLER = "use a smaller tile: --tile N, in Python tile=N"
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def _batches(work: Sequence[Blocks], program: Program, arch: Arch, most: Mapping
         for name, words in need.items():
             if words > room:
                 raise UserError(f"a block of stream {name} takes {words} words but a bank of the global buffer holds {room}",
-                                fix=SMALLER)
+                                fix="use a smaller tile")
         if number > begin and any(used[name] + words > room for name, words in need.items()):
             yield work[begin:number]
             begin, used = number, dict.fromkeys(used, 0)
@@ -165,9 +164,9 @@ def explain(machine: Machine, program: Program, status: int, configurable: bool)
                 and (not configurable or machine.read_configuration(address(*site, STATUS_REGISTER)) >> 31)]
         where = " or ".join(f"tile ({x}, {y}), '{names[x, y]}'" for x, y in full) or f"column {column}"
         raise UserError(f"a level overflowed its buffer of {machine.arch.mem.level_words} words in {where}",
-                        fix=SMALLER)
+                        fix="use a smaller tile")
     if status >> STORE_LIMIT & 1:
-        raise UserError("a result is larger than its bank of the global buffer", fix=SMALLER)
+        raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
     assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
     waiting = []

@@ -103,21 +103,44 @@ class Tiling:
                      zip(edges, self.shape, self.outputs[item].tolist()))
 
     def combine(self, results: Iterable[Coo]) -> Coo:
-        """The whole result from those of all items, in order. Sums wrap.
+        """The whole result from those of all items, in order. Sums wrap."""
+        total = Total(self)
+        for result in results:
+            total.add(result)
+        return total.whole()
 
-        Items of one result tile are added as soon as they are there, so that no more than the result is held.
-        """
-        edges = np.array([self.edges[index] for index in self.einsum.result.indices], np.int64)
-        whole: list[Coo] = []
-        parts: list[Coo] = []
-        last = starts(self.outputs[::-1])[::-1]
-        for item, result in enumerate(results):
-            parts.append(result)
-            if last[item]:
-                whole.append(_moved(_added(parts), self.outputs[item] * edges))
-                parts = []
-        assert not parts and sum(last) == len(whole), "there is a result of every item"
-        return _gathered(whole, self.shape)
+
+class Total:
+    """The whole result while those of items come in, in order.
+
+    Items of one result tile are added as soon as they are there, so that no more than the result is held.
+    """
+
+    def __init__(self, tiling: Tiling) -> None:
+        self.tiling = tiling
+        self._edges = np.array([tiling.edges[index] for index in tiling.einsum.result.indices], np.int64)
+        self._last = starts(tiling.outputs[::-1])[::-1]
+        self._items = 0
+        self._tile: list[Coo] = []
+        self._tiles: list[Coo] = []
+
+    def add(self, result: Coo) -> None:
+        """Take the result of the next item."""
+        item, self._items = self._items, self._items + 1
+        self._tile.append(result)
+        if self._last[item]:
+            found = _added(self._tile)
+            self._tiles.append(Coo(found.shape, found.coords + self.tiling.outputs[item] * self._edges, found.values))
+            self._tile = []
+
+    def whole(self) -> Coo:
+        """The whole result, when all have come."""
+        assert self._items == len(self.tiling), f"{self._items} of {len(self.tiling)} items gave a result"
+        # Tiles have no coordinates in common.
+        coords = np.concatenate([np.zeros((0, len(self._edges)), np.int64), *(tile.coords for tile in self._tiles)])
+        values = np.concatenate([np.zeros(0, np.int16), *(tile.values for tile in self._tiles)])
+        order = sort_rows(coords)
+        return Coo(self.tiling.shape, coords[order], values[order])
 
 
 def _added(parts: Sequence[Coo]) -> Coo:
@@ -126,19 +149,6 @@ def _added(parts: Sequence[Coo]) -> Coo:
         return parts[0]
     return Coo.make(parts[0].shape, np.concatenate([part.coords for part in parts]),
                     np.concatenate([part.values for part in parts]))
-
-
-def _moved(part: Coo, corner: Ints) -> Coo:
-    return Coo(part.shape, part.coords + corner, part.values)
-
-
-def _gathered(parts: list[Coo], shape: tuple[int, ...]) -> Coo:
-    """Tensors that have no coordinates in common as one."""
-    coords = np.concatenate([np.zeros((0, len(shape)), np.int64), *(part.coords for part in parts)])
-    values = np.concatenate([np.zeros(0, np.int16), *(part.values for part in parts)])
-    parts.clear()
-    order = sort_rows(coords)
-    return Coo(shape, coords[order], values[order])
 
 
 def cut(einsum: Einsum, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int]

@@ -5,6 +5,7 @@ A transaction maps stream names (``B0``, ``B_vals``, ``X0``, ...) to the 16-bit 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,10 +14,14 @@ import numpy as np
 from ...compiler.ir.program import Binding
 from ...compiler.lang.einsum import Einsum
 from ...compiler.lang.expr import Access, Binary, Constant, Expr, Negate
+from ...compiler.sparse.estimate import cycles
+from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.tiles import Tiling
+from ...compiler.sparse.tiling import ITEM_CYCLES
 from ...sim.golden import einsum as golden
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
+from .operand_blocks import TileBlocks, encode
 
 Blocks = dict[str, np.ndarray]
 VALUES = -1
@@ -33,22 +38,35 @@ class Work:
 
     def operands(self, item: int) -> dict[str, Coo]:
         """The tiles of an item by slot; a term without nonzeros there is an empty tile of the right shape."""
-        found = self.tiling.operands(item)
-        extents = dict(self.tiling.edges) | dict(zip(self.tiling.einsum.result.indices, self.tiling.result_shape(item),
-                                                     strict=True))
-        for access in self.tiling.einsum.operands:
-            if found[access.slot].nnz:
-                extents |= dict(zip(access.indices, found[access.slot].shape, strict=True))
-        return {access.slot: tile if (tile := found[access.slot]).nnz
-                else Coo.empty(tuple(extents[index] for index in access.indices))
-                for access in self.tiling.einsum.operands}
+        return self.tiling.operands(item)
 
     def transactions(self) -> Iterator[Blocks]:
         """Blocks of every load stream, item by item."""
-        for item in range(len(self)):
-            tiles = self.operands(item)
-            yield {name: block for access in self.tiling.einsum.operands
-                   for name, block in named(access, tensors.encode(tiles[access.slot], access.format, access.tensor)).items()}
+        streams = [(at, Binding(tiles.access.slot, level, "", 0).name, blocks)
+                   for at, tiles in enumerate(self.tiling.tiles)
+                   for level, blocks in zip([*range(len(tiles.access.stored)), VALUES], self._encoded[at], strict=True)]
+        for picks in self.tiling.picks:
+            chosen = picks.tolist()
+            yield {name: blocks.block(chosen[at]) for at, name, blocks in streams}
+
+    @property
+    def told(self) -> str:
+        """What there is to do, in numbers: ``27 sub-tiles of i 32, j 32, k 32: 0.1 MB to load, about 60,000 cycles``."""
+        edges = ", ".join(f"{index} {edge}" for index, edge in self.tiling.edges.items())
+        expected = cycles(normalize(self.tiling.einsum), self.tiling, ITEM_CYCLES)
+        return (f"{len(self):,} sub-tiles of {edges or 'a number'}: {2 * self.loaded / 1e6:,.1f} MB to load, "
+                f"about {expected:,.0f} cycles")
+
+    @property
+    def loaded(self) -> int:
+        """Words of all load streams of all items."""
+        return sum(int(blocks.lengths[self.tiling.picks[:, at]].sum())
+                   for at, found in enumerate(self._encoded) for blocks in found)
+
+    @functools.cached_property
+    def _encoded(self) -> tuple[tuple[TileBlocks, ...], ...]:
+        """The blocks of every tile of every slot."""
+        return tuple(encode(tiles) for tiles in self.tiling.tiles)
 
     def expected(self) -> Iterator[Blocks]:
         """Blocks that every store stream must give, item by item, from the NumPy meaning."""
