@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints: TypeAlias = NDArray[np.int64]
+# Rows that are only compared; those of many items are of 32 bits.
+Rows: TypeAlias = NDArray[np.signedinteger[Any]]
 VALUE_MIN, VALUE_MAX = -(1 << 15), (1 << 15) - 1
 
 
@@ -68,7 +70,7 @@ class Coo:
     __hash__ = None  # type: ignore[assignment]
 
 
-def pack(rows: Ints) -> Ints | None:
+def pack(rows: Rows) -> Ints | None:
     """One number per row, ordered as the rows are; None if they do not fit one word."""
     extents = [int(column.max(initial=0)) + 1 for column in rows.T]
     if prod(extents) >= 1 << 62:
@@ -79,13 +81,13 @@ def pack(rows: Ints) -> Ints | None:
     return number
 
 
-def sort_rows(rows: Ints) -> NDArray[np.intp]:
+def sort_rows(rows: Rows) -> NDArray[np.intp]:
     """A permutation that sorts rows lexicographically; equal rows in any order."""
     packed = pack(rows)
     return np.lexsort(rows.T[::-1]) if packed is None else np.argsort(packed)
 
 
-def starts(rows: Ints) -> NDArray[np.bool_]:
+def starts(rows: Rows) -> NDArray[np.bool_]:
     """Of sorted rows: whether each differs from the row before it (the first one does)."""
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]).any(axis=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .coordinates import Ints, pack
+from .coordinates import Ints, Rows, pack
 
 
-def keys(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+def keys(left: Rows, right: Rows) -> tuple[Ints, Ints]:
     """One number per row, such that rows of the two tables are equal exactly where their numbers are.
 
     The numbers are ordered as the rows are.
@@ -29,7 +29,7 @@ class TooManyMatches(Exception):
         self.count = count
 
 
-def matches(left: Ints, right: Ints, most: int | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def matches(left: Rows, right: Rows, most: int | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """All pairs (position in left, position in right) with equal rows; ordered by left, then right.
 
     Raises TooManyMatches, before any pair is made, if there are more than `most`.
@@ -43,5 +43,7 @@ def matches(left: Ints, right: Ints, most: int | None = None) -> tuple[NDArray[n
     total = int(ends[-1]) if len(ends) else 0
     if most is not None and total > most:
         raise TooManyMatches(total)
-    within = np.arange(total) - np.repeat(ends - counts, counts)
-    return np.repeat(np.arange(len(left)), counts), order[np.repeat(low, counts) + within]
+    # Of what there may be many of, no more than two words are held besides the result.
+    at = np.arange(total)
+    at += np.repeat(low - (ends - counts), counts)
+    return np.repeat(np.arange(len(left)), counts), order[at]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, Rows, sort_rows, starts
 from sardonyx.tensors.fibertree import Format
 from sardonyx.tensors.joins import matches
 
@@ -49,7 +49,7 @@ def level_words(counts: Ints, form: Format) -> Ints:
     return words
 
 
-def structure(node: Node, slots: Sequence[str], picks: Ints, entries: Sequence[tuple[Ints, Ints]], most: int | None = None
+def structure(node: Node, slots: Sequence[str], picks: Rows, entries: Sequence[tuple[Ints, Ints]], most: int | None = None
               ) -> tuple[tuple[str, ...], Ints]:
     """Where items can have nonzeros in a part of the expression.
 
@@ -71,7 +71,7 @@ def structure(node: Node, slots: Sequence[str], picks: Ints, entries: Sequence[t
     return node.indices, _gather(picks[:, slot], *entries[slot])
 
 
-def _gather(picks: Ints, bounds: Ints, coords: Ints) -> Ints:
+def _gather(picks: Rows, bounds: Ints, coords: Ints) -> Ints:
     """The nonzeros of the tile that each item takes, as rows (item, coordinates...)."""
     items = np.flatnonzero(picks != ABSENT)
     first, last = bounds[picks[items]], bounds[picks[items] + 1]

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.coordinates import Rows, sort_rows, starts
 
 from .normalize import Node, Product, Sum, live
 from .tiles import Tiles
@@ -34,12 +34,12 @@ class Part:
     operand: int | None = None
 
 
-def most_rows(node: Node, tiles: Sequence[Tiles], picks: Ints, edges: Mapping[str, int]) -> Floats:
+def most_rows(node: Node, tiles: Sequence[Tiles], picks: Rows, edges: Mapping[str, int]) -> Floats:
     """The most nonzeros of a part, item by item."""
     return _part(node, tiles, picks, edges).rows
 
 
-def _part(node: Node, tiles: Sequence[Tiles], picks: Ints, edges: Mapping[str, int]) -> Part:
+def _part(node: Node, tiles: Sequence[Tiles], picks: Rows, edges: Mapping[str, int]) -> Part:
     if isinstance(node, Sum):
         terms = [_part(term, tiles, picks, edges) for _, term in node.terms]
         total = np.add.reduce([term.rows for term in terms])
@@ -60,7 +60,7 @@ def _part(node: Node, tiles: Sequence[Tiles], picks: Ints, edges: Mapping[str, i
     return Part(tuple(name for name in found.names if name in kept), rows, found.operand if len(parts) == 1 else None)
 
 
-def _pairs(left: Part, right: Part, tiles: Sequence[Tiles], picks: Ints) -> Floats:
+def _pairs(left: Part, right: Part, tiles: Sequence[Tiles], picks: Rows) -> Floats:
     """The most rows of two parts that meet."""
     common = [name for name in left.names if name in right.names]
     if left.operand is not None and right.operand is not None:

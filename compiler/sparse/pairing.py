@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, Rows, sort_rows, starts
 from sardonyx.tensors.joins import matches
 
 from .normalize import Node, Product, Sum, live
@@ -27,19 +27,22 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Work items: a row of coordinates for `names`, and the position of each operand's tile (or ABSENT)."""
+    """Work items: a row of coordinates for `names`, and the position of each operand's tile (or ABSENT).
+
+    There may be millions, so numbers are of 32 bits where coordinates allow it.
+    """
 
     names: tuple[str, ...]
-    keys: Ints
-    picks: Ints
+    keys: Rows
+    picks: Rows
 
-    def only(self, names: Sequence[str]) -> Ints:
+    def only(self, names: Sequence[str]) -> Rows:
         """The coordinates of some of the names."""
         return self.keys[:, [self.names.index(name) for name in names]]
 
     def ordered(self) -> Items:
         """Sorted by coordinates, then by tiles."""
-        order = sort_rows(np.concatenate((self.keys, self.picks + 1), axis=1))
+        order = sort_rows(np.concatenate((self.keys, self.picks + np.int32(1)), axis=1))
         return Items(self.names, self.keys[order], self.picks[order])
 
 
@@ -57,9 +60,10 @@ def pair(node: Node, slots: Sequence[str], tiles: Sequence[Ints], most: int | No
     if isinstance(node, Sum):
         return _side_by_side([pair(term, slots, tiles, most) for _, term in node.terms])
     at = slots.index(node.slot)
-    picks = np.full((len(tiles[at]), len(slots)), ABSENT, dtype=np.int64)
+    keys: Rows = tiles[at]
+    picks = np.full((len(keys), len(slots)), ABSENT, dtype=np.int32)
     picks[:, at] = np.arange(len(picks))
-    return Items(node.indices, tiles[at], picks)
+    return Items(node.indices, keys.astype(np.int32) if keys.max(initial=0) < 1 << 31 else keys, picks)
 
 
 def _factors(node: Product) -> list[Node]:

@@ -4,7 +4,7 @@ Every index variable has an edge; a tile holds the coordinates of one multiple o
 corner. Only tiles with nonzeros exist. The program is run once per work item, and the results that belong to
 the same output tile are added (`combine`).
 
-Cost:    a tensor of 10^6 nonzeros is cut in 0.5 s and stands as 25 bytes a nonzero and mode; an item is 8 bytes
+Cost:    a tensor of 10^6 nonzeros is cut in 0.5 s and stands as 25 bytes a nonzero and mode; an item is 4 bytes
          for each operand and each index of the result.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
-from sardonyx.tensors.coordinates import Coo, Ints, sort_rows, starts
+from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
 
 from .capacity import positions
 from .normalize import Node
@@ -75,8 +75,8 @@ class Tiling:
     shape : tuple                     Of the whole result.
     edges : dict                      Per index variable.
     tiles : tuple                     Per operand slot, in the order of the statement.
-    picks : int64[items, slots]       The tile each item takes of each operand, or ABSENT.
-    outputs : int64[items, rank]      The result tile each item adds to; items of one stand together.
+    picks : int32[items, slots]       The tile each item takes of each operand, or ABSENT.
+    outputs : int32[items, rank]      The result tile each item adds to; items of one stand together.
     capacity : int                    Words of one half of a level buffer, in which everything fits.
     """
 
@@ -84,8 +84,8 @@ class Tiling:
     shape: tuple[int, ...]
     edges: Mapping[str, int]
     tiles: tuple[Tiles, ...]
-    picks: Ints
-    outputs: Ints
+    picks: Rows
+    outputs: Rows
     capacity: int
 
     def __len__(self) -> int:

@@ -31,8 +31,8 @@ EDGES = (*(edge for power in range(16, 1, -1) for edge in (1 << power, 3 << (pow
 # What an item costs besides its tokens: filling and draining the pipeline, and adding its result in the host.
 ITEM_CYCLES = 100
 PATIENCE = 4     # Edges in a row that make it worse, after which smaller ones are not tried.
-MOST_ITEMS = 1 << 22
-ITEM_BYTES = 400     # What the host needs for an item while items are listed.
+MOST_ITEMS = 25_000_000
+ITEM_BYTES = 80     # What the host needs for an item while items are listed.
 
 
 def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
