@@ -55,34 +55,37 @@ def to_coo(data: Any, name: str = "the tensor") -> Coo:
                         else array.reshape(1)[filled.reshape(1)], name)
 
 
-def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name: str = "the tensor") -> Coo:
-    """A tensor from coordinates and values as they come; the policy above is applied."""
+def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name: str = "the tensor", first: int = 0) -> Coo:
+    """A tensor from coordinates and values as they come; the policy above is applied.
+
+    `name` stands in errors, and `first` is what the source of the entries calls the first coordinate.
+    """
     if values.dtype.kind == "c":
         raise UserError(f"{name} is complex", fix="take the real part, or the imaginary part")
     if values.dtype.kind == "f":
-        _check_integers(coords, values, name)
+        _check_integers(coords, values, name, first)
     # Before they are added, so that no sum leaves int64.
-    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name)
+    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name, first)
     coords, values = sum_rows(np.asarray(coords, np.int64), values.astype(np.int64))
-    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name)
+    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name, first)
     return Coo.make(shape, coords, values)
 
 
-def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str) -> None:
+def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str, first: int) -> None:
     """UserError if values are beyond what fits."""
     found = np.flatnonzero(beyond)
     if len(found):
-        raise UserError(f"value {values[found[0]]} {place(coords[found[0]])}is not in {VALUE_MIN}..{VALUE_MAX}"
+        raise UserError(f"value {values[found[0]]} {place(coords[found[0]] + first)}is not in {VALUE_MIN}..{VALUE_MAX}"
                         f"{_others(len(found))}", name,
                         "scale the values, or take small ones on this pattern (for a file: values='small')")
 
 
-def _check_integers(coords: Ints, values: NDArray[Any], name: str) -> None:
+def _check_integers(coords: Ints, values: NDArray[Any], name: str, first: int) -> None:
     """UserError if floating-point numbers are no integers."""
     finite = np.isfinite(values)
     broken = np.flatnonzero(~finite | (np.floor(np.where(finite, values, 0)) != np.where(finite, values, 0)))
     if len(broken):
-        raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]])}is not an integer"
+        raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]] + first)}is not an integer"
                         f"{_others(len(broken))}", name,
                         "scale and round the values (for a file: values='round')")
 
