@@ -13,7 +13,8 @@ import pytest
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.pipeline import compile_einsum
-from sardonyx.compiler.sparse.tiling import Tiling, tile
+from sardonyx.compiler.sparse.tiles import Tiling
+from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.primitive import LEVEL
