@@ -168,6 +168,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
         return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
     work = Work(cut(program, data, how.arch.mem.level_words, tile))
+    progress(f"cut the operands into {work.told}")
     return execute(how, lambda tell: TensorJob(compile_einsum(program, how.arch, how.seed, tell), data, work), began, progress)
 
 
@@ -220,11 +221,16 @@ def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
                     arch: str | Arch = "small", tile: int | None = None, seed: int = 0,
                     **operands: object) -> Outcome:
-    """What an expression becomes: loops, graph, and what it needs of the array."""
+    """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut."""
     machine = arguments.machine(arch)
     program = parse(expression, order or "", formats)
+    if tile is not None and not operands:
+        raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
+    # How they are cut depends on the pattern of their nonzeros only.
+    data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
+    cuts = {"work": Work(cut(program, data, machine.mem.level_words, tile)).told} if data else {}
     compiled = compile_einsum(program, machine, seed)
-    report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
+    report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),
               "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net}
     lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])

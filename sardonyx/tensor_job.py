@@ -10,6 +10,7 @@ import scipy.sparse
 
 from .compiler.einsum import CompiledEinsum
 from .compiler.lang.einsum import Einsum
+from .compiler.sparse.tiles import Total
 from .runtime.data.blocks import Blocks
 from .runtime.data.sub_tiles import Work
 from .sim.engines import Run, differences
@@ -35,7 +36,7 @@ class TensorJob:
     def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work) -> None:
         self.compiled, self.operands, self.work = compiled, operands, work
         self._expected = expected(work)
-        self._parts: list[Coo] = []
+        self._total, self._done = Total(work.tiling), 0
         self._words, self._wrong = 0, list[str]()
         self._facts: Mapping[str, object] = {}
 
@@ -56,15 +57,15 @@ class TensorJob:
 
     def take(self, stored: Blocks) -> None:
         """Compare the blocks of the next sub-tile, and keep the part of the result in them."""
-        item = len(self._parts)
+        item, self._done = self._done, self._done + 1
         words, wrong = differences([stored], [next(self._expected)], item)
         self._words += words
         self._wrong += wrong
-        self._parts.append(self.work.part(item, stored) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
+        self._total.add(self.work.part(item, stored) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
 
     def check(self) -> tuple[Any, int]:
         assert not self._wrong, f"{len(self._wrong)} blocks differ from NumPy: {self._wrong[0]}"
-        total = self.work.tiling.combine(self._parts)
+        total = self._total.whole()
         program = self.compiled.einsum
         assert total == golden.evaluate(program, self.operands), "the sum of the sub-tiles is not the result"
         value = tensors.to_value(total)

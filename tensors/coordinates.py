@@ -1,4 +1,4 @@
-"""Sparse tensors as sorted lists of coordinates, and the few relational steps that work on them.
+"""Sparse tensors as sorted lists of coordinates, and the order of coordinates.
 
 `Coo` is how tensors are handed over between the front end, the tiler and the simulators: coordinates in the
 order of the tensor's indices, sorted, each once, values 16-bit two's complement and never 0.
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints: TypeAlias = NDArray[np.int64]
+# Rows that are only compared; those of many items are of 32 bits.
+Rows: TypeAlias = NDArray[np.signedinteger[Any]]
 VALUE_MIN, VALUE_MAX = -(1 << 15), (1 << 15) - 1
 
 
@@ -68,7 +70,7 @@ class Coo:
     __hash__ = None  # type: ignore[assignment]
 
 
-def pack(rows: Ints) -> Ints | None:
+def pack(rows: Rows) -> Ints | None:
     """One number per row, ordered as the rows are; None if they do not fit one word."""
     extents = [int(column.max(initial=0)) + 1 for column in rows.T]
     if prod(extents) >= 1 << 62:
@@ -79,13 +81,13 @@ def pack(rows: Ints) -> Ints | None:
     return number
 
 
-def sort_rows(rows: Ints) -> NDArray[np.intp]:
+def sort_rows(rows: Rows) -> NDArray[np.intp]:
     """A permutation that sorts rows lexicographically; equal rows in any order."""
     packed = pack(rows)
     return np.lexsort(rows.T[::-1]) if packed is None else np.argsort(packed)
 
 
-def starts(rows: Ints) -> NDArray[np.bool_]:
+def starts(rows: Rows) -> NDArray[np.bool_]:
     """Of sorted rows: whether each differs from the row before it (the first one does)."""
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -100,29 +102,3 @@ def sum_rows(rows: Ints, values: Ints) -> tuple[Ints, Ints]:
     if first.all():
         return rows, values
     return rows[first], np.add.reduceat(values, np.flatnonzero(first))
-
-
-def keys(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """One number per row, such that rows of the two tables are equal exactly where their numbers are.
-
-    The numbers are ordered as the rows are.
-    """
-    assert left.shape[1] == right.shape[1], "both tables have the columns compared"
-    both = np.concatenate((left, right))
-    number = pack(both)
-    if number is None:
-        number = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return number[:len(left)], number[len(left):]
-
-
-def matches(left: Ints, right: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs (position in left, position in right) with equal rows; ordered by left, then right."""
-    key_left, key_right = keys(left, right)
-    order = np.argsort(key_right, kind="stable")
-    ordered = key_right[order]
-    low = np.searchsorted(ordered, key_left, "left")
-    counts = np.searchsorted(ordered, key_left, "right") - low
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    within = np.arange(total) - np.repeat(ends - counts, counts)
-    return np.repeat(np.arange(len(left)), counts), order[np.repeat(low, counts) + within]

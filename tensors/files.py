@@ -46,7 +46,7 @@ def read_tensor(path: str | Path, values: str = "exact", seed: int = 0) -> Coo:
     else:
         text = _content(path)
         shape, coords, numbers = (matrix_market.parse if kind == ".mtx" else _frostt)(text, str(path))
-    return from_entries(shape, *_apply(values, seed, coords, numbers), str(path))
+    return from_entries(shape, *_apply(values, seed, coords, numbers), str(path), first=0 if kind == ".npy" else 1)
 
 
 def _apply(policy: str, seed: int, coords: Ints, numbers: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:

@@ -9,6 +9,7 @@ Policy, the same for every source of data:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ from sardonyx.tensors.fibertree import Format, build, flatten, from_blocks
 
 # Of an entry of several at one place; their sum has to fit 16 bits.
 LARGEST = 1 << 40
+# Of random tensors: nonzeros at most (1 GB of coordinates and values for matrices), places at most, and places up to which
+# each is drawn by itself.
+MOST_RANDOM = 1 << 25
+MOST_PLACES = 1 << 60
+DENSE_PLACES = 1 << 24
 
 
 def to_coo(data: Any, name: str = "the tensor") -> Coo:
@@ -49,34 +55,37 @@ def to_coo(data: Any, name: str = "the tensor") -> Coo:
                         else array.reshape(1)[filled.reshape(1)], name)
 
 
-def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name: str = "the tensor") -> Coo:
-    """A tensor from coordinates and values as they come; the policy above is applied."""
+def from_entries(shape: Sequence[int], coords: Ints, values: NDArray[Any], name: str = "the tensor", first: int = 0) -> Coo:
+    """A tensor from coordinates and values as they come; the policy above is applied.
+
+    `name` stands in errors, and `first` is what the source of the entries calls the first coordinate.
+    """
     if values.dtype.kind == "c":
         raise UserError(f"{name} is complex", fix="take the real part, or the imaginary part")
     if values.dtype.kind == "f":
-        _check_integers(coords, values, name)
+        _check_integers(coords, values, name, first)
     # Before they are added, so that no sum leaves int64.
-    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name)
+    _check_range(coords, values, np.abs(values.astype(np.float64)) > LARGEST, name, first)
     coords, values = sum_rows(np.asarray(coords, np.int64), values.astype(np.int64))
-    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name)
+    _check_range(coords, values, (values < VALUE_MIN) | (values > VALUE_MAX), name, first)
     return Coo.make(shape, coords, values)
 
 
-def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str) -> None:
+def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], name: str, first: int) -> None:
     """UserError if values are beyond what fits."""
     found = np.flatnonzero(beyond)
     if len(found):
-        raise UserError(f"value {values[found[0]]} {place(coords[found[0]])}is not in {VALUE_MIN}..{VALUE_MAX}"
+        raise UserError(f"value {values[found[0]]} {place(coords[found[0]] + first)}is not in {VALUE_MIN}..{VALUE_MAX}"
                         f"{_others(len(found))}", name,
                         "scale the values, or take small ones on this pattern (for a file: values='small')")
 
 
-def _check_integers(coords: Ints, values: NDArray[Any], name: str) -> None:
+def _check_integers(coords: Ints, values: NDArray[Any], name: str, first: int) -> None:
     """UserError if floating-point numbers are no integers."""
     finite = np.isfinite(values)
     broken = np.flatnonzero(~finite | (np.floor(np.where(finite, values, 0)) != np.where(finite, values, 0)))
     if len(broken):
-        raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]])}is not an integer"
+        raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]] + first)}is not an integer"
                         f"{_others(len(broken))}", name,
                         "scale and round the values (for a file: values='round')")
 
@@ -115,9 +124,40 @@ def decode(blocks: Sequence[Sequence[int]], form: Format, shape: Sequence[int]) 
 
 
 def random_tensor(shape: Sequence[int], density: float, seed: int, low: int = -4, high: int = 4) -> Coo:
-    """A tensor whose places are filled with the given probability by integers low..high without 0."""
+    """A tensor whose places are filled with the given probability by integers low..high without 0.
+
+    Time and memory follow the nonzeros where there are many places. Raises UserError for too many nonzeros.
+    """
+    extents = tuple(int(extent) for extent in shape)
+    places = prod(extents)
+    expected = places * density
+    named = " x ".join(map(str, extents))
+    if expected > MOST_RANDOM:
+        raise UserError(f"a random tensor of {named} at density {density:g} has about {expected:,.0f} nonzeros, and "
+                        f"{MOST_RANDOM:,} are the most that are drawn",
+                        fix="use a smaller --size or --density (size=, density=), or give the operand")
+    if places > MOST_PLACES:
+        raise UserError(f"a random tensor of {named} has more places than can be numbered",
+                        fix="use a smaller --size (size=), or give the operand")
     random = np.random.default_rng(seed)
     choices = np.array([value for value in range(low, high + 1) if value])
-    filled = random.random(tuple(shape)) < density
-    coords = np.argwhere(filled) if len(shape) else np.zeros((int(filled), 0), np.int64)
-    return Coo.make(shape, coords, random.choice(choices, len(coords)))
+    if places <= DENSE_PLACES:
+        filled = random.random(extents) < density
+        coords = np.argwhere(filled) if extents else np.zeros((int(filled), 0), np.int64)
+    else:
+        coords = np.stack(np.unravel_index(_filled(random, places, density), extents), axis=1).astype(np.int64, copy=False)
+    # They are sorted, each is there once, and no value is 0.
+    return Coo(extents, coords, random.choice(choices, len(coords)).astype(np.int16))
+
+
+def _filled(random: np.random.Generator, places: int, density: float) -> Ints:
+    """Numbers below `places`, rising, each there with the same probability, drawn as the gaps between them."""
+    parts, last = [np.zeros(0, np.int64)], -1
+    while density and last < places:
+        gaps = random.geometric(density, int((places - last) * density * 1.01) + 100)
+        # What leads far beyond the end is left out before it leaves int64.
+        gaps = gaps[:1 + int(np.searchsorted(np.cumsum(gaps, dtype=np.float64), 2.0 * places))]
+        parts.append(last + np.cumsum(np.minimum(gaps, places + 1)))
+        last = int(parts[-1][-1])
+    found = np.concatenate(parts)
+    return found[:np.searchsorted(found, places)]

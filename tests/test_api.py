@@ -178,6 +178,14 @@ def test_explanations_name_what_was_asked_for(tmp_path):
     assert "intersect_i" in api.explain_bitstream(tmp_path / "app.bits").text
 
 
+def test_an_explanation_says_how_operands_are_cut():
+    report = api.explain_program("x(i) = B(i,j) * c(j)", B=np.eye(6, dtype=int), c=np.arange(6), tile=3).report
+    assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 221 cycles"
+    with pytest.raises(UserError) as error:
+        api.explain_program("x(i) = B(i,j) * c(j)", tile=3)
+    assert str(error.value) == "tile: a tile cuts operands, and there are none\n  try: give the operands, or no tile"
+
+
 def test_an_unknown_register_is_refused_with_the_names():
     with pytest.raises(UserError) as error:
         api.explain_register("sttus")

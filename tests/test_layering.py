@@ -34,6 +34,7 @@ def test_imports_keep_the_contracts(root: Path) -> None:
     ("sim/golden/halide.py", "import sardonyx.runtime.data.gather"),
     ("runtime/plan.py", "import sardonyx.sim.engines"),
     ("runtime/plan.py", "import sardonyx.hw.emit"),
+    ("sim/golden/einsum.py", "import sardonyx.tensors.joins"),
     ("sim/model/trace.py", "import sardonyx.api"),
 ])
 def test_a_forbidden_import_is_found(where: str, what: str, root: Path,

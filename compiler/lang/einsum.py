@@ -108,20 +108,23 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
     loops = _loop_order(parser, result, expr, order, nesting)
     formats = formats or {}
     check_named(formats, [result.tensor, *dict.fromkeys(access.tensor for access in accesses(expr))])
+    uses: dict[str, list[Access]] = {}
+    for access in accesses(expr):
+        uses.setdefault(access.tensor, []).append(access)
     seen: dict[str, int] = {}
 
     def finish(part: Expr) -> Expr:
         if isinstance(part, Access):
             seen[part.tensor] = count = seen.get(part.tensor, 0) + 1
             return replace(part, slot=part.tensor if count == 1 else f"{part.tensor}.{count}",
-                           format=choose_format(part, result, loops, formats.get(part.tensor)))
+                           format=choose_format(part, uses[part.tensor], result, loops, formats.get(part.tensor)))
         if isinstance(part, Negate):
             return replace(part, operand=finish(part.operand))
         if isinstance(part, Binary):
             return replace(part, left=finish(part.left), right=finish(part.right))
         return part
 
-    result = replace(result, format=choose_format(result, result, loops, formats.get(result.tensor)))
+    result = replace(result, format=choose_format(result, [result], result, loops, formats.get(result.tensor)))
     return Einsum(text, result, finish(expr), loops, origin)
 
 

@@ -1,13 +1,13 @@
 """Formats as text: `ss10`, `d0`, `ss`; and how they must agree with the loop order.
 
 A level can only be scanned inside the levels stored above it, so each tensor stores its modes in loop order.
-Where the text names no modes, that order is taken.
+Where the text names no modes, that order is taken, for each use of a tensor its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
@@ -15,15 +15,15 @@ from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
 from .expr import Access
 
 
-def choose_format(access: Access, result: Access, order: tuple[str, ...], text: str | None) -> Format:
-    """The format of an access (perhaps the result) in a loop order; `text` is what the user gave, if
-    anything.
+def choose_format(access: Access, uses: Sequence[Access], result: Access, order: tuple[str, ...], text: str | None) -> Format:
+    """The format of an access (perhaps the result) in a loop order; `uses` are all accesses of its tensor, `text` is what the
+    user gave for it, if anything.
 
     Raises UserError for a text that is not a format of this tensor, contradicts the order, or makes the
     result dense.
     """
     rank = len(access.indices)
-    wanted = tuple(sorted(range(rank), key=lambda mode: order.index(access.indices[mode])))
+    wanted = _stored(access, order)
     if text is None or (rank == 0 and text in ("", "none")):
         return Format(COMPRESSED * rank, wanted)
     where = f"format {text} of {access}"
@@ -35,13 +35,21 @@ def choose_format(access: Access, result: Access, order: tuple[str, ...], text: 
     given = tuple(map(int, modes))
     if given != wanted:
         stored = " ".join(access.indices[mode] for mode in given)
-        raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where,
-                        f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}")
+        # What is right for one use can be wrong for another.
+        fix = f"use {letters}, in which every use of {access.tensor} is stored in loop order" \
+            if any(_stored(use, order) != wanted for use in uses) \
+            else f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}"
+        raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where, fix)
     if access == result and DENSE in letters:
         level = letters.index(DENSE)
         raise UserError(f"level {access.indices[given[level]]} of the result is dense but the array writes "
                         "compressed levels only", where, f"use {Format(COMPRESSED * rank, given)}")
     return Format(letters, given)
+
+
+def _stored(access: Access, order: tuple[str, ...]) -> tuple[int, ...]:
+    """The modes of an access in loop order."""
+    return tuple(sorted(range(len(access.indices)), key=lambda mode: order.index(access.indices[mode])))
 
 
 def _other_order(given: tuple[int, ...], access: Access, result: Access, order: tuple[str, ...]) -> str:

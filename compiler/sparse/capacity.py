@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, matches, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, Rows, sort_rows, starts
 from sardonyx.tensors.fibertree import Format
+from sardonyx.tensors.joins import matches
 
 from .normalize import Node, Product, Sum
 from .pairing import ABSENT
@@ -48,28 +49,29 @@ def level_words(counts: Ints, form: Format) -> Ints:
     return words
 
 
-def structure(node: Node, slots: Sequence[str], picks: Ints, entries: Sequence[tuple[Ints, Ints]]
+def structure(node: Node, slots: Sequence[str], picks: Rows, entries: Sequence[tuple[Ints, Ints]], most: int | None = None
               ) -> tuple[tuple[str, ...], Ints]:
     """Where items can have nonzeros in a part of the expression.
 
     `entries` are per slot the bounds of each tile's run of nonzeros and the coordinates inside their tiles.
-    Returns the indices and distinct rows (item, coordinates...).
+    Returns the indices and distinct rows (item, coordinates...). Raises TooManyMatches if more than `most` nonzeros
+    meet in a product.
     """
     if isinstance(node, Product):
-        names, rows = structure(node.factors[0], slots, picks, entries)
+        names, rows = structure(node.factors[0], slots, picks, entries, most)
         for factor in node.factors[1:]:
-            names, rows = _meet(names, rows, *structure(factor, slots, picks, entries))
+            names, rows = _meet(names, rows, *structure(factor, slots, picks, entries, most), most)
         kept = tuple(name for name in names if name != node.contract)
         return kept, _distinct(rows[:, _columns(names, kept)])
     if isinstance(node, Sum):
-        parts = [structure(term, slots, picks, entries) for _, term in node.terms]
+        parts = [structure(term, slots, picks, entries, most) for _, term in node.terms]
         names = parts[0][0]
         return names, _distinct(np.concatenate([rows[:, _columns(other, names)] for other, rows in parts]))
     slot = slots.index(node.slot)
     return node.indices, _gather(picks[:, slot], *entries[slot])
 
 
-def _gather(picks: Ints, bounds: Ints, coords: Ints) -> Ints:
+def _gather(picks: Rows, bounds: Ints, coords: Ints) -> Ints:
     """The nonzeros of the tile that each item takes, as rows (item, coordinates...)."""
     items = np.flatnonzero(picks != ABSENT)
     first, last = bounds[picks[items]], bounds[picks[items] + 1]
@@ -78,12 +80,12 @@ def _gather(picks: Ints, bounds: Ints, coords: Ints) -> Ints:
     return np.column_stack((np.repeat(items, lengths), coords[np.repeat(first, lengths) + within]))
 
 
-def _meet(names: tuple[str, ...], rows: Ints, others: tuple[str, ...], other_rows: Ints
+def _meet(names: tuple[str, ...], rows: Ints, others: tuple[str, ...], other_rows: Ints, most: int | None
           ) -> tuple[tuple[str, ...], Ints]:
     """Rows of the same item that agree on common indices."""
     common = [name for name in names if name in others]
     added = [name for name in others if name not in common]
-    at, at_other = matches(rows[:, _columns(names, common)], other_rows[:, _columns(others, common)])
+    at, at_other = matches(rows[:, _columns(names, common)], other_rows[:, _columns(others, common)], most)
     more = other_rows[at_other][:, _columns(others, added)[1:]]
     return (*names, *added), np.concatenate((rows[at], more), axis=1)
 

@@ -18,6 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .normalize import Node, Product, Sum, leaves
+from .tiles import Tiling
+
+CHUNK = 1 << 18     # Items at once.
+
+
+def cycles(root: Node, tiling: Tiling, item_cycles: int) -> float:
+    """Estimated cycles of all items; `item_cycles` is what each costs besides its tokens."""
+    averages, words = [], []
+    for tiles in tiling.tiles:
+        above = np.column_stack((np.ones(len(tiles.counts), np.int64), tiles.counts))
+        averages.append(np.concatenate((tiles.counts / np.maximum(above[:, :-1], 1), np.zeros((1, tiles.counts.shape[1])))))
+        words.append(np.append(above.sum(axis=1), 0))      # No block is longer than all positions together.
+    total = 0.0
+    for begin in range(0, len(tiling), CHUNK):
+        picks = tiling.picks[begin:begin + CHUNK]
+        busiest = np.maximum.reduce([count[picks[:, at]] for at, count in enumerate(words)]).astype(np.float64)
+        lengths = {(tiles.access.slot, index): averages[at][picks[:, at], level]
+                   for at, tiles in enumerate(tiling.tiles) for level, index in enumerate(tiles.access.stored)}
+        total += float(Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum.result.stored).sum())
+    return total + item_cycles * len(tiling)
 
 
 @dataclass

@@ -5,6 +5,7 @@ A transaction maps stream names (``B0``, ``B_vals``, ``X0``, ...) to the 16-bit 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,14 @@ import numpy as np
 
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
+from ...compiler.sparse.estimate import cycles
 from ...compiler.sparse.normalize import normalize
-from ...compiler.sparse.tiling import ITEM_CYCLES, Tiling, cycles
+from ...compiler.sparse.tiles import Tiling
+from ...compiler.sparse.tiling import ITEM_CYCLES
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
 from .blocks import Blocks
+from .operand_blocks import TileBlocks, encode
 
 
 @dataclass(frozen=True)
@@ -30,34 +34,47 @@ class Work:
 
     def operands(self, item: int) -> dict[str, Coo]:
         """The tiles of an item by slot; a term without nonzeros there is an empty tile of the right shape."""
-        found = self.tiling.operands(item)
-        extents = dict(self.tiling.edges) | dict(zip(self.tiling.einsum.result.indices, self.tiling.result_shape(item),
-                                                     strict=True))
-        for access in self.tiling.einsum.operands:
-            if found[access.slot].nnz:
-                extents |= dict(zip(access.indices, found[access.slot].shape, strict=True))
-        return {access.slot: tile if (tile := found[access.slot]).nnz
-                else Coo.empty(tuple(extents[index] for index in access.indices))
-                for access in self.tiling.einsum.operands}
+        return self.tiling.operands(item)
 
     def transactions(self, most: int = 1) -> Iterator[Blocks]:
         """Blocks of every load stream, item by item; they are read in order, without loops."""
-        for item in range(len(self)):
-            tiles = self.operands(item)
-            yield {name: block for access in self.tiling.einsum.operands
-                   for name, block in named(access, tensors.encode(tiles[access.slot], access.format, access.tensor)).items()}
+        streams = [(at, level_name(tiles.access.slot, level), blocks)
+                   for at, tiles in enumerate(self.tiling.tiles)
+                   for level, blocks in zip([*range(len(tiles.access.stored)), VALUES], self._encoded[at], strict=True)]
+        for picks in self.tiling.picks:
+            chosen = picks.tolist()
+            yield {name: blocks.block(chosen[at]) for at, name, blocks in streams}
+
+    @property
+    def told(self) -> str:
+        """What there is to do, in numbers: ``27 sub-tiles of i 32, j 32, k 32: 0.1 MB to load, about 60,000 cycles``."""
+        edges = ", ".join(f"{index} {edge}" for index, edge in self.tiling.edges.items())
+        return (f"{len(self):,} sub-tiles of {edges or 'a number'}: {2 * self.loaded / 1e6:,.1f} MB to load, "
+                f"about {self.cycles():,} cycles")
+
+    @property
+    def loaded(self) -> int:
+        """Words of all load streams of all items."""
+        return sum(int(blocks.lengths[self.tiling.picks[:, at]].sum())
+                   for at, found in enumerate(self._encoded) for blocks in found)
+
+    @functools.cached_property
+    def _encoded(self) -> tuple[tuple[TileBlocks, ...], ...]:
+        """The blocks of every tile of every slot."""
+        return tuple(encode(tiles) for tiles in self.tiling.tiles)
 
     def cycles(self) -> int:
         """How many cycles all items should take, roughly."""
         return round(cycles(normalize(self.tiling.einsum), self.tiling, ITEM_CYCLES))
 
     def bounds(self) -> dict[str, int]:
-        """Most words that a block of each store stream can have, by the shape of the result's tiles."""
-        result = self.tiling.einsum.result
+        """Most words that a block of each store stream can have: its lengths, and of segments, coordinates and values as many
+        as the shape of the result's tiles allows, or as a half of a level buffer holds."""
+        result, half = self.tiling.einsum.result, self.tiling.capacity
         fibers, most = 1, {}
         for level, index in enumerate(result.stored):
-            entries = fibers * self.tiling.edges[index]
-            most[f"{result.slot}{level}"] = 2 + fibers + 1 + entries
+            entries = min(fibers * self.tiling.edges[index], half)
+            most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
             fibers = entries
         return most | {f"{result.slot}_vals": 1 + fibers}
 

@@ -22,9 +22,10 @@ def add(commands: Any) -> None:
 
     program: Parser = topics.add_parser(
         "program", operands=True, prog="sardonyx explain program", help="what an expression becomes",
-        about="Show the loops and the graph of an expression and what it needs of the array. Operands and\n"
-              "the tile are not needed.",
-        examples=["sardonyx explain program 'X(i,j) = B(i,k) * C(k,j)' --format C=ss10 --arch onyx"])
+        about="Show the loops and the graph of an expression and what it needs of the array; with operands\n"
+              "(--NAME FILE), also how they are cut into sub-tiles and how much work that is.",
+        examples=["sardonyx explain program 'X(i,j) = B(i,k) * C(k,j)' --format C=ss10 --arch onyx",
+                  "sardonyx explain program 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --tile 64"])
     program.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(program)
 

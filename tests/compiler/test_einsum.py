@@ -129,6 +129,7 @@ def test_sums_inside_each_others_loops_have_no_order():
 
 
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+SQUARE = "X(i,j) = B(i,k) * B(k,j)"
 NAMED = [
     (MATMUL, "ikj", {},
      f"loop order i k j of {MATMUL}: summed index k lies outside result index j, which needs an "
@@ -143,6 +144,12 @@ NAMED = [
      "k, so k must come first\n  try: use i k j"),
     (MATMUL, "", {"C": "ss01"},
      "format ss01 of C(k,j): it stores k j but the loop order is i j k\n  try: use ss10"),
+    (SQUARE, "", {"B": "ss01"}, "format ss01 of B(k,j): it stores k j but the loop order is i j k\n"
+     "  try: use ss, in which every use of B is stored in loop order"),
+    (SQUARE, "", {"B": "sd10"}, "format sd10 of B(i,k): it stores k i but the loop order is i j k\n"
+     "  try: use sd, in which every use of B is stored in loop order"),
+    ("X(i,j) = B(i,j) + B(i,j)", "", {"B": "ss10"}, "format ss10 of B(i,j): it stores j i but the loop order is i j\n"
+     "  try: use ss01 or loop order j i"),
     (MATMUL, "", {"X": "ss10"}, "format ss10 of X(i,j): it stores j i but the loop order is i j k\n"
      "  try: use ss01 or loop order j i k"),
     (MATMUL, "", {"X": "ds"},
@@ -167,6 +174,10 @@ def test_orders_and_formats_that_do_not_work(text, order, formats, message):
     with pytest.raises(UserError) as error:
         parse(text, order, formats)
     assert str(error.value) == message
+
+
+def test_letters_alone_store_every_use_of_a_tensor_in_loop_order():
+    assert [str(access.format) for access in parse(SQUARE, formats={"B": "sd"}).operands] == ["sd01", "sd10"]
 
 
 SHAPED = [

@@ -14,7 +14,8 @@ from collect import in_one_piece, simulated
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.sparse.tiling import Tiling, tile
+from sardonyx.compiler.sparse.tiles import Tiling
+from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb

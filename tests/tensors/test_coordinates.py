@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.tensors.coordinates import keys, matches, pack, sort_rows, sum_rows, wrap
+from sardonyx.tensors.coordinates import pack, sort_rows, sum_rows, wrap
 
 # Three columns up to 2**40 do not fit one word, so both ways of comparing rows are seen.
 ROWS = st.sampled_from([2, 1 << 40]).flatmap(
@@ -22,25 +22,6 @@ def test_rows_are_sorted_lexicographically(rows):
 def test_sums_of_equal_rows(rows):
     distinct, sums = sum_rows(table(rows), np.ones(len(rows), np.int64))
     assert dict(zip(map(tuple, distinct.tolist()), sums.tolist())) == {row: rows.count(row) for row in rows}
-
-
-@given(ROWS, ROWS)
-def test_matches_are_all_pairs_of_equal_rows(left, right):
-    found = list(zip(*(part.tolist() for part in matches(table(left), table(right)))))
-    assert found == [(a, b) for a, one in enumerate(left) for b, other in enumerate(right) if one == other]
-
-
-@given(ROWS, ROWS)
-def test_keys_are_equal_and_ordered_as_rows_are(left, right):
-    numbers = np.concatenate(keys(table(left), table(right))).tolist()
-    rows = [*left, *right]
-    for one, a in zip(rows, numbers):
-        assert [(one == other, one < other) for other in rows] == [(a == b, a < b) for b in numbers]
-
-
-def test_rows_of_no_columns_are_all_equal():
-    nothing = np.zeros((2, 0), np.int64)
-    assert [part.tolist() for part in matches(nothing, nothing)] == [[0, 0, 1, 1], [0, 1, 0, 1]]
 
 
 def test_rows_too_long_for_a_word_are_not_packed():

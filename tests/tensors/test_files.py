@@ -62,11 +62,11 @@ def message(path, *arguments):
 
 def test_values_that_do_not_fit(write):
     path = write("a.mtx", MTX)
-    assert message(path) == (f"{path}: value 0.25 at (0, 0) is not an integer (and 2 more)\n"
+    assert message(path) == (f"{path}: value 0.25 at (1, 1) is not an integer (and 2 more)\n"
                              "  try: scale and round the values (for a file: values='round')")
     big = write("b.tns", b"1 2 99999\n")
     assert message(big, "round") == (
-        f"{big}: value 99999 at (0, 1) is not in -32768..32767\n"
+        f"{big}: value 99999 at (1, 2) is not in -32768..32767\n"
         "  try: scale the values, or take small ones on this pattern (for a file: values='small')")
 
 

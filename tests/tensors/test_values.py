@@ -1,8 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors import values
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.fibertree import Format
 from sardonyx.tensors.values import decode, encode, random_tensor, to_array, to_coo, to_value
@@ -60,6 +63,41 @@ def test_random_tensors_follow_their_seed_and_density():
     assert random_tensor((50, 50), 0.1, 4) == random_tensor((50, 50), 0.1, 4) != random_tensor((50, 50), 0.1,
                                                                                                5)
     assert random_tensor((50, 50), 0.0, 4).nnz == 0 and random_tensor((50, 50), 1.0, 4).nnz == 2500
+
+
+def test_large_random_tensors_take_what_their_nonzeros_take():
+    tracemalloc.start()
+    large = random_tensor((30_000, 30_000), 1e-6, 1)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    assert abs(large.nnz - 900) < 5 * 30 and large == random_tensor((30_000, 30_000), 1e-6, 1)
+    assert large == Coo.make(large.shape, large.coords, large.values) and large.values.dtype == np.int16
+    # All quarters of the matrix are filled alike.
+    assert np.unique(large.coords // 15_000, axis=0, return_counts=True)[1].min() > 150
+    assert random_tensor((1 << 20, 1 << 40), 1e-18, 3).shape == (1 << 20, 1 << 40)
+    assert random_tensor((5_000, 5_000), 0.0, 3).nnz == 0
+
+
+@pytest.mark.parametrize("density", [0.001, 0.3, 0.999])
+def test_places_are_drawn_alike_one_by_one_and_by_their_gaps(monkeypatch, density):
+    each = random_tensor((300, 400), density, 8)
+    monkeypatch.setattr(values, "DENSE_PLACES", 0)
+    gaps = random_tensor((300, 400), density, 8)
+    for counted in (each.nnz, gaps.nnz):
+        assert abs(counted - 120_000 * density) < 5 * (120_000 * density * (1 - density)) ** 0.5
+    assert random_tensor((30, 2), 1.0, 3).coords.tolist() == [[at // 2, at % 2] for at in range(60)]
+
+
+@pytest.mark.parametrize("shape,density,message", [
+    ((70_000, 70_000), 0.2, "a random tensor of 70000 x 70000 at density 0.2 has about 980,000,000 nonzeros, and 33,554,432 "
+                            "are the most that are drawn\n"
+                            "  try: use a smaller --size or --density (size=, density=), or give the operand"),
+    ((1 << 30, 1 << 31), 0.0, "a random tensor of 1073741824 x 2147483648 has more places than can be numbered\n"
+                              "  try: use a smaller --size (size=), or give the operand")])
+def test_random_tensors_too_large_are_refused_before_they_are_drawn(shape, density, message):
+    with pytest.raises(UserError) as error:
+        random_tensor(shape, density, 0)
+    assert str(error.value) == message
 
 
 SCALE = "\n  try: scale and round the values (for a file: values='round')"

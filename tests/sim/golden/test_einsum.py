@@ -1,3 +1,4 @@
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -38,12 +39,20 @@ def test_agrees_with_scipy_on_a_large_matrix():
     assert result == to_coo(expected)
 
 
-def test_products_larger_than_one_slice_are_summed_over_slices(monkeypatch):
-    operands = {"B": random_tensor((20, 30), 0.5, 1), "C": random_tensor((30, 10), 0.5, 2)}
-    einsum = parse("X(i,j) = B(i,k) * C(k,j)")
-    whole = golden.evaluate(einsum, operands)
-    monkeypatch.setattr(golden, "PAIRS_AT_ONCE", 100)
-    assert golden.evaluate(einsum, operands) == whole
+def test_a_product_takes_the_memory_of_its_result_and_not_that_of_its_pairs():
+    ones = {"B": to_coo(np.ones((200, 2000), int)), "C": to_coo(np.ones((2000, 200), int))}
+    tracemalloc.start()
+    result = golden.evaluate(parse("X(i,j) = B(i,k) * C(k,j)"), ones)
+    assert tracemalloc.get_traced_memory()[1] < 120e6      # 80 million pairs would be 640 MB in one word each.
+    tracemalloc.stop()
+    assert result.nnz == 40_000 and set(result.values.tolist()) == {2000}
+
+
+def test_coordinates_beyond_a_word_are_told_apart():
+    far = [[0, 0, 0], [1 << 30, 1 << 30, 1 << 30], [1 << 30, 1 << 30, 0]]
+    tensors = {name: Coo.make((1 << 31,) * 3, far, [2, 3, 5]) for name in "BC"}
+    assert golden.evaluate(parse("X(i,j,k) = B(i,j,k) * C(i,j,k)"), tensors).values.tolist() == [4, 25, 9]
+    assert golden.evaluate(parse("X(i,j,k) = B(i,j,k) + C(i,j,k)"), tensors).values.tolist() == [4, 10, 6]
 
 
 def test_words_of_a_result_and_of_an_empty_one():

@@ -1,0 +1,87 @@
+"""Whether tiles and the results of items fit the level buffers, said as a sentence if not.
+
+Operands are counted tile by tile. Results are counted on the structure of the operands, for those items only of which
+bounds from single tiles (`meetings.py`) leave it open.
+
+Cost:    linear in the nonzeros that items in doubt take and that meet there, at most `SEARCH_ROWS` where an edge is searched.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.compiler.lang.expr import Access
+from sardonyx.tensors.coordinates import Ints
+from sardonyx.tensors.joins import TooManyMatches
+
+from .capacity import level_words, positions, structure
+from .meetings import most_rows
+from .normalize import Node
+from .tiles import Tiles, Tiling
+
+COORDINATES = 1 << 16     # A coordinate is a 16-bit word.
+CHUNK_ROWS = 1 << 18      # Nonzeros that are looked at at once.
+MEETINGS = 1 << 22        # Of nonzeros at once; two tiles of 1024 values have a quarter of them at most.
+SEARCH_ROWS = 1 << 26     # Nonzeros that are looked at for one edge, if it is one of many that are tried.
+
+
+def operands_overflow(tiles: tuple[Tiles, ...], edges: dict[str, int], capacity: int) -> str:
+    """What of the operands does not fit; empty if everything does."""
+    for index, edge in edges.items():
+        if edge > COORDINATES:
+            return f"coordinates of {index} reach {edge - 1} but a word holds at most {COORDINATES - 1}"
+    for one in tiles:
+        if fault := _too_long(one.all_counts, one.access, capacity):
+            return fault
+    return ""
+
+
+def results_overflow(root: Node, tiling: Tiling, rows: int | None = None) -> str:
+    """What of the results does not fit; empty if everything does. `rows`: more nonzeros than these are not looked at, and
+    what is in doubt then counts as too long."""
+    result, capacity = tiling.einsum.result, tiling.capacity
+    edges = [tiling.edges[index] for index in result.stored]
+    if np.prod(edges, dtype=float) <= capacity and np.prod(edges[:-1], dtype=float) < capacity:
+        return ""
+    most = most_rows(root, tiling.tiles, tiling.picks, tiling.edges)
+    # As many segments as entries and one more. The bound is of floats, the counts are whole.
+    doubtful = np.flatnonzero(most > capacity - 0.5)
+    doubtful = doubtful[np.argsort(-most[doubtful], kind="stable")]
+    taken = sum(one.nnz[tiling.picks[doubtful, at]] for at, one in enumerate(tiling.tiles))
+    ends = np.cumsum(taken)
+    if rows is not None and len(doubtful) and ends[-1] > rows:
+        return f"results may need up to {int(most.max())} words and {ends[-1]} nonzeros would have to be looked at to know"
+    cuts = np.flatnonzero(np.diff(ends // CHUNK_ROWS)) + 1
+    waiting = np.split(doubtful, cuts)[::-1] if len(doubtful) else []
+    while waiting:
+        items = waiting.pop()
+        try:
+            counts = _result_counts(root, tiling, items)
+        except TooManyMatches as many:
+            if len(items) == 1:
+                return f"nonzeros meet {many.count} times in an item of {result.tensor}, more than {MEETINGS}"
+            waiting += np.array_split(items, 2)[::-1]
+            continue
+        if fault := _too_long(counts, result, capacity):
+            return fault
+    return ""
+
+
+def _result_counts(root: Node, tiling: Tiling, items: Ints) -> Ints:
+    """Positions of each level of the results of some items."""
+    result = tiling.einsum.result
+    slots = [tiles.access.slot for tiles in tiling.tiles]
+    entries = [(tiles.bounds, tiles.coords) for tiles in tiling.tiles]
+    names, rows = structure(root, slots, tiling.picks[items], entries, MEETINGS)
+    coords = rows[:, [names.index(index) + 1 for index in result.indices]]
+    return positions(rows[:, 0], coords, len(items), result.format, [tiling.edges[index] for index in result.indices])
+
+
+def _too_long(counts: Ints, access: Access, capacity: int) -> str:
+    words = level_words(counts, access.format).max(axis=0, initial=0)
+    names = [*(f"level {index} of {access.tensor} needs" for index in access.stored),
+             f"the values of {access.tensor} need"]
+    for name, need in zip(names, words.tolist()):
+        if need > capacity:
+            return f"{name} {need} words but a MEM tile holds {capacity}"
+    return ""

@@ -1,0 +1,184 @@
+"""Operands cut into tiles, and the list of the work on them.
+
+Every index variable has an edge; a tile holds the coordinates of one multiple of it, counted from the tile's
+corner. Only tiles with nonzeros exist. The program is run once per work item, and the results that belong to
+the same output tile are added (`combine`).
+
+Cost:    a tensor of 10^6 nonzeros is cut in 0.5 s and stands as 25 bytes a nonzero and mode; an item is 4 bytes
+         for each operand and each index of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.expr import Access
+from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
+
+from .capacity import positions
+from .normalize import Node
+from .pairing import ABSENT, Items, pair
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """The nonempty tiles of one operand.
+
+    Parameters
+    ----------
+    access : Access         The operand's slot, indices and format.
+    edges : tuple           Per mode: the shape of every tile.
+    ids : int64[n, rank]    Tile coordinates, sorted.
+    bounds : int64[n+1]     Tile t holds nonzeros bounds[t] to bounds[t+1].
+    coords, values          The nonzeros, by tile; coordinates count from the tile's corner.
+    counts : int64[n, rank] Positions of each stored level of each tile.
+    """
+
+    access: Access
+    edges: tuple[int, ...]
+    ids: Ints
+    bounds: Ints
+    coords: Ints
+    values: Ints
+    counts: Ints
+
+    @property
+    def nnz(self) -> Ints:
+        """Nonzeros of each tile, and at last of an absent one: its number is -1."""
+        return np.append(np.diff(self.bounds), 0)
+
+    @property
+    def all_counts(self) -> Ints:
+        """Positions of each tile, and at last of an absent one: dense levels make it as long as any."""
+        nothing = np.zeros(0, np.int64), np.zeros((0, len(self.edges)), np.int64)
+        return np.concatenate((self.counts, positions(*nothing, 1, self.access.format, self.edges)))
+
+    def tile(self, number: int) -> Coo:
+        """A tile; for ABSENT one without nonzeros. All have one shape, also at the far end of the tensor."""
+        if number == ABSENT:
+            return Coo.empty(self.edges)
+        run = slice(self.bounds[number], self.bounds[number + 1])
+        return Coo(self.edges, self.coords[run], self.values[run].astype(np.int16))
+
+
+@dataclass(frozen=True, eq=False)
+class Tiling:
+    """A program's work on tiles.
+
+    Parameters
+    ----------
+    einsum : Einsum
+    shape : tuple                     Of the whole result.
+    edges : dict                      Per index variable.
+    tiles : tuple                     Per operand slot, in the order of the statement.
+    picks : int32[items, slots]       The tile each item takes of each operand, or ABSENT.
+    outputs : int32[items, rank]      The result tile each item adds to; items of one stand together.
+    capacity : int                    Words of one half of a level buffer, in which everything fits.
+    """
+
+    einsum: Einsum
+    shape: tuple[int, ...]
+    edges: Mapping[str, int]
+    tiles: tuple[Tiles, ...]
+    picks: Rows
+    outputs: Rows
+    capacity: int
+
+    def __len__(self) -> int:
+        return len(self.picks)
+
+    def operands(self, item: int) -> dict[str, Coo]:
+        """The tiles of an item, by slot; their shapes agree."""
+        return {tiles.access.slot: tiles.tile(pick)
+                for tiles, pick in zip(self.tiles, self.picks[item].tolist())}
+
+    def result_shape(self, item: int) -> tuple[int, ...]:
+        """The shape of the part of the whole result that an item adds to: less than a tile at the far end."""
+        edges = [self.edges[index] for index in self.einsum.result.indices]
+        return tuple(min(edge, extent - at * edge) for edge, extent, at in
+                     zip(edges, self.shape, self.outputs[item].tolist()))
+
+    def combine(self, results: Iterable[Coo]) -> Coo:
+        """The whole result from those of all items, in order. Sums wrap."""
+        total = Total(self)
+        for result in results:
+            total.add(result)
+        return total.whole()
+
+
+class Total:
+    """The whole result while those of items come in, in order.
+
+    Items of one result tile are added as soon as they are there, so that no more than the result is held.
+    """
+
+    def __init__(self, tiling: Tiling) -> None:
+        self.tiling = tiling
+        self._edges = np.array([tiling.edges[index] for index in tiling.einsum.result.indices], np.int64)
+        self._last = starts(tiling.outputs[::-1])[::-1]
+        self._items = 0
+        self._tile: list[Coo] = []
+        self._tiles: list[Coo] = []
+
+    def add(self, result: Coo) -> None:
+        """Take the result of the next item."""
+        item, self._items = self._items, self._items + 1
+        self._tile.append(result)
+        if self._last[item]:
+            found = _added(self._tile)
+            self._tiles.append(Coo(found.shape, found.coords + self.tiling.outputs[item] * self._edges, found.values))
+            self._tile = []
+
+    def whole(self) -> Coo:
+        """The whole result, when all have come."""
+        assert self._items == len(self.tiling), f"{self._items} of {len(self.tiling)} items gave a result"
+        # Tiles have no coordinates in common.
+        coords = np.concatenate([np.zeros((0, len(self._edges)), np.int64), *(tile.coords for tile in self._tiles)])
+        values = np.concatenate([np.zeros(0, np.int16), *(tile.values for tile in self._tiles)])
+        order = sort_rows(coords)
+        return Coo(self.tiling.shape, coords[order], values[order])
+
+
+def _added(parts: Sequence[Coo]) -> Coo:
+    """The sum of tensors of one shape."""
+    if len(parts) == 1:
+        return parts[0]
+    return Coo.make(parts[0].shape, np.concatenate([part.coords for part in parts]),
+                    np.concatenate([part.values for part in parts]))
+
+
+def cut(einsum: Einsum, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int]
+        ) -> tuple[dict[str, int], tuple[Tiles, ...]]:
+    """The edges, not longer than what they cut, and the tiles of every operand slot."""
+    edges = {index: min(edge, max(extents[index], 1)) for index, edge in edges.items()}
+    return edges, tuple(_tiles(access, operands[access.tensor], edges) for access in einsum.operands)
+
+
+def meet(einsum: Einsum, root: Node, extents: Mapping[str, int], edges: Mapping[str, int], tiles: tuple[Tiles, ...],
+         capacity: int, most: int) -> Tiling:
+    """Pair the tiles. Raises TooManyMatches for more than `most` items."""
+    result = einsum.result
+    items = pair(root, [one.access.slot for one in tiles], [one.ids for one in tiles], most)
+    work = Items(result.indices, items.only(result.indices), items.picks).ordered()
+    shape = tuple(extents[index] for index in result.indices)
+    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys, capacity)
+
+
+def _tiles(access: Access, tensor: Coo, edges: Mapping[str, int]) -> Tiles:
+    """Sort the nonzeros of an operand into tiles."""
+    lengths = tuple(edges[index] for index in access.indices)
+    divisor = np.array(lengths, np.int64)
+    ids = tensor.coords // divisor
+    rows = np.concatenate((ids, tensor.coords - ids * divisor), axis=1)
+    order = sort_rows(rows)
+    ids = ids[order]
+    begins = starts(ids)
+    first = np.flatnonzero(begins).astype(np.int64)
+    coords = rows[order, tensor.rank:]
+    counts = positions(np.cumsum(begins) - 1, coords, len(first), access.format, lengths)
+    return Tiles(access, lengths, ids[first], np.append(first, len(ids)), coords,
+                 tensor.values[order].astype(np.int64), counts)

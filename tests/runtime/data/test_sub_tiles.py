@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statements import DENSE, agreeing, random_operands
+
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.hw.arch.presets import get
+from sardonyx.runtime.data.sub_tiles import Work, named
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.values import encode, random_tensor, to_coo
+
+ARCH = get("small")
+ROOM = ARCH.glb.bank_bytes // 2
+
+
+def one(*shape):
+    """A tensor with one nonzero."""
+    return Coo.make(shape, np.full((1, len(shape)), 3), [5])
+
+
+@pytest.mark.parametrize("text,operands", [
+    ("X(i,j) = B(i,k) * C(k,j)", {"B": one(300, 300), "C": one(300, 300)}),
+    ("x(i) = b(i) + c(i)", {"b": one(70_000), "c": one(70_000)}),
+    ("X(i,j,k) = B(i,j,k) * C(i,j,k)", {"B": one(40, 40, 40), "C": one(40, 40, 40)}),
+    ("X(i,j) = B(i,j) * C(i,j)", {"B": random_tensor((300, 300), 0.005, 0), "C": random_tensor((300, 300), 0.005, 1)}),
+])
+def test_a_large_extent_with_few_nonzeros_fits_the_banks_of_the_global_buffer(text, operands):
+    work = Work(tile(parse(text), operands, ARCH.mem.level_words))
+    assert max(work.tiling.edges.values()) ** len(work.tiling.einsum.result.indices) > ARCH.mem.level_words
+    assert max(work.bounds().values()) <= 2 * (ARCH.mem.level_words + 1) < ROOM
+
+
+def test_the_bound_of_a_block_is_the_dense_extent_where_level_buffers_can_give_more():
+    copy = parse("X(i,j) = B(i,j)")
+    work = Work(tile(copy, {"B": one(5, 6)}, 1024))
+    # n_seg, 2 segments, n_crd, 5 coordinates; n_seg, 6 segments, n_crd, 30 coordinates; n_vals, 30 values.
+    assert work.bounds() == {"X0": 9, "X1": 38, "X_vals": 31}
+    work = Work(tile(copy, {"B": one(5, 6)}, 16))
+    assert work.bounds() == {"X0": 9, "X1": 2 + 6 + 16, "X_vals": 1 + 16}
+
+
+@pytest.mark.parametrize("text", DENSE)
+@settings(max_examples=10)
+@given(edge=st.integers(1, 9), densities=st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=2, max_size=3),
+       seed=st.integers(0, 99), data=st.data())
+def test_transactions_hold_the_words_of_each_tile(text, edge, densities, seed, data):
+    einsum = parse(text)
+    letters = {name: "".join(data.draw(st.lists(st.sampled_from("sd"), min_size=rank, max_size=rank)))
+               for name, rank in einsum.tensors.items() if rank}
+    einsum = parse(text, formats=letters)
+    work = Work(tile(einsum, random_operands(einsum, agreeing(einsum, [9, 7, 8, 6]), densities, seed), 1024, edge))
+    loaded = 0
+    for item, blocks in enumerate(work.transactions()):
+        for access in einsum.operands:
+            for name, words in named(access, encode(work.operands(item)[access.slot], access.format)).items():
+                assert blocks[name].tolist() == words.tolist() and blocks[name].dtype == np.uint16
+        assert len(blocks) == sum(len(access.indices) + 1 for access in einsum.operands)
+        loaded += sum(len(block) for block in blocks.values())
+    assert loaded == work.loaded
+
+
+def test_no_block_of_a_result_is_longer_than_its_bound():
+    matrix = random_tensor((60, 60), 0.08, 3)
+    for capacity in (32, 1024):
+        work = Work(tile(parse("X(i,j) = B(i,k) * C(k,j)"), {"B": matrix, "C": matrix}, capacity))
+        bounds = work.bounds()
+        for blocks in work.expected():
+            assert all(len(block) <= bounds[name] for name, block in blocks.items())
+
+
+def test_what_there_is_to_do_is_told_in_numbers():
+    matrix = random_tensor((60, 60), 0.08, 3)
+    work = Work(tile(parse("X(i,j) = B(i,k) * C(k,j)"), {"B": matrix, "C": matrix}, 1024, 20))
+    words = sum(len(block) for blocks in work.transactions() for block in blocks.values())
+    assert words == work.loaded
+    assert work.told == f"27 sub-tiles of i 20, j 20, k 20: {words / 500_000:.1f} MB to load, about 28,972 cycles"
+    number = Work(tile(parse("x = b"), {"b": to_coo(3)}, 1024))
+    assert number.told == "1 sub-tiles of a number: 0.0 MB to load, about 101 cycles"
