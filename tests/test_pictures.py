@@ -119,7 +119,8 @@ def test_a_small_file_of_a_huge_picture_is_refused_before_it_is_unpacked(tmp_pat
 
 
 @pytest.mark.parametrize("chunk", [(b"iCCP", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"tRNS", b""), (b"pHYs", b"\0"),
-                                   (b"gAMA", b""), (b"cHRM", b"\0" * 5), (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"iTXt", b""),
+                                   (b"gAMA", b""), (b"cHRM", b"\0" * 5),
+                                   (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"iTXt", b""),
                                    (b"acTL", b"\0"), (b"fcTL", b"\0"), (b"PLTE", b"\0")])
 def test_a_broken_chunk_is_read_over_or_refused(chunk: "tuple[bytes, bytes]", tmp_path: Path) -> None:
     file = tmp_path / "a.png"

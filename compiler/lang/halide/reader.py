@@ -174,7 +174,7 @@ def _parameter(name: str, type_: Type, value: int | float, origin: str) -> Numbe
     if not is_integer(type_):
         return Number(type_, float(value))
     low, high = limits(type_)
-    if not float(value).is_integer() or not low <= value <= high:
+    if not (isinstance(value, int) or value.is_integer()) or not low <= value <= high:
         raise UserError(f"parameter {name} is {value} but its type {type_} holds whole numbers from {low} to {high}", origin,
                         "give such a value")
     return Number(type_, int(value))
