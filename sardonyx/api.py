@@ -64,7 +64,7 @@ def silent(stage: str) -> None:
     """Report progress to nobody."""
 
 
-def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            **operands: object) -> Result:
@@ -84,8 +84,9 @@ def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
+    program = arguments.statement(expression, order, formats, operands, misplaced)
+    progress = arguments.function("progress", progress)
     options = _options(engine, values, arch, tile, dump, seed)
-    program = parse(arguments.text("expression", expression), order or "", formats)
     data = {name: _operand(value, name, values, options.seed) for name, value in operands.items()}
     return _run(program, data, options, progress)
 
@@ -99,7 +100,9 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     options = _options(engine, values, arch, tile, dump, seed)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
-    program = parse(found.expression, order or found.order, {**found.formats, **(formats or {})}, origin=f"kernel {name}")
+    program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
+                    origin=f"kernel {name}")
+    progress = arguments.function("progress", progress)
     data = {tensor: _operand(value, tensor, values, options.seed) for tensor, value in operands.items()}
     extents = dict.fromkeys(program.order, size)
     for access in program.operands:
@@ -188,7 +191,7 @@ def _options(engine: str, values: str, arch: str | Arch, tile: int | Mapping[str
         edges = {index: arguments.whole(f"tile['{index}']", edge, 1) for index, edge in tile.items()}
     elif tile is not None:
         edges = arguments.whole("tile", tile, 1)
-    return Options(engine, arguments.machine(arch), edges, folder, arguments.whole("seed", seed))
+    return Options(engine, arguments.machine(arch), edges, folder, arguments.seed(seed))
 
 
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
@@ -306,7 +309,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
                     **operands: object) -> Outcome:
     """What an expression becomes: loops, graph, and what it needs of the array."""
     machine = arguments.machine(arch)
-    program = parse(expression, order or "", formats)
+    program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **_needs(compiled),
               "critical_path_ps": compiled.timing.delay_ps, "critical_net": compiled.timing.net}

@@ -72,8 +72,9 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
     arguments.choice("engine", engine, ENGINES)
+    progress = arguments.function("progress", progress)
     began = time.perf_counter()
-    machine, seed, dump = arguments.machine(arch), arguments.whole("seed", seed), arguments.stages(dump, engine)
+    machine, seed, dump = arguments.machine(arch), arguments.seed(seed), arguments.stages(dump, engine)
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None

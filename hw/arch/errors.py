@@ -7,7 +7,7 @@ Everything a user can get wrong (a file, an expression, a value, a program that 
 from __future__ import annotations
 
 # Characters of one part of an error, whatever a user's file or argument holds.
-LONGEST = 2000
+LONGEST = 1000
 
 
 def shown(text: str, longest: int = 60) -> str:
