@@ -34,9 +34,12 @@ from .runtime.data.sub_tiles import Work
 from .sim import engines
 from .sim.golden import einsum as golden
 from .tensors import values as tensors
+from .tensors.content import read_content
 from .tensors.coordinates import Coo
 from .tensors.files import read_tensor
 
+# Bytes; that of the largest array has about 100 MB.
+MOST_BITSTREAM = 1 << 28
 MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 
@@ -354,8 +357,8 @@ def _machine(machine: Arch) -> dict[str, object]:
 def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
     """The configuration in a bitstream, tile by tile."""
     machine = arguments.machine(arch)
-    program = decode(Path(path).read_text(encoding="utf-8", errors="replace"), machine, str(path))
-    lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
+    program = decode(read_content(Path(path), MOST_BITSTREAM).decode(errors="replace"), machine, str(path))
+    lines = [f"{program.source.get('expression')} for machine {program.fingerprint:016x}"]
     static = "walk" in program.source       # its streams are images, not levels of tensors
     lines += [f"{b.direction:5} {b.tensor if static else b.name:8} column {b.column}" for b in program.bindings]
     tiles: dict[str, object] = {}
@@ -363,7 +366,7 @@ def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
         fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()
                   for field, value in values.items()}
         tiles[f"{x},{y}"] = fields
-        name = program.source["names"].get(f"{x},{y}", "routing")
+        name = program.source.get("names", {}).get(f"{x},{y}", "routing")
         lines.append(f"({x}, {y}) {machine.tiles[x, y].kind} {name}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
     return Outcome({"source": dict(program.source), "tiles": tiles}, "\n".join(lines))
 

@@ -17,16 +17,19 @@ Every register of a used tile is written, zeros too, so that nothing of an earli
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.config import MEMORY_REGISTER, memory_words
-from ...hw.arch.errors import UserError
+from ...hw.arch.config import MEMORY_REGISTER, STATUS_REGISTER, memory_words
+from ...hw.arch.errors import UserError, shown
 from ..ir.program import Binding, Config, Program, Site
 
 MAGIC = "sardonyx-bitstream 1"
+# 16-bit words that the registers of a tile reach.
+MOST_CONTENTS = 2 * (STATUS_REGISTER - MEMORY_REGISTER)
 
 
 def address(x: int, y: int, register: int) -> int:
@@ -60,12 +63,21 @@ def encode(program: Program, arch: Arch) -> str:
 
 def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
     """The program of a bitstream; UserError if it is damaged, truncated, or for another machine."""
+    try:
+        return _decode(text, arch, where)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        # Only of a file that was made to look right: `encode` writes none of these.
+        raise UserError("the bitstream is damaged: its checksum is right, but a line of it is not", where,
+                        "compile the program again") from None
+
+
+def _decode(text: str, arch: Arch, where: str) -> Program:
     retry = "compile the program again"
     body, found, tail = text.rpartition("crc ")
     if not text.startswith(MAGIC.split()[0]):
         raise UserError("not a bitstream", where, "give a file that 'sardonyx run --dump' wrote")
     if not text.startswith(MAGIC + "\n"):
-        raise UserError(f"bitstream of another version: '{text.splitlines()[0]}', this is '{MAGIC}'", where, retry)
+        raise UserError(f"bitstream of another version: '{shown(text.splitlines()[0])}', this is '{MAGIC}'", where, retry)
     if not found or len(tail.strip()) != 8 or not tail.endswith("\n"):
         raise UserError("the bitstream is truncated: it does not end in a checksum", where, retry)
     if f"{zlib.crc32(body.encode()):08x}" != tail.strip():
@@ -83,12 +95,21 @@ def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
         if first in ("load", "store"):
             bindings.append(Binding(unquote(rest[0]), int(rest[1]), first, int(rest[2])))
         else:
-            raw[int(first, 16)] = int(rest[0], 16)
+            raw[_hex(first)] = _hex(rest[0])
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
+    if any(not 0 <= size <= MOST_CONTENTS for size in sizes.values()) or not isinstance(source.get("names", {}), dict):
+        raise ValueError("more words than registers, or names that are none")
     filled = {(x, y): tuple(raw.get(address(x, y, MEMORY_REGISTER + n // 2), 0) >> 16 * (n % 2) & 0xFFFF for n in range(size))
               for (x, y), size in sizes.items()}
     settings = {where: word for where, word in raw.items() if where & 0xFFFF < MEMORY_REGISTER}
     return Program(fingerprint, source, decode_words(settings, arch), tuple(bindings), filled)
+
+
+def _hex(word: str) -> int:
+    """An address or a word; `int` alone takes signs and underscores too."""
+    if not re.fullmatch("[0-9a-f]{8}", word):
+        raise ValueError("no word of 32 bits")
+    return int(word, 16)
 
 
 def decode_words(raw: Mapping[int, int], arch: Arch) -> dict[Site, Config]:

@@ -178,6 +178,7 @@ def load(path: str | Path) -> Arch:
                         "name a preset, or a file such as the arch.json beside generated Verilog") from None
     except json.JSONDecodeError as error:
         raise UserError(f"not JSON: {error.msg}", f"{path}:{error.lineno}", "start from the arch.json of a preset") from None
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
+        # Other bytes than UTF-8, an integer of thousands of digits, or a table in a table in a table and so on.
         raise UserError("not JSON", str(path), "start from the arch.json of a preset") from None
     return from_json(raw, str(path))
