@@ -34,13 +34,16 @@ from .sim import engines
 from .sim.golden import einsum as golden
 from .tensor_job import TensorJob, shown
 from .tensors import values as tensors
+from .tensors.content import read_content
 from .tensors.coordinates import Coo
 from .tensors.files import read_tensor
 
+# Bytes; that of the largest array has about 100 MB.
+MOST_BITSTREAM = 1 << 28
 MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 
-def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
+def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            **operands: object) -> Result:
@@ -60,8 +63,9 @@ def einsum(expression: str, /, *, order: str | None = None, formats: Mapping[str
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
+    program = arguments.statement(expression, order, formats, operands, misplaced)
+    progress = arguments.function("progress", progress)
     how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
-    program = parse(arguments.text("expression", expression), order or "", formats)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
     return _run(program, data, how, edges, progress)
 
@@ -75,7 +79,9 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
-    program = parse(found.expression, order or found.order, {**found.formats, **(formats or {})}, origin=f"kernel {name}")
+    program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
+                    origin=f"kernel {name}")
+    progress = arguments.function("progress", progress)
     data = {tensor: _operand(value, tensor, values, how.seed) for tensor, value in operands.items()}
     extents = dict.fromkeys(program.order, size)
     for access in program.operands:
@@ -223,7 +229,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
                     **operands: object) -> Outcome:
     """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut."""
     machine = arguments.machine(arch)
-    program = parse(expression, order or "", formats)
+    program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
     if tile is not None and not operands:
         raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
     # How they are cut depends on the pattern of their nonzeros only.
@@ -273,15 +279,15 @@ def _machine(machine: Arch) -> dict[str, object]:
 def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
     """The configuration in a bitstream, tile by tile."""
     machine = arguments.machine(arch)
-    program = decode(Path(path).read_text(encoding="utf-8", errors="replace"), machine, str(path))
-    lines = [f"{program.source['expression']} for machine {program.fingerprint:016x}"]
+    program = decode(read_content(Path(path), MOST_BITSTREAM).decode(errors="replace"), machine, str(path))
+    lines = [f"{program.source.get('expression')} for machine {program.fingerprint:016x}"]
     lines += [f"{each.direction:5} {each.name:8} column {each.column}" for each in program.transfers]
     tiles: dict[str, object] = {}
     for (x, y), sets in program.config.items():
         fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()
                   for field, value in values.items()}
         tiles[f"{x},{y}"] = fields
-        name = program.source["names"].get(f"{x},{y}", "routing")
+        name = program.source.get("names", {}).get(f"{x},{y}", "routing")
         lines.append(f"({x}, {y}) {machine.tiles[x, y].kind} {name}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
     return Outcome({"source": dict(program.source), "tiles": tiles}, "\n".join(lines))
 

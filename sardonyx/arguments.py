@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
 
+from .compiler.lang.einsum import Einsum, parse
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
-from .hw.arch.errors import UserError
+from .hw.arch.errors import UserError, shown
 from .sim.engines import GOLDEN
+from .tensors.table import LONGEST
+
+# Arguments of `einsum`: a tensor of such a name gets no operand.
+OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress")
+# Dimensions of an array of NumPy.
+MOST_SIZES = 64
+MOST_SEED = (1 << 63) - 1
 
 
-def whole(name: str, value: object, least: int = 0) -> int:
+def said(value: object) -> str:
+    """A value as an error shows it. Python writes no number of more than 4,300 digits."""
+    try:
+        return shown(repr(value))
+    except ValueError:
+        return f"a very long {type(value).__name__}"
+
+
+def whole(name: str, value: object, least: int = 0, most: int = LONGEST) -> int:
     """A whole number, of Python or of NumPy."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise UserError(f"it is {value!r}, which is no whole number", name, f"give a whole number, {least} or more") from None
+        raise UserError(f"it is {said(value)}, which is no whole number", name,
+                        f"give a whole number, {least} or more") from None
     if number < least:
-        raise UserError(f"it is {number}, but has to be {least} or more", name, f"give a whole number, {least} or more")
+        raise UserError(f"it is {said(number)}, but has to be {least} or more", name, f"give a whole number, {least} or more")
+    if number > most:
+        raise UserError(f"it is {said(number)}, but has to be {most} or less", name,
+                        f"give a whole number from {least} to {most}")
     return number
+
+
+def seed(value: object) -> int:
+    """A seed of random numbers."""
+    return whole("seed", value, most=MOST_SEED)
 
 
 def share(name: str, value: object) -> float:
     """A number from 0 to 1."""
     number = float(value) if isinstance(value, Real) else -1
     if not 0 <= number <= 1:
-        raise UserError(f"it is {value!r}, which is no share", name, "give a number from 0 to 1")
+        raise UserError(f"it is {said(value)}, which is no share", name, "give a number from 0 to 1")
     return number
 
 
@@ -42,15 +68,62 @@ def text(name: str, value: object) -> str:
 def choice(name: str, value: object, choices: Iterable[str]) -> str:
     """One of several names."""
     if not isinstance(value, str) or value not in choices:
-        raise UserError(f"there is no {name} {value!r}", fix=f"choose one of {', '.join(choices)}")
+        raise UserError(f"there is no {name} {said(value)}", fix=f"choose one of {', '.join(choices)}")
     return value
 
 
 def sizes(name: str, value: object) -> tuple[int, ...]:
     """Sizes, x first."""
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise UserError(f"it is {value!r}, which is no sequence of sizes", name, f"give sizes, x first, as {name}=(64, 64)")
-    return tuple(whole(name, each, 1) for each in value)
+        raise UserError(f"it is {said(value)}, which is no sequence of sizes", name,
+                        f"give sizes, x first, as {name}=(64, 64)")
+    return tuple(whole(name, each, 1) for each in islice(value, MOST_SIZES))
+
+
+def statement(expression: object, loops: object, storage: object, operands: Collection[str], misplaced: Collection[object]
+              ) -> Einsum:
+    """The statement of `einsum` with its loop order and formats; UserError also for operands that cannot reach their tensor:
+    given by place, or called like an option.
+
+    operands: names of those that are given; misplaced: those without a name.
+    """
+    written = text("expression", expression)
+    if misplaced:
+        raise UserError(f"{len(misplaced)} operands have no name" if len(misplaced) > 1 else "an operand has no name", written,
+                        "give each by the name of its tensor, as B=...")
+    for tensor in parse(written).tensors:
+        if tensor in OPTIONS and tensor not in operands:
+            raise UserError(f"tensor {tensor} is called like an option, so that no operand reaches it", written,
+                            "rename it in the expression")
+    return parse(written, order(loops), formats(storage))
+
+
+def order(value: object) -> str | tuple[str, ...]:
+    """A loop order: a text, or names of indices; nothing is no order."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    names = tuple(islice(value, MOST_SIZES)) if isinstance(value, Iterable) and not isinstance(value, bytes) else (None,)
+    if not all(isinstance(each, str) for each in names):
+        raise UserError(f"it is {said(value)}, which is no loop order", "order", "give a text, such as 'ijk'")
+    return names
+
+
+def formats(value: object) -> dict[str, str]:
+    """Formats by tensor; nothing is none."""
+    found: dict[str, str] = {}
+    for tensor, form in mapping("formats", {} if value is None else value).items():
+        if not isinstance(tensor, str) or not isinstance(form, str):
+            raise UserError(f"it holds {said(tensor)}: {said(form)}, which is no format of a tensor", "formats",
+                            "give texts, as formats={'B': 'ss10'}")
+        found[tensor] = form
+    return found
+
+
+def function(name: str, value: object) -> Callable[[str], None]:
+    """A function of a text."""
+    if not callable(value):
+        raise UserError(f"it is {said(value)}, which is no function", name, "give a function of a text, or leave it out")
+    return value
 
 
 def mapping(name: str, value: object) -> Mapping[str, object]:
@@ -65,8 +138,10 @@ def numbers(name: str, value: object) -> dict[str, int | float]:
     """Numbers by name."""
     found: dict[str, int | float] = {}
     for key, each in mapping(name, value).items():
-        if not isinstance(each, Real):
-            raise UserError(f"it is {each!r}, which is no number", f"{name}['{key}']", "give a number")
+        # Of no type does Halide read more than 64 bits.
+        if not isinstance(each, Real) or (isinstance(each, Integral) and abs(int(each)) >> 64):
+            raise UserError(f"it is {said(each)}, which is no number of up to 64 bits", f"{name}['{shown(str(key))}']",
+                            "give a number")
         found[key] = int(each) if isinstance(each, Integral) else float(each)
     return found
 
@@ -87,8 +162,18 @@ def stages(value: str | Path | None, engine: str) -> Path | None:
         return None
     if engine == GOLDEN:
         raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    if not isinstance(value, str | Path):
+        raise UserError(f"it is {said(value)}, which is no path", "dump", "name a folder, which need not be there")
     path = Path(value)
-    at = next(each for each in (path, *path.parents) if each.exists())
-    if not at.is_dir():
-        raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
+    try:
+        at = next(each for each in (path, *path.parents) if each.exists())
+        if not at.is_dir():
+            raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
+        # Before the run, which may take minutes.
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path} cannot be made: {error.strerror}", "dump", "name a folder that can be written") from None
+    except ValueError:
+        raise UserError(f"it is {said(str(path))}, which is no path", "dump",
+                        "name a folder, which need not be there") from None
     return path

@@ -2,7 +2,7 @@
 
 An entry is a folder ``<kind>/<name>``; the name holds a hash of everything that decides the contents. Beside it stands
 ``.<name>.lock``: its date is that of the last use, its text the size in bytes, and its lock is held by who makes the entry
-(alone) or uses it (with others). A folder without that file is no entry, so nothing is counted or removed that was not made here.
+(alone) or uses it (with others). A folder without that file is no entry: nothing is counted or removed that was not made here.
 
 * Two processes never make the same at once: the second waits, then finds it.
 * An entry is made in ``.<name>.partial`` and renamed: a process that is killed leaves nothing that looks finished, and what it
@@ -31,7 +31,7 @@ from platformdirs import user_cache_path
 from .hw.arch.errors import UserError
 
 BOUND = 4_000_000_000
-"""Bytes."""
+"""Bytes. A model takes 0.5 to 20 MB, and the precompiled headers of Verilator 140 MB: some hundred programs."""
 IN_USE = 64
 """How many entries a process keeps others from removing: the ones that it used last."""
 _ROOM = 1_000_000
@@ -75,9 +75,9 @@ class Cache:
         while (found := self.find(kind, name)) is None:
             with self._writing():
                 self._lock(kind, name).parent.mkdir(parents=True, exist_ok=True)
-                lock = _open(self._lock(kind, name), fcntl.LOCK_EX)
+                lock, alone = _open_to_make(self._lock(kind, name))
             with lock:
-                if not (self.folder / kind / name).exists():
+                if alone and not (self.folder / kind / name).exists():
                     made += self._make(kind, name, make, lock)
         if made:
             # Always at the first entry of a process: it may be small, but many such processes may follow each other.
@@ -232,12 +232,23 @@ def _open(lock: Path, how: int) -> IO[str]:
         file.close()            # its holder removed it, and others would lock the next one of this name
 
 
+def _open_to_make(lock: Path) -> tuple[IO[str], bool]:
+    """Lock a file alone; or, if another process has it, wait until that one is done.
+
+    Not by waiting for the lock alone: those that use what was made meanwhile share it, maybe for hours.
+    """
+    try:
+        return _open(lock, fcntl.LOCK_EX | fcntl.LOCK_NB), True
+    except BlockingIOError:
+        return _open(lock, fcntl.LOCK_SH), False
+
+
 def _use(lock: Path, file: IO[str]) -> None:
     with _using_guard:
         if lock in _using:
             _using.pop(lock).close()
         _using[lock] = file
-        if len(_using) > IN_USE:
+        while len(_using) > IN_USE:
             _using.pop(next(iter(_using))).close()
 
 

@@ -62,7 +62,7 @@ def options(engine: str, arch: object, dump: str | Path | None, seed: object, fi
     """Options from arguments; files: names of what a dump writes."""
     arguments.choice("engine", engine, ENGINES)
     folder = arguments.stages(dump, engine)
-    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.whole("seed", seed))
+    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed))
     if found.dump:
         found.dump.check([*files, UNROUTABLE])
     return found

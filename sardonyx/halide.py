@@ -60,6 +60,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
 
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
+    progress = arguments.function("progress", progress)
     began, how = time.perf_counter(), options(engine, arch, dump, seed, FILES)
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None

@@ -41,7 +41,11 @@ def read_images(pipeline: Pipeline, inputs: Mapping[str, object]) -> tuple[dict[
         if isinstance(each, str | Path):
             array, note = read_picture(Path(each), image.dimensions)
         else:
-            array = np.asarray(each)
+            try:
+                array = np.asarray(each)
+            except ValueError:
+                raise UserError("it is no array: its rows are not equally long", f"image {name}",
+                                "give a NumPy array") from None
         _check(array, image)
         images[name] = array
         if note:

@@ -6,17 +6,21 @@ holds any array.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from .hw.arch.errors import UserError
+from .hw.arch.errors import UserError, shown
+from .tensors.numpy_file import read_array
 
 # Modes of Pillow of one plane with 16 bits, and those of deep planes that no other mode holds without loss.
 GREY_16 = ("I;16", "I;16B", "I;16L", "I;16N")
 DEEP = (*GREY_16, "I", "F")
+# Kinds of files that are read; Pillow knows more, of which some start programs.
+READ = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "PPM", "WEBP")
 # Kinds of files that hold 16 bits.
 HOLD_16 = (".png", ".tif", ".tiff")
 
@@ -27,22 +31,41 @@ def read_picture(path: Path, dimensions: int) -> tuple[np.ndarray, str]:
 
     UserError for a file that cannot be read, or whose values do not fit.
     """
+    if path.suffix == ".npy":
+        return read_array(path), ""
+    if dimensions not in (2, 3):
+        raise UserError(f"the program reads an image of {dimensions} dimensions, a picture has 2 (grey) or 3 (colour)",
+                        str(path), "give the image as .npy")
+    picture = _load(path)
     try:
-        if path.suffix == ".npy":
-            return np.asarray(np.load(path)), ""
-        if dimensions not in (2, 3):
-            raise UserError(f"the program reads an image of {dimensions} dimensions, a picture has 2 (grey) or 3 (colour)",
-                            str(path), "give the image as .npy")
-        with Image.open(path) as picture:
-            return _planes(picture, str(path)) if dimensions == 3 else _grey(picture, str(path))
+        return _planes(picture, str(path)) if dimensions == 3 else _grey(picture, str(path))
+    except ValueError:
+        raise UserError(f"the picture's mode is {picture.mode}, which has no red, green, blue or grey", str(path),
+                        "convert it to a PNG file") from None
+
+
+def _load(path: Path) -> Image.Image:
+    """A picture with its contents."""
+    try:
+        # Pillow warns of a picture half as large as what it refuses.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(path, formats=READ) as picture:
+                picture.load()
+                return picture
     except UnidentifiedImageError:
         raise UserError("not a picture that can be read", str(path), "give a PNG, JPEG or TIFF file, or .npy") from None
-    except (ValueError, EOFError) as error:
-        raise UserError(f"not an array that can be read: {error}", str(path), "write it with numpy.save") from None
+    except Image.DecompressionBombError:
+        raise UserError(f"the picture has more than {2 * (Image.MAX_IMAGE_PIXELS or 0)} pixels", str(path),
+                        "cut it into smaller ones, or give the image as .npy") from None
     except FileNotFoundError as error:
         raise UserError(f"cannot read the picture: {error.strerror}", str(path), "name a file that is there") from None
-    except OSError as error:
-        raise UserError(f"cannot read the picture: {error.strerror or error}", str(path),
+    except MemoryError:
+        raise UserError("cannot read the picture: it does not fit in memory", str(path), "give a smaller one") from None
+    except Exception as error:
+        # Of a damaged file a decoder raises whatever it stumbles over: SyntaxError, struct.error, zlib.error, KeyError, ...
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+        raise UserError(f"cannot read the picture: {shown(reason)}", str(path),
                         "name a whole PNG, JPEG or TIFF file, or .npy") from None
 
 

@@ -10,6 +10,10 @@ from typing import Any, cast
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.reader import read
 from .hw.arch.errors import UserError
+from .tensors.content import read_content
+
+# A program is some kilobytes; its constant Buffers may be more.
+MOST_BYTES = 1 << 26
 
 
 def read_program(program: object, params: Mapping[str, int | float]) -> Pipeline:
@@ -23,11 +27,8 @@ def read_program(program: object, params: Mapping[str, int | float]) -> Pipeline
 
 def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     if isinstance(program, str | Path):
-        try:
-            return read(Path(program).read_bytes(), params, str(program))
-        except OSError as error:
-            raise UserError(f"cannot read the program: {error.strerror}", str(program),
-                            "write it with halide.serialize_pipeline") from None
+        content = read_content(Path(program), MOST_BYTES, "write it with halide.serialize_pipeline")
+        return read(content, params, str(program))
     if isinstance(program, bytes):
         return read(program, params, "program")
     import halide

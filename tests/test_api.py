@@ -77,6 +77,23 @@ def test_a_kernel_runs_on_random_operands_by_name():
      "dump: engine golden compiles nothing that could be written\n  try: choose another engine"),
     ({"B": np.ma.array([[1, 2]], mask=[[0, 1]])},
      "B is masked\n  try: say what masked elements are, as with array.filled(0)"),
+    ({"B": B, "order": 3}, "order: it is 3, which is no loop order\n  try: give a text, such as 'ijk'"),
+    ({"B": B, "order": [0, 1]}, "order: it is [0, 1], which is no loop order\n  try: give a text, such as 'ijk'"),
+    ({"B": B, "formats": "B"}, "formats: it is of type str, which says no names\n"
+                               "  try: give a dictionary, formats={'name': ...}"),
+    ({"B": B, "formats": {"B": 5}}, "formats: it holds 'B': 5, which is no format of a tensor\n"
+                                    "  try: give texts, as formats={'B': 'ss10'}"),
+    ({"B": B, "progress": None}, "progress: it is None, which is no function\n"
+                                 "  try: give a function of a text, or leave it out"),
+    ({"B": B, "dump": 5}, "dump: it is 5, which is no path\n  try: name a folder, which need not be there"),
+    ({"B": B, "dump": "a\0b"}, "dump: it is 'a\\x00b', which is no path\n  try: name a folder, which need not be there"),
+    ({"B": B, "dump": "/proc/x"}, "dump: /proc/x cannot be made: No such file or directory\n"
+                                  "  try: name a folder that can be written"),
+    ({"B": B, "tile": 10 ** 20}, "tile: it is 100000000000000000000, but has to be 2147483647 or less\n"
+                                 "  try: give a whole number from 1 to 2147483647"),
+    ({"B": B, "seed": 10 ** 5000}, "seed: it is a very long int, but has to be 9223372036854775807 or less\n"
+                                   "  try: give a whole number from 0 to 9223372036854775807"),
+    ({"B": "b\0.mtx"}, "'b\\x00.mtx': this is no path: it holds a NUL\n  try: give the path of a file"),
 ])
 def test_what_does_not_fit_is_refused(arguments, message):
     with pytest.raises(UserError) as error:
@@ -101,6 +118,27 @@ def test_tensors_may_be_called_as_the_arguments_of_python_are():
     result = sardonyx.einsum("x(i) = expression(i) * name(i)", expression=np.array([1, 2]), name=np.array([3, 4]),
                              engine="golden")
     assert result.value.tolist() == [3, 8]
+
+
+@pytest.mark.parametrize("name,value", [("order", np.arange(3)), ("tile", 5), ("seed", np.arange(3)), ("dump", np.arange(3)),
+                                        ("engine", np.arange(3)), ("arch", "a.npy")])
+def test_a_tensor_that_is_called_like_an_option_is_to_be_renamed(name, value):
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum(f"x(i) = {name}(i) * b(i)", **{name: value, "b": np.arange(3)})
+    assert str(error.value) == (f"x(i) = {name}(i) * b(i): tensor {name} is called like an option, so that no operand reaches "
+                                "it\n  try: rename it in the expression")
+
+
+def test_an_index_may_be_called_like_an_option():
+    assert sardonyx.einsum("x(seed) = b(seed)", b=np.arange(3), engine="golden").value.tolist() == [0, 1, 2]
+
+
+def test_operands_have_names():
+    for operands, count in (((B,), "an operand has"), ((B, C), "2 operands have")):
+        with pytest.raises(UserError) as error:
+            sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", *operands)
+        assert str(error.value) == (f"X(i,j) = B(i,k) * C(k,j): {count} no name\n"
+                                    "  try: give each by the name of its tensor, as B=...")
 
 
 def test_numbers_of_numpy_are_whole_numbers():

@@ -111,10 +111,10 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
 
 @pytest.mark.parametrize("words,message", [
     ("run einsum E --B c.mtx",
-     "sardonyx: --B c.mtx: no such file\n  try: give a Matrix Market file, or a number for a scalar\n"),
+     "sardonyx: --B c.mtx: no such file\n  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
     ("run einsum E --enigne rtl",
      "sardonyx: --enigne rtl: no such file\n"
-     "  try: give a Matrix Market file, or a number for a scalar; if no tensor is meant, --engine\n"),
+     "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --engine\n"),
     ("run einsum E --B",
      "sardonyx run einsum: option --B is not known, and as a tensor it needs a file or a number\n"
      "  try: sardonyx run einsum --help\n"),
@@ -128,8 +128,16 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
     ("run einsum E --format C=ss --format C=dd",
      "sardonyx: --format: a tensor has two formats\n  try: give --format once a tensor\n"),
     ("run einsum E --tile 0",
-     "sardonyx run einsum: argument --tile: '0' is not a whole number of at least 1\n"
+     "sardonyx run einsum: argument --tile: '0' is not a whole number of at least 1 and at most 18 digits\n"
      "  try: sardonyx run einsum --help\n"),
+    (f"run kernel spmv --size {'9' * 5000}",
+     f"sardonyx run kernel: argument --size: '{'9' * 30} ... {'9' * 30}' is not a whole number of at least 1 and at most 18 "
+     "digits\n  try: sardonyx run kernel --help\n"),
+    ("run kernel spmv --size 99999999999", "sardonyx: size: it is 99999999999, but has to be 2147483647 or less\n"
+                                           "  try: give a whole number from 1 to 2147483647\n"),
+    (f"run einsum E --b {'9' * 5000}",
+     f"sardonyx: --b {'9' * 30} ... {'9' * 30}: no such file\n"
+     "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --debug\n"),
     ("run kernel", "sardonyx run kernel: no kernel is named\n  try: sardonyx run kernel --list\n"),
     ("run kernel k --density 2",
      "sardonyx run kernel: argument --density: '2' is not a number from 0 to 1\n"
@@ -285,9 +293,23 @@ def test_help_and_doctor_import_no_heavy_package() -> None:
 
 
 def test_a_reader_that_leaves_early_sees_no_error() -> None:
-    found = subprocess.run([f"{sys.executable} -m sardonyx doctor --json | true"], shell=True,
+    found = subprocess.run([f"{sys.executable} -m sardonyx explain register status --json | true"], shell=True,
                            capture_output=True, text=True)
     assert found.stderr == ""
+
+
+@pytest.mark.parametrize("arguments,code", [("doctor --json", 2), ("doctor", 2), ("--help", 2), ("--version", 2),
+                                            ("run demo --no --json", 2)])
+def test_a_full_disk_is_said_in_one_message(arguments: str, code: int) -> None:
+    command = f"{sys.executable} -m sardonyx {arguments}"
+    found = subprocess.run([f"{command} > /dev/full"], shell=True, capture_output=True, text=True)
+    assert found.returncode == code
+    if "--no" not in arguments:
+        assert found.stderr == ("sardonyx: standard output: the result cannot be written: No space left on device\n"
+                                "  try: send it where there is room\n")
+    assert "Traceback" not in found.stderr and "Exception ignored" not in found.stderr
+    silent = subprocess.run([f"{command} 2> /dev/full"], shell=True, capture_output=True, text=True)
+    assert silent.returncode == (2 if "--no" in arguments else 0)
 
 
 def test_a_broken_pipe_to_a_simulator_is_not_success(

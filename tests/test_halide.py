@@ -351,7 +351,7 @@ def test_what_is_no_program_or_engine_is_refused(tmp_path: Path) -> None:
     assert refused(7, inputs={}) == (
         "a value of type int is no Halide program\n  try: give a halide.Func, a halide.Pipeline or a .hlpipe file")
     assert refused(tmp_path / "gone.hlpipe", inputs={}) == (
-        f"{tmp_path / 'gone.hlpipe'}: cannot read the program: No such file or directory\n"
+        f"{tmp_path / 'gone.hlpipe'}: cannot be read: No such file or directory\n"
         "  try: write it with halide.serialize_pipeline")
     nothing = hl.Func("nothing")
     assert refused(nothing, inputs={}) == (

@@ -1,13 +1,21 @@
 """Pictures come and go as arrays with y first and colours in front; what is no picture is refused in words."""
 
+import contextlib
+import io
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutations import damaged, overwritten, try_to_read
 from PIL import Image
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.pictures import check_picture, read_picture, write_picture
+from sardonyx.pictures import READ, check_picture, read_picture, write_picture
 
 RANDOM = np.random.default_rng(0)
 GREY = RANDOM.integers(0, 256, (5, 7), dtype=np.uint8)
@@ -93,7 +101,59 @@ def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     assert message(read_picture, bad, 2).endswith("\n  try: name a whole PNG, JPEG or TIFF file, or .npy")
     for content in ("", "no array"):
         (tmp_path / "bad.npy").write_text(content)
-        assert message(read_picture, tmp_path / "bad.npy", 2).endswith("\n  try: write it with numpy.save")
+        assert message(read_picture, tmp_path / "bad.npy", 2) == (
+            f"{tmp_path / 'bad.npy'}: this is no NumPy array of numbers\n  try: save it with numpy.save")
+
+
+def png(*chunks: "tuple[bytes, bytes]") -> bytes:
+    """A PNG file of chunks whose checksums are right."""
+    return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(data)) + kind + data
+                                           + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+
+
+def test_a_small_file_of_a_huge_picture_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.png"
+    bomb.write_bytes(png((b"IHDR", struct.pack(">IIBBBBB", 100000, 100000, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(bytes(9)))))
+    assert message(read_picture, bomb, 2) == (
+        f"{bomb}: the picture has more than 178956970 pixels\n  try: cut it into smaller ones, or give the image as .npy")
+
+
+@pytest.mark.parametrize("chunk", [(b"iCCP", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"tRNS", b""), (b"pHYs", b"\0"),
+                                   (b"gAMA", b""), (b"cHRM", b"\0" * 5),
+                                   (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"iTXt", b""),
+                                   (b"acTL", b"\0"), (b"fcTL", b"\0"), (b"PLTE", b"\0")])
+def test_a_broken_chunk_is_read_over_or_refused(chunk: "tuple[bytes, bytes]", tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    file.write_bytes(png((b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)), chunk,
+                         (b"IDAT", zlib.compress(bytes(6))), (b"IEND", b"")))
+    with contextlib.suppress(UserError):
+        assert not read_picture(file, 2)[0].any()
+
+
+def test_kinds_of_files_that_start_programs_are_no_pictures(tmp_path: Path) -> None:
+    file = tmp_path / "a.eps"
+    Image.fromarray(GREY).save(file)
+    assert message(read_picture, file, 2) == \
+        f"{file}: not a picture that can be read\n  try: give a PNG, JPEG or TIFF file, or .npy"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pictures")
+
+
+@settings(max_examples=250)
+@given(seed=st.integers(0, 1 << 32), kind=st.sampled_from(READ), damage=st.sampled_from([damaged, overwritten]))
+def test_damaged_pictures_are_read_or_refused(folder: Path, seed: int, kind: str,
+                                              damage: Callable[[bytes, int], bytes]) -> None:
+    file = io.BytesIO()
+    Image.fromarray(np.moveaxis(COLOUR, 0, 2) if seed % 2 else GREY).save(file, kind)
+
+    def read(content: bytes) -> object:
+        (folder / "a.png").write_bytes(content)
+        return read_picture(folder / "a.png", 2 + seed % 2)
+
+    try_to_read(read, file.getvalue(), seed, damage)
 
 
 def test_a_picture_has_two_or_three_dimensions(tmp_path: Path) -> None:

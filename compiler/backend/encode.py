@@ -18,18 +18,21 @@ Every register of a used tile is written, zeros too, so that nothing of an earli
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.config import MEMORY_REGISTER, memory_words
-from ...hw.arch.errors import UserError
+from ...hw.arch.config import MEMORY_REGISTER, STATUS_REGISTER, memory_words
+from ...hw.arch.errors import UserError, shown
 from ..ir.mapped import LOAD, STORE
-from ..ir.program import Config, Program, Site
-from ..ir.transfer import Transfer
+from ..ir.program import ELASTIC, STATIC, Config, Program, Site
+from ..ir.transfer import Transfer, region
 
 MAGIC = "sardonyx-bitstream 2"
+# 16-bit words that the registers of a tile reach.
+MOST_CONTENTS = 2 * (STATUS_REGISTER - MEMORY_REGISTER)
 
 
 def address(x: int, y: int, register: int) -> int:
@@ -64,12 +67,21 @@ def encode(program: Program, arch: Arch) -> str:
 
 def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
     """The program of a bitstream; UserError if it is damaged, truncated, or for another machine."""
+    try:
+        return _decode(text, arch, where)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        # Only of a file that was made to look right: `encode` writes none of these.
+        raise UserError("the bitstream is damaged: its checksum is right, but a line of it is not", where,
+                        "compile the program again") from None
+
+
+def _decode(text: str, arch: Arch, where: str) -> Program:
     retry = "compile the program again"
     body, found, tail = text.rpartition("crc ")
     if not text.startswith(MAGIC.split()[0]):
         raise UserError("not a bitstream", where, "give a file that 'sardonyx run --dump' wrote")
     if not text.startswith(MAGIC + "\n"):
-        raise UserError(f"bitstream of another version: '{text.splitlines()[0]}', this is '{MAGIC}'", where, retry)
+        raise UserError(f"bitstream of another version: '{shown(text.splitlines()[0])}', this is '{MAGIC}'", where, retry)
     if not found or len(tail.strip()) != 8 or not tail.endswith("\n"):
         raise UserError("the bitstream is truncated: it does not end in a checksum", where, retry)
     if f"{zlib.crc32(body.encode()):08x}" != tail.strip():
@@ -81,14 +93,18 @@ def decode(text: str, arch: Arch, where: str = "bitstream") -> Program:
         raise UserError(f"the bitstream is for machine {fingerprint:016x}, but '{arch.name}' is {arch.fingerprint:016x}",
                         where, f"compile the program for '{arch.name}', or run it on the machine it was made for")
     mode, source = lines[2].split()[1], json.loads(lines[3].partition(" ")[2])
+    if mode not in (ELASTIC, STATIC):
+        raise ValueError("a mode that is none")
     transfers, raw = [], {}
     for line in lines[4:]:
         first, *rest = line.split()
         if first in (LOAD, STORE):
-            transfers.append(_read(first, rest))
+            transfers.append(_read(first, rest, arch))
         else:
-            raw[int(first, 16)] = int(rest[0], 16)
+            raw[_hex(first)] = _hex(rest[0])
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
+    if any(not 0 <= size <= MOST_CONTENTS for size in sizes.values()) or not isinstance(source.get("names", {}), dict):
+        raise ValueError("more words than registers, or names that are none")
     filled = {(x, y): tuple(raw.get(address(x, y, MEMORY_REGISTER + n // 2), 0) >> 16 * (n % 2) & 0xFFFF for n in range(size))
               for (x, y), size in sizes.items()}
     settings = {where: word for where, word in raw.items() if where & 0xFFFF < MEMORY_REGISTER}
@@ -102,12 +118,26 @@ def _written(each: Transfer) -> str:
             f"room {each.room} {counted}")
 
 
-def _read(direction: str, line: Sequence[str]) -> Transfer:
+def _read(direction: str, line: Sequence[str], arch: Arch) -> Transfer:
     """The transfer of a line, without its first word."""
     name, _, column, _, bank, _, address, _, room, counted, *numbers = line
     pairs = [each.split(":") for each in numbers] if counted == "loops" else []
-    return Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room),
-                    0 if pairs else int(numbers[0]), tuple((int(count), int(stride)) for count, stride in pairs))
+    loops = tuple((int(count), int(stride)) for count, stride in pairs)
+    sections = 0 if pairs else int(numbers[0])
+    if (sections < 1 and not loops) or any(count < 1 for count, _ in loops):
+        raise ValueError("a stream without words")
+    found = Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room), sections, loops)
+    if _written(found).split()[1:] != list(line) or not 0 <= found.column < arch.columns \
+            or region(direction, arch.glb) != (found.bank, found.address, found.room):
+        raise ValueError("no stream of this machine")
+    return found
+
+
+def _hex(word: str) -> int:
+    """An address or a word; `int` alone takes signs and underscores too."""
+    if not re.fullmatch("[0-9a-f]{8}", word):
+        raise ValueError("no word of 32 bits")
+    return int(word, 16)
 
 
 def decode_words(raw: Mapping[int, int], arch: Arch) -> dict[Site, Config]:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import Format, natural
 
 
@@ -135,6 +135,7 @@ _OPERATORS = "use + - * and brackets, and one ="
 # No array holds a statement this long; the limits keep recursion over its tree shallow.
 LONGEST, DEEPEST = 600, 50
 SPLIT = "split it into several statements"
+MOST_DIGITS = 18     # Of a constant; what does not fit is said later.
 SHOWN = 90     # Characters around a mistake.
 
 
@@ -172,7 +173,7 @@ class Parser:
         word = self._peek()
         if word in _NO_OPERATORS:
             return self.error(self._column(), f"operator '{word}' is not supported", _OPERATORS)
-        found = f"'{word}'" if word else "the end"
+        found = f"'{shown(word)}'" if word else "the end"
         return self.error(self._column(), f"{wanted} was expected, not {found}",
                           "write it as in X(i,j) = B(i,k) * C(k,j)")
 
@@ -231,7 +232,9 @@ class Parser:
             return expr
         if word[:1].isdigit():
             if not word.isdigit():
-                raise self.error(column, f"{word} is not an integer", "scale the operands to integers")
+                raise self.error(column, f"{shown(word)} is not an integer", "scale the operands to integers")
+            if len(word) > MOST_DIGITS:
+                raise self.error(column, f"a constant of {len(word)} digits does not fit 16 bits", "use -32768 to 32767")
             self.at += 1
             return Constant(int(word), column)
         return self._access()

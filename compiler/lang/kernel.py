@@ -18,7 +18,9 @@ from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.errors import UserError, shown
+from sardonyx.tensors.content import read_content
+from sardonyx.tensors.table import LONGEST
 
 from .einsum import Einsum, parse
 
@@ -28,6 +30,9 @@ else:
     import tomli as tomllib
 
 _FOLDER = files("sardonyx.apps") / "sparse"
+# A kernel is a line or two; nothing longer is one.
+MOST_BYTES = 1 << 20
+_EXAMPLE = "write lines such as expression = \"x(i) = b(i)\""
 _KEYS = {"doc": str, "expression": str, "order": str, "formats": dict, "shapes": list}
 
 
@@ -56,14 +61,14 @@ def load_kernel(name: str) -> Kernel:
     """A kernel by name, or from a file of the user's own."""
     names = kernel_names()
     if name.endswith(".toml"):
-        path = Path(name)
         try:
-            return read_kernel(path.stem, path.read_text(encoding="utf-8"), name)
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror}", name, "give the path of a file") from None
+            return read_kernel(Path(name).stem, read_content(Path(name), MOST_BYTES).decode("utf-8"), name)
+        except UnicodeDecodeError as error:
+            raise UserError(f"this is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}", name,
+                            "write it as plain text") from None
     if name not in names:
         near = get_close_matches(name, names, 3)
-        raise UserError(f"there is no kernel '{name}'", fix=f"use {' or '.join(near)}" if near
+        raise UserError(f"there is no kernel '{shown(name)}'", fix=f"use {' or '.join(near)}" if near
                         else f"use one of {', '.join(names)}")
     return read_kernel(name, (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
@@ -72,13 +77,22 @@ def read_kernel(name: str, text: str, where: str) -> Kernel:
     """A kernel from the text of its file; `where` stands in errors."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"this is not TOML: {error}", where,
-                        "write lines such as expression = \"x(i) = b(i)\"") from None
+    except RecursionError:
+        raise UserError("this is not TOML that is read: it nests too deep", where, _EXAMPLE) from None
+    except ValueError as error:
+        # Not only TOMLDecodeError: a number of 5,000 digits, a date that no calendar has.
+        raise UserError(f"this is not TOML: {shown(str(error), 200)}", where, _EXAMPLE) from None
     for key, value in data.items():
         if key not in _KEYS or not isinstance(value, _KEYS[key]):
-            raise UserError(f"key '{key}' is unknown or of the wrong type", where,
+            raise UserError(f"key '{shown(key)}' is unknown or of the wrong type", where,
                             f"use {', '.join(f'{known} ({kind.__name__})' for known, kind in _KEYS.items())}")
+    for tensor, form in data.get("formats", {}).items():
+        if not isinstance(form, str):
+            raise UserError(f"the format of {shown(tensor)} is no text", where, "write formats = { B = \"ss10\" }")
+    for shape in data.get("shapes", []):
+        if not isinstance(shape, dict) or not all(type(extent) is int and 1 <= extent <= LONGEST for extent in shape.values()):
+            raise UserError(f"one of the shapes has no extents from 1 to {LONGEST}", where,
+                            "write shapes = [{ i = 11, j = 7 }]")
     if "expression" not in data:
         raise UserError("there is no expression", where, "add expression = \"x(i) = b(i)\"")
     return Kernel(name, data.get("doc", ""), data["expression"], data.get("order", ""),

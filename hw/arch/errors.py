@@ -6,6 +6,18 @@ Everything a user can get wrong (a file, an expression, a value, a program that 
 
 from __future__ import annotations
 
+# Characters of one part of an error, whatever a user's file or argument holds.
+LONGEST = 1000
+
+
+def shown(text: str, longest: int = 60) -> str:
+    """A user's text as an error shows it: on one line, without what no terminal prints, the middle left out if it is long."""
+    return "".join(each if each.isprintable() else "?" for each in _cut(text, longest))
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest // 2]} ... {text[-(longest // 2):]}"
+
 
 class UserError(Exception):
     """A mistake in what the user gave: what does not fit, where, and what to try.
@@ -18,7 +30,7 @@ class UserError(Exception):
     """
 
     def __init__(self, what: str, where: str = "", fix: str = "") -> None:
-        self.what, self.where, self.fix = what, where, fix
+        self.what, self.where, self.fix = _cut(what, LONGEST), _cut(where, LONGEST), _cut(fix, LONGEST)
         super().__init__(self.what)
 
     def __str__(self) -> str:

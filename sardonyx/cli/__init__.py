@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ..hw.arch.errors import UserError
 from . import doctor, explain, run, verilog
-from .console import Console
+from .console import Console, write
 from .parser import Parser, version
 
 DONE, FAULT, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _mistake(UserError(f"not enough memory: {fault}" if str(fault) else "not enough memory",
                                   fix="use smaller operands, or fewer indices that run over everything"), console)
     except KeyboardInterrupt:
-        print("sardonyx: interrupted", file=sys.stderr)
+        write("sardonyx: interrupted", sys.stderr)
         return INTERRUPTED
     except Exception as fault:
         return _fault(fault, console, debug)
@@ -67,10 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _mistake(mistake: UserError, console: Console) -> int:
     # A mistake in the command line itself already begins with the command.
-    print(mistake if mistake.where.startswith("sardonyx") else f"sardonyx: {mistake}", file=sys.stderr)
+    write(str(mistake) if mistake.where.startswith("sardonyx") else f"sardonyx: {mistake}", sys.stderr)
     if console.as_json:
         error = {"what": mistake.what, "where": mistake.where, "fix": mistake.fix}
-        print(json.dumps({"ok": False, "error": error}, indent=2))
+        write(json.dumps({"ok": False, "error": error}, indent=2), sys.stdout)
     return MISTAKE
 
 
@@ -78,9 +78,9 @@ def _fault(fault: Exception, console: Console, debug: bool) -> int:
     if debug:
         traceback.print_exception(fault)
     what = f"internal fault: {type(fault).__name__}: {fault}"
-    print(f"sardonyx: {what}\n"
+    write(f"sardonyx: {what}\n"
           "  This is our mistake, not yours. Please open an issue with the command, its files, the output\n"
-          "  of `sardonyx doctor --json`, and what the same command prints with --debug.", file=sys.stderr)
+          "  of `sardonyx doctor --json`, and what the same command prints with --debug.", sys.stderr)
     if console.as_json:
-        print(json.dumps({"ok": False, "error": {"what": what, "where": "", "fix": ""}}, indent=2))
+        write(json.dumps({"ok": False, "error": {"what": what, "where": "", "fix": ""}}, indent=2), sys.stdout)
     return FAULT

@@ -8,7 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TextIO
+
+from ..hw.arch.errors import UserError
 
 PATIENCE_S = 2.0
 """A stage that is shorter is not worth a line."""
@@ -69,35 +71,50 @@ class Console:
             with self._lock:
                 now = time.monotonic()
                 if self._stage and now >= self._next:
-                    print(f"  {self._stage} ... {now - self._stage_began:.0f} s", file=sys.stderr, flush=True)
+                    write(f"  {self._stage} ... {now - self._stage_began:.0f} s", sys.stderr)
                     self._next = now + REPEAT_S
 
     def _close(self) -> None:
         lasted = time.monotonic() - self._stage_began
         if self._stage and lasted >= PATIENCE_S:
-            print(f"  {self._stage}: {lasted:.1f} s", file=sys.stderr, flush=True)
+            write(f"  {self._stage}: {lasted:.1f} s", sys.stderr)
         self._stage = ""
 
     def show(self, outcome: Reported) -> None:
         """Print a result: its text or its report as a table, or JSON."""
         text = outcome.text or table(outcome.report)
         if self.as_json:
-            answer = {"ok": True, "elapsed_s": round(self._elapsed(), 3), "report": outcome.report}
-            text = json.dumps(answer, indent=2, default=_plain)
-        try:
-            print(text, flush=True)
-        except BrokenPipeError:
-            # The reader of a pipe (head, less) has seen enough; the flush at exit must not complain either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            found = {"ok": True, "elapsed_s": round(self._elapsed(), 3), "report": outcome.report}
+            text = json.dumps(found, indent=2, default=_plain)
+        answer(text)
 
     def end(self, hint: str = "") -> None:
         """Print how long the command took and what the user may do next."""
         with self._lock:
             self._close()
-        print(f"done in {self._elapsed():.1f} s" + (f"; next: {hint}" if hint else ""), file=sys.stderr)
+        write(f"done in {self._elapsed():.1f} s" + (f"; next: {hint}" if hint else ""), sys.stderr)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
+
+
+def write(text: str, stream: TextIO | None) -> OSError | None:
+    """Print on a stream; what kept it from that. Nothing more goes there then, so that the flush at exit does not fail too."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        if stream is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
+
+
+def answer(text: str) -> None:
+    """Print on the standard output; UserError if that is full. A reader of a pipe that leaves early (head, less) has seen
+    enough."""
+    error = write(text, sys.stdout)
+    if error is not None and not isinstance(error, BrokenPipeError):
+        raise UserError(f"the result cannot be written: {error.strerror}", "standard output", "send it where there is room")
 
 
 def table(report: Mapping[str, object]) -> str:

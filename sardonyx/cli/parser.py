@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib.metadata
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..hw.arch.errors import UserError
+from ..hw.arch.errors import UserError, shown
+from .console import answer
 
 Number = int | float
 
 _TENSOR = re.compile(r"--([A-Za-z][A-Za-z0-9_]*)")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _FORMAT = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=([sd]+[0-9]*)")
 
 
@@ -45,6 +48,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """A malformed command line is a mistake like any other."""
         raise UserError(message, where=self.prog, fix=f"{self.prog} --help")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Help and version, which go where results go."""
+        answer(message.rstrip("\n"))
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         """As always, but the names are remembered."""
@@ -82,13 +89,14 @@ class Parser(argparse.ArgumentParser):
 def operand(text: str, option: str, known: Iterable[str] = ()) -> Path | Number:
     """The file or the number given for a tensor; UserError when there is no such file."""
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(path):    # unlike the method it takes a name that is too long for none
         return path
-    if _NUMBER.fullmatch(text):
+    # No scalar has more digits than a tenth of that.
+    if _NUMBER.fullmatch(text) and len(text) <= 200:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     near = difflib.get_close_matches(option, sorted(known), n=1)
-    raise UserError("no such file", where=f"{option} {text}",
-                    fix="give a Matrix Market file, or a number for a scalar"
+    raise UserError("no such file", where=f"{option} {shown(text)}",
+                    fix="give a file (.mtx, .tns, .npy), or a number for a scalar"
                         + (f"; if no tensor is meant, {near[0]}" if near else ""))
 
 
@@ -97,15 +105,15 @@ def tensor_format(text: str) -> tuple[str, str]:
     found = _FORMAT.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not a format: write tensor=levels and mode order, as C=ss10")
+            f"'{shown(text)}' is not a format: write tensor=levels and mode order, as C=ss10")
     return found[1], found[2]
 
 
 def whole(low: int) -> Callable[[str], int]:
     """The type of an integer option of at least `low`."""
     def convert(text: str) -> int:
-        if not text.isdecimal() or int(text) < low:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {low}")
+        if not _DIGITS.fullmatch(text) or int(text) < low:
+            raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of at least {low} and at most 18 digits")
         return int(text)
     return convert
 
@@ -113,7 +121,7 @@ def whole(low: int) -> Callable[[str], int]:
 def fraction(text: str) -> float:
     """The type of an option from 0 to 1."""
     if not _NUMBER.fullmatch(text) or not 0 <= float(text) <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a number from 0 to 1")
     return float(text)
 
 

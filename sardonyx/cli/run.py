@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..hw.arch.errors import UserError
+from ..hw.arch.errors import UserError, shown
 from ..options import ENGINES, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
@@ -110,14 +111,14 @@ def _named_value(text: str) -> tuple[str, int]:
     try:
         return name, int(value, 0)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a name and a whole number: write gain=3") from None
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a name and a whole number: write gain=3") from None
 
 
 def _size(text: str) -> tuple[int, ...]:
     """``128x64`` as (128, 64); one size for each dimension."""
     sides = text.split("x")
-    if not all(side.isdecimal() and int(side) for side in sides):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a size: write width and height, as 128x64")
+    if not all(re.fullmatch("[0-9]{1,9}", side) and int(side) for side in sides):
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a size: write width and height, as 128x64")
     return tuple(map(int, sides))
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...hw import emit
+from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
 from ...hw.arch.tile import MEM, PE, TileSpec
 from ...hw.arch.token import parse_stream, show_stream
@@ -202,9 +203,32 @@ def run_primitive(name: str, config: Mapping[str, int | str | bool] | None = Non
 
     ``run_primitive("joiner", {"op": "union"}, {"crd0": "1 2 S0 D", "crd1": "2 S0 D"}, stalls=7)``
     """
+    _check_primitive(name, config, inputs)
     case = primitive_case(name, config, inputs, stalls, **options)
     result = primitive_bench(name, tile).run_many([case])[0]
+    missing = [port.name for port in PRIMITIVES[name].inputs if port.name not in case.inputs]
+    if result.left and missing:
+        raise UserError(f"it waits with tokens left at {', '.join(result.left)}, and nothing is given for {', '.join(missing)}",
+                        f"primitive {name}", "give the tokens of that stream, up to D")
     return written(PRIMITIVES[name], result), result.cycles
+
+
+def _check_primitive(name: object, config: object, inputs: object) -> None:
+    """UserError for a primitive or a stream that there is not, and for what says no names."""
+    if not isinstance(name, str) or name not in PRIMITIVES:
+        raise UserError(f"there is no primitive {shown(repr(name))}", fix=f"choose one of {', '.join(PRIMITIVES)}")
+    for what, each in (("config", config), ("inputs", inputs)):
+        if not isinstance(each, Mapping | None):
+            raise UserError(f"{what} is of type {type(each).__name__}, which says no names", f"primitive {name}",
+                            f"give a dictionary, {what}={{'name': ...}}")
+    ports = [port.name for port in PRIMITIVES[name].inputs]
+    for port, tokens in (inputs or {}).items():     # type: ignore[attr-defined]
+        if port not in ports:
+            raise UserError(f"it has no stream {shown(repr(port))} to give tokens to", f"primitive {name}",
+                            f"its streams are {', '.join(ports)}")
+        if not isinstance(tokens, Iterable):
+            raise UserError(f"the tokens of {port} are of type {type(tokens).__name__}", f"primitive {name}",
+                            "write them, as '1 2 S0 D', or give a list")
 
 
 def written(primitive: Primitive, result: Result) -> dict[str, str]:

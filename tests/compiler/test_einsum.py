@@ -195,3 +195,10 @@ def test_operands_that_do_not_fit(shapes, message):
     with pytest.raises(UserError) as error:
         parse(MATMUL).extents(shapes)
     assert str(error.value) == f"{MATMUL}: {message}"
+
+
+def test_a_long_constant_is_refused_by_its_digits():
+    with pytest.raises(UserError) as error:
+        parse(f"x(i) = {'9' * 5000} * b(i)")
+    assert str(error.value) == (f"column 8: a constant of 5000 digits does not fit 16 bits\n  x(i) = {'9' * 83}\n         ^\n"
+                                "  try: use -32768 to 32767")

@@ -1,4 +1,7 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutations import try_to_read
 
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, read_kernel
 from sardonyx.hw.arch.errors import UserError
@@ -49,3 +52,48 @@ def test_files_that_are_no_kernels(tmp_path):
         "k.toml: key 'loops' is unknown or of the wrong type\n"
         "  try: use doc (str), expression (str), order (str), formats (dict), shapes (list)")
     assert message(read_kernel, "k", "=", "k.toml").startswith("k.toml: this is not TOML: ")
+
+
+EXAMPLE = '\n  try: write lines such as expression = "x(i) = b(i)"'
+
+
+@pytest.mark.parametrize("text,expected", [
+    ("a = " + "[" * 100000, "this is not TOML that is read: it nests too deep" + EXAMPLE),
+    ('expression = "x(i) = b(i)"\nformats = { b = 3 }', "the format of b is no text\n  try: write formats = { B = \"ss10\" }"),
+    ('expression = "x(i) = b(i)"\nformats = { b = ["d"] }',
+     "the format of b is no text\n  try: write formats = { B = \"ss10\" }"),
+    *((f'expression = "x(i) = b(i)"\nshapes = [{shape}]',
+       "one of the shapes has no extents from 1 to 2147483647\n  try: write shapes = [{ i = 11, j = 7 }]")
+      for shape in ("3", "{ i = 0 }", "{ i = true }", "{ i = 2147483648 }", "{ i = 1.5 }"))])
+def test_values_of_wrong_types(text, expected):
+    assert message(read_kernel, "k", text, "k.toml") == f"k.toml: {expected}"
+
+
+def test_a_number_that_python_does_not_read():
+    assert message(read_kernel, "k", f"shapes = [{'9' * 5000}]", "k.toml").startswith("k.toml: this is not TOML: ")
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "k.toml"
+    path.write_bytes(b'doc = "\xff"')
+    assert message(load_kernel, str(path)) == f"{path}: this is not UTF-8: byte 8 is 0xff\n  try: write it as plain text"
+    path.write_bytes(b" " * ((1 << 20) + 1))
+    assert message(load_kernel, str(path)) == f"{path}: the file has more than 1 MB\n  try: give a smaller file"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@settings(max_examples=300)
+@given(seed=st.integers(0, 1 << 32))
+def test_damaged_files_are_read_or_refused(folder, seed):
+    path = folder / "k.toml"
+
+    def read(content):
+        path.write_bytes(content)
+        return load_kernel(str(path)).einsum()
+
+    try_to_read(read, b'doc = "A."\nexpression = "X(i,j) = 3 * (B(i,k) - C(i,k)) * D(k,j)"\norder = "ijk"\n'
+                b'formats = { B = "ds01", D = "ss10" }\nshapes = [{ i = 11, j = 7, k = 1 }]\n', seed)

@@ -3,6 +3,9 @@ import gzip
 import numpy as np
 import pytest
 import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutations import try_to_read
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
@@ -98,7 +101,7 @@ BROKEN = [
      "  try: count from 1, up to the dimensions"),
     (b"0 1 5\n", "a.tns:1: coordinates 0 1 are not whole numbers from 1 to 2147483647 2147483647\n"
                 "  try: count from 1, up to the dimensions"),
-    (b"1 1 x\n", "a.tns:1: '1 1 x' are not all numbers\n  try: write coordinates, then the value"),
+    (b"1 1 x\n", "a.tns:1: value 'x' is no number\n  try: write coordinates, then the value"),
 ]
 
 
@@ -141,3 +144,39 @@ def test_a_line_that_names_no_place_is_refused(line, write):
     with pytest.raises(UserError, match=r"are not whole numbers from 1 to|gives no dimensions") as error:
         read_tensor(path)
     assert error.value.where == f"{path}:1"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("files")
+
+
+@settings(max_examples=300)
+@given(seed=st.integers(0, 1 << 32), name=st.sampled_from(["a.mtx", "a.tns", "a.mtx.gz", "symmetric.mtx", "array.mtx"]),
+       values=st.sampled_from(["exact", "round", "small"]))
+def test_damaged_files_are_read_or_refused(folder, seed, name, values):
+    content = {"a.mtx": MTX, "a.tns": TNS, "a.mtx.gz": gzip.compress(MTX, mtime=0),
+               "symmetric.mtx": b"%%MatrixMarket matrix coordinate integer symmetric\n% a comment\n3 3 2\n2 1 5\n3 3 -1\n",
+               "array.mtx": b"%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2.0\n-3e0\n"}[name]
+
+    def read(changed):
+        (folder / name).write_bytes(changed)
+        return read_tensor(folder / name, values)
+
+    try_to_read(read, content, seed)
+
+
+@pytest.mark.parametrize("line", ["1.0 1 5", "1 1 7,5", "1 1 1D2", "1 1 0x10", "1 1 1_0", "1 1 nan", "1 1 5\0", "\u0661 1 5"])
+def test_frostt_text_has_decimal_numbers_only(line, write):
+    path = write("a.tns", f"1 1 5\n{line}".encode())
+    with pytest.raises(UserError) as error:
+        read_tensor(path)
+    assert error.value.where == f"{path}:2"
+
+
+def test_a_long_line_is_shown_in_part(write):
+    path = write("a.tns", b"1 1 5\n" + b"1 " * 5000 + b"\n")
+    assert message(path) == (f"{path}:2: an entry of 2 coordinates and a value was expected, not "
+                             f"'{'1 ' * 15} ... {' 1' * 15}'\n"
+                             "  try: write coordinates, then the value")
+    assert message(write("b.tns", b"1 " * 5000)).startswith(f"{path.parent / 'b.tns'}:1: an entry of 1 to 64 coordinates and a")

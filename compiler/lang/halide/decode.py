@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.errors import UserError, shown
 
 from .flat import Damaged, Record
-from .intrinsics import expand, is_integer
-from .pipeline import BOOL, Access, Binary, Cast, Expr, Intrinsic, Not, Number, Select, Type, Variable
+from .intrinsics import expand, fits, is_integer, limits
+from .pipeline import BOOL, INT32, Access, Binary, Cast, Expr, Intrinsic, Not, Number, Select, Type, Variable
 from .text import show
 from .walk import share
 
@@ -80,13 +80,16 @@ class Decoder:
                 raise Damaged("an expression is left out")
             if record.table == "Let":
                 name, value, body = record.text("name"), record.member("value"), record.member("body")
+                # Each let has the names of all around it.
+                record.file.count(len(lets) // 16)
                 todo.append(lambda: read(body, {**lets, name: done.pop()}))
                 todo.append(lambda: read(value, lets))
                 return
             operands = record.members("args") if record.table == "Call" else tuple(
                 record.member(each) for each in _OPERANDS.get(record.table, ()))
             if any(operand is not None and operand.table == "StringImm" for operand in operands):
-                raise UserError(f"function {record.text('name')} is called with a text", fix="leave it out")
+                called = f"function {record.text('name')}" if record.table == "Call" else record.table
+                raise UserError(f"{shown(called)} is called with a text", fix="leave it out")
             todo.append(lambda: join(record, lets, len(operands)))
             for operand in reversed(operands):
                 todo.append(lambda operand=operand: read(operand, lets))  # type: ignore[misc]
@@ -110,8 +113,9 @@ class Decoder:
             return Binary(op, BOOL if op in _COMPARISONS else left.type, left, right)
         match kind:
             case "IntImm" | "UIntImm" | "FloatImm":
-                value = record.number("value")
-                type_ = read_type(record.record("type"))
+                value, type_ = record.number("value"), read_type(record.record("type"))
+                if is_integer(type_) != (kind != "FloatImm") or (is_integer(type_) and not _holds(type_, value)):
+                    raise Damaged(f"{value} is no {type_}")
                 return Number(type_, int(value) if is_integer(type_) else float(value))
             case "Cast":
                 return Cast(read_type(record.record("type")), args[0])
@@ -122,6 +126,8 @@ class Decoder:
                                     fix="reinterpret integers of one width only")
                 return Cast(type_, args[0])
             case "Not":
+                if args[0].type != BOOL:
+                    raise Damaged(f"the operand of not is {args[0].type}")
                 return Not(args[0])
             case "Select":
                 if args[1].type != args[2].type or args[0].type != BOOL:
@@ -150,23 +156,32 @@ class Decoder:
         name, kind, type_ = record.text("name"), record.choice("call_type"), read_type(record.record("type"))
         if kind == "Halide":
             value = record.integer("value_index")
+            if value < 0 or any(arg.type != INT32 for arg in args):
+                raise Damaged(f"value {value} of Func {name} is read at {', '.join(str(arg.type) for arg in args)}")
             if self.funcs.get(name, ())[value:value + 1] != (type_,) or self.dimensions[name] != len(args):
                 raise Damaged(f"value {value} of Func {name} is read as {type_} with {len(args)} indices")
             return Access(type_, name, args, value)
         if kind == "Image":
             name = record.text("param_name") or record.text("image_name")
-            if self.images.get(name) != (type_, len(args)):
+            if self.images.get(name) != (type_, len(args)) or any(arg.type != INT32 for arg in args):
                 raise Damaged(f"input {name} is read as {type_} with {len(args)} indices")
             return Access(type_, name, args)
         call = Intrinsic(name, type_, args)
         if kind in ("Intrinsic", "PureIntrinsic", "PureExtern"):
             if all(is_integer(each) for each in (type_, *(arg.type for arg in args))):
+                if not fits(call):
+                    raise Damaged(f"function {name} is called with {', '.join(str(arg.type) for arg in args) or 'nothing'}")
                 found = expand(call) if kind != "PureExtern" else None
                 if found is not None:
                     return found
             elif _FLOAT_FUNCTION.fullmatch(name):
                 return call
-            elif name in ("likely", "likely_if_innermost", "memoize_expr"):
+            elif name in ("likely", "likely_if_innermost", "memoize_expr") and args:
                 return args[0]
         what = f"{show(call)} is a value that is never set" if name == "undef" else f"function {name} is called: {show(call)}"
         raise UserError(what, fix="write it with operators, select, min, max, clamp, abs, shifts and casts")
+
+
+def _holds(type_: Type, value: float) -> bool:
+    low, high = limits(type_)
+    return low <= value <= high

@@ -224,6 +224,34 @@ _DEFINITIONS: dict[str, Callable[..., _Term]] = {
 }
 
 
+# The operands of a function: T of the type of the result, A of the type of the first operand, ? any integer; the one
+# before a star any number of times.
+_OPERANDS = {
+    **dict.fromkeys(("likely", "likely_if_innermost", "memoize_expr"), "T?*"), "unsafe_promise_clamped": "T?*",
+    "promise_clamped": "T?*", "abs": "?", "absd": "?A", **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), "TT"),
+    "bitwise_not": "T", "shift_left": "T?", "shift_right": "T?",
+    **dict.fromkeys(("popcount", "count_leading_zeros", "count_trailing_zeros"), "T"),
+    "div_round_to_zero": "TT", "mod_round_to_zero": "TT",
+    **dict.fromkeys(("widening_add", "widening_sub", "widening_mul", "widening_shift_left", "widening_shift_right"), "??"),
+    **dict.fromkeys(("widen_right_add", "widen_right_sub", "widen_right_mul"), "T?"),
+    **dict.fromkeys(("halving_add", "halving_sub", "rounding_halving_add", "saturating_add", "saturating_sub"), "TT"),
+    "saturating_cast": "?", "rounding_shift_right": "T?", "rounding_shift_left": "T?", "mul_shift_right": "???",
+    "rounding_mul_shift_right": "???", "concat_bits": "??*", "extract_bits": "??", "mux": "?TT*", "lerp": "TT?",
+}
+
+
+def fits(call: Intrinsic) -> bool:
+    """Whether a function that is known here has operands of the number and the types that it takes."""
+    if call.name not in _OPERANDS:
+        return True
+    pattern = _OPERANDS[call.name]
+    if pattern.endswith("*"):
+        pattern = pattern[:-2] + pattern[-2] * (len(call.args) - len(pattern) + 2)
+    wanted = {"T": call.type, "A": call.args[0].type if call.args else None}
+    return len(pattern) == len(call.args) and all(kind == "?" or arg.type == wanted[kind]
+                                                  for kind, arg in zip(pattern, call.args))
+
+
 def expand(call: Intrinsic) -> Expr | None:
     """What a call on integers means; None if the function is not known."""
     if call.name in TRANSPARENT:

@@ -9,6 +9,7 @@ Cost:    10 ms for a 3 x 3 stencil; a tenth of a second for 1000 operations.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
@@ -20,14 +21,16 @@ import numpy as np
 from sardonyx.hw.arch.errors import UserError
 
 from .decode import Decoder, read_type
-from .flat import Damaged, Record
+from .flat import Damaged, File, Record
 from .intrinsics import is_integer, limits
 from .names import plain_names
-from .pipeline import Expr, Func, Input, Number, Pipeline, Range, Split, Type, Update, Variable
+from .pipeline import BOOL, INT32, Expr, Func, Input, Number, Pipeline, Range, Split, Type, Update, Variable
 from .schema import VERSION
 from .walk import accesses, definition, postorder
 
 _WRITER = "halide.serialize_pipeline of halide 21.0.0"
+# Of an input; Halide's own arrays have rarely more than four.
+MOST_DIMENSIONS = 16
 
 
 def read(data: bytes, parameters: Mapping[str, int | float] | None = None, origin: str = "") -> Pipeline:
@@ -49,7 +52,7 @@ def read(data: bytes, parameters: Mapping[str, int | float] | None = None, origi
 
 def _root(data: bytes, origin: str) -> Record:
     try:
-        root = Record("Pipeline", data, struct.unpack_from("<I", data)[0])
+        root = Record("Pipeline", File(data), struct.unpack_from("<I", data)[0])
         version = root.text("serialization_version")
     except (Damaged, struct.error):
         version = ""
@@ -80,6 +83,8 @@ def _pipeline(root: Record, values: Mapping[str, int | float], origin: str) -> P
                       {name: (each.type, each.dimensions) for name, each in images.items()},
                       _parameters(root, values, origin))
     outputs = root.texts("output_names")
+    if not outputs:
+        raise Damaged("it has no outputs")
     found = _reachable(records, outputs, lambda name: _func(records[name], decoder, _func_place(name, origin)))
     used = {access.name for func in found.values() for access in accesses(func)}
     used_images = {name: image for name, image in images.items() if name in used}
@@ -116,9 +121,16 @@ def _images(root: Record) -> Iterator[Input]:
     # The other table of parameters holds the output buffer of every Func.
     for record in root.records("external_parameters"):
         if record.flag("is_buffer"):
-            yield Input(record.text("name"), read_type(record.record("type")), record.integer("dimensions"))
+            name, dimensions = record.text("name"), record.integer("dimensions")
+            _check_dimensions(f"input {name}", dimensions)
+            yield Input(name, read_type(record.record("type")), dimensions)
     for record in root.records("buffers"):
         yield _buffer(record)
+
+
+def _check_dimensions(what: str, count: int) -> None:
+    if not 0 <= count <= MOST_DIMENSIONS:
+        raise Damaged(f"{what} has {count} dimensions")
 
 
 def _buffer(record: Record) -> Input:
@@ -128,6 +140,7 @@ def _buffer(record: Record) -> Input:
     """
     name, type_ = record.text("name"), read_type(record.record("type"))
     dims = record.records("dims")
+    _check_dimensions(f"Buffer {name}", len(dims))
     extents = tuple(each.integer("extent") for each in dims)
     strides = tuple(each.integer("stride") for each in dims)
     dtype = np.dtype("bool" if type_.bits == 1 else f"{type_.kind}{type_.bits}") if is_integer(type_) \
@@ -135,7 +148,7 @@ def _buffer(record: Record) -> Input:
     if dtype is None:
         raise UserError(f"it holds {type_}", f"Buffer {name}", "give its contents as integers, float32 or float64")
     content = record.bytes("data")
-    if min((0, *extents)) < 0 or len(content) != int(np.prod(extents, dtype=object)) * dtype.itemsize:
+    if min((1, *extents)) < 1 or len(content) != math.prod(extents) * dtype.itemsize:
         raise Damaged(f"Buffer {name} of {' x '.join(map(str, extents))} {type_} has {len(content)} bytes")
     # NumPy puts the first axis outermost, so the dimension with the largest stride comes first.
     order = sorted(range(len(dims)), key=lambda dim: -abs(strides[dim]))
@@ -161,7 +174,7 @@ def _parameter(name: str, type_: Type, value: int | float, origin: str) -> Numbe
     if not is_integer(type_):
         return Number(type_, float(value))
     low, high = limits(type_)
-    if not float(value).is_integer() or not low <= value <= high:
+    if not (isinstance(value, int) or value.is_integer()) or not low <= value <= high:
         raise UserError(f"parameter {name} is {value} but its type {type_} holds whole numbers from {low} to {high}", origin,
                         "give such a value")
     return Number(type_, int(value))
@@ -178,8 +191,10 @@ def _func(record: Record, decoder: Decoder, where: str) -> Func:
         raise Damaged(f"Func {name} has no schedule")
     args, types = record.texts("args"), decoder.funcs[name]
     values = _values(pure, decoder, f"{where}, pure definition")
-    if tuple(value.type for value in values) != types:
+    if tuple(value.type for value in values) != types or not types:
         raise Damaged(f"the values of Func {name} have other types than it")
+    if len(set(args)) < len(args):
+        raise Damaged(f"Func {name} has two arguments of one name")
     updates = tuple(_update(each, decoder, f"{where}, update {at}", types, len(args))
                     for at, each in enumerate(record.records("updates")))
     func = Func(name, args, types, values, updates, _schedule(record, pure, schedule, decoder),
@@ -195,7 +210,7 @@ def _check_variables(func: Func, decoder: Decoder) -> None:
     for update in (None, *func.updates):
         known = {*places, *func.args, *(each.name for each in (update.domain if update else ()))}
         for part in postorder(*(definition(update) if update else func.values)):
-            if isinstance(part, Variable) and part.name not in known:
+            if isinstance(part, Variable) and (part.name not in known or part.type != INT32):
                 raise Damaged(f"Func {func.name} has no variable {part.name}")
 
 
@@ -228,7 +243,9 @@ def _update(record: Record, decoder: Decoder, where: str, types: tuple[Type, ...
         args, predicate = decoder.exprs(record.members("args")), decoder.expr(record.member("predicate"))
         domain = tuple(Range(each.text("var"), decoder.expr(each.member("min")), decoder.expr(each.member("extent")))
                        for each in ranges)
-    if tuple(value.type for value in values) != types or len(args) != count:
+    indices = (*args, *(part for each in domain for part in (each.start, each.extent)))
+    if tuple(value.type for value in values) != types or len(args) != count or predicate.type != BOOL \
+            or any(each.type != INT32 for each in indices):
         raise Damaged("an update does not fit its Func")
     always = isinstance(predicate, Number) and predicate.value == 1
     return Update(args, values, domain, None if always else predicate)

@@ -1,8 +1,12 @@
 """Bitstreams: decode inverts encode, and what is damaged or foreign is refused."""
 
+import zlib
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutations import try_to_read
 
 from sardonyx.compiler.backend.encode import decode, encode, words
 from sardonyx.compiler.einsum import compile_einsum
@@ -79,3 +83,32 @@ def test_what_is_no_bitstream_is_refused(text, message):
     with pytest.raises(UserError) as error:
         decode(text, SMALL, "app.bits")
     assert str(error.value) == message
+
+
+def sealed(body):
+    return f"{body}crc {zlib.crc32(body.encode()):08x}\n"
+
+
+@pytest.mark.parametrize("before,after", [
+    ("fingerprint ", "finger print "), ("source {", "source ["), ("load B 0 ", "load B "), ("load B 0 ", "load B zero "),
+    ('"order"', "[" * 100000), ("\n01", "\nff"), ("\n01", "\n-1"), ("\n01", "\n\n01"), ('"expression"', '"contents": [], "a"'),
+    ('"expression"', '"contents": {"1,1": 1000000000000}, "a"'), ('"expression"', '"contents": {"1,1": "x"}, "a"')])
+def test_a_line_that_is_none_is_refused_though_the_checksum_is_right(before, after, program):
+    body = encode(program, SMALL).rpartition("crc ")[0]
+    assert before in body
+    with pytest.raises(UserError) as error:
+        decode(sealed(body.replace(before, after)), SMALL, "app.bits")
+    assert str(error.value) == ("app.bits: the bitstream is damaged: its checksum is right, but a line of it is not\n"
+                                "  try: compile the program again")
+
+
+@settings(max_examples=200)
+@given(seed=st.integers(0, 1 << 32), seal=st.booleans())
+def test_damaged_bitstreams_are_read_or_refused(seed, seal, program):
+    body = encode(program, SMALL).rpartition("crc ")[0]
+
+    def read(content):
+        text = content.decode(errors="replace")
+        return decode(sealed(text) if seal else text, SMALL)
+
+    try_to_read(read, body.encode(), seed)

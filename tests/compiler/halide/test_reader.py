@@ -1,6 +1,5 @@
 """Bytes to pipelines: what is in them, and the exact text for what is not read."""
 
-import contextlib
 import re
 import struct
 from collections.abc import Callable
@@ -11,10 +10,14 @@ import pytest
 from halide_programs import X, Y, image, load, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutations import damaged, overwritten, try_to_read
 
-from sardonyx.compiler.lang.halide.pipeline import BOOL, INT32, Binary, Cast, Number, Split, Type, Variable
+from sardonyx.compiler.lang.halide.flat import File, Record
+from sardonyx.compiler.lang.halide.intrinsics import _OPERANDS, expand, fits
+from sardonyx.compiler.lang.halide.pipeline import BOOL, INT32, Binary, Cast, Intrinsic, Number, Split, Type, Variable
 from sardonyx.compiler.lang.halide.reader import read
-from sardonyx.compiler.lang.halide.text import show
+from sardonyx.compiler.lang.halide.schema import UNIONS
+from sardonyx.compiler.lang.halide.text import show, show_pipeline
 from sardonyx.compiler.lang.halide.walk import accesses, postorder
 from sardonyx.hw.arch.errors import UserError
 
@@ -234,17 +237,89 @@ def test_a_file_that_is_cut_off() -> None:
             or "the serialized Halide pipeline is damaged: bytes " in message(data[:length])
 
 
-@settings(max_examples=100)
-@given(st.data())
-def test_changed_bytes_are_refused_or_read(data: st.DataObject) -> None:
-    content = bytearray(CHANGED)
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    with contextlib.suppress(UserError):
-        read(bytes(content))
+@settings(max_examples=300)
+@given(st.integers(0, 1 << 32), st.sampled_from([overwritten, overwritten, overwritten, damaged]))
+def test_changed_bytes_are_refused_or_read(seed: int, damage: Callable[[bytes, int], bytes]) -> None:
+    try_to_read(lambda content: show_pipeline(read(content)), CHANGED, seed, damage)
 
 
 CHANGED = written(blur("changed"))
+
+
+def root(data: "bytes | bytearray") -> Record:
+    return Record("Pipeline", File(bytes(data)), struct.unpack_from("<I", data)[0])
+
+
+def place(record: "Record | None", field: str, code: bool = False) -> int:
+    """Where a field is stored."""
+    assert record is not None
+    found, _ = record._find(field, code)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("dimensions", [-1, 17, 1 << 30])
+def test_a_count_of_dimensions_is_bounded(dimensions: int) -> None:
+    data = bytearray(CHANGED)
+    struct.pack_into("<i", data, place(root(data).records("external_parameters")[0], "dimensions"), dimensions)
+    assert message(bytes(data), "a.hlpipe") == (
+        f"a.hlpipe: the serialized Halide pipeline is damaged: input changed_source has {dimensions} dimensions\n"
+        "  try: write it again with halide.serialize_pipeline of halide 21.0.0")
+
+
+def test_parts_that_hold_each_other_are_not_followed_for_ever() -> None:
+    """A sum of forty terms, made into ((a + a) + (a + a)) + ..., of 2**40."""
+    output, value = hl.Func("twins"), hl.i32(X)
+    for number in range(40):
+        value = value + (X & number)
+    output[X] = value
+    data = bytearray(written(output))
+    found = root(data).records("funcs")[0].record("init_def")
+    part = found.members("values")[0] if found is not None else None
+    while part is not None and part.table == "Add":
+        left, right = place(part, "a"), place(part, "b")
+        struct.pack_into("<I", data, right, left + struct.unpack_from("<I", data, left)[0] - right)
+        data[place(part, "b", True)] = data[place(part, "a", True)]
+        part = part.member("a")
+    assert "its parts hold each other many times over" in message(bytes(data))
+
+
+def test_a_text_among_the_operands() -> None:
+    output = hl.Func("text")
+    output[X] = X + 1
+    data = bytearray(written(output))
+    found = root(data).records("funcs")[0].record("init_def")
+    data[place(found.members("values")[0] if found is not None else None, "b", True)] = UNIONS["Expr"].index("StringImm")
+    assert message(bytes(data)) == "Func text, pure definition: Add is called with a text\n  try: leave it out"
+
+
+def test_a_number_fits_its_type() -> None:
+    output = hl.Func("wide")
+    output[X] = X + 1
+    data = bytearray(written(output))
+    found = root(data).records("funcs")[0].record("init_def")
+    value = found.members("values")[0] if found is not None else None
+    struct.pack_into("<q", data, place(value.member("b") if value is not None else None, "value"), 1 << 40)
+    assert "the serialized Halide pipeline is damaged: 1099511627776 is no int32" in message(bytes(data))
+
+
+def test_a_known_function_has_the_operands_that_it_takes() -> None:
+    byte, word = Number(Type("uint", 8), 1), Number(Type("uint", 16), 1)
+    for name, type_, args, expected in (
+            ("absd", byte.type, (byte, byte), True), ("absd", byte.type, (byte, word), False),
+            ("absd", byte.type, (byte,), False), ("abs", byte.type, (), False),
+            ("mux", byte.type, (word, byte, byte, byte), True), ("mux", byte.type, (word,), False),
+            ("likely", byte.type, (byte,), True), ("likely", word.type, (byte,), False), ("mine", byte.type, (), True),
+            ("unsafe_promise_clamped", byte.type, (byte, byte, byte), True), ("concat_bits", word.type, (), False)):
+        assert fits(Intrinsic(name, type_, args)) == expected, (name, args)
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(sorted(_OPERANDS)), st.integers(0, 4))
+def test_functions_with_any_operands_are_expanded_where_they_fit(name: str, count: int) -> None:
+    call = Intrinsic(name, INT32, tuple(Number(INT32, 3) for _ in range(count)))
+    if fits(call):
+        assert expand(call) is not None
 
 
 def test_parameters_without_value_or_out_of_range() -> None:

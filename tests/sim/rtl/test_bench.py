@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.stream.fifo import Fifo2
-from sardonyx.sim.rtl.bench import Bench, Case, run_component, run_many
+from sardonyx.sim.rtl.bench import Bench, Case, run_component, run_many, run_primitive
 
 WORD = stream.Signature(8)
 
@@ -167,3 +168,24 @@ def test_a_model_is_built_once() -> None:
     assert second.model.build_s == 0
     assert first.model.executable == second.model.executable
     assert (first.model.executable.parent / "verilog" / "fifo2_w8.sv").exists()
+
+
+@pytest.mark.parametrize("arguments,message", [
+    (("joner",), "there is no primitive 'joner'\n  try: choose one of alu, "),
+    ((5,), "there is no primitive 5\n  try: choose one of alu, "),
+    (("joiner", "union"), "primitive joiner: config is of type str, which says no names\n"
+                          "  try: give a dictionary, config={'name': ...}"),
+    (("joiner", {}, "1 D"), "primitive joiner: inputs is of type str, which says no names\n"
+                            "  try: give a dictionary, inputs={'name': ...}"),
+    (("joiner", {}, {"crd9": "1 D"}), "primitive joiner: it has no stream 'crd9' to give tokens to\n"
+                                      "  try: its streams are crd0, ref0, crd1, ref1"),
+    (("joiner", {}, {"crd0": 5}), "primitive joiner: the tokens of crd0 are of type int\n"
+                                  "  try: write them, as '1 2 S0 D', or give a list"),
+    (("joiner", {}, {"crd0": "1 2 S0 D"}),
+     "primitive joiner: it waits with tokens left at crd0, and nothing is given for ref0, crd1, ref1\n"
+     "  try: give the tokens of that stream, up to D"),
+])
+def test_a_primitive_and_its_streams_are_known_by_name(arguments: "tuple[Any, ...]", message: str) -> None:
+    with pytest.raises(UserError) as error:
+        run_primitive(*arguments)
+    assert str(error.value).startswith(message)
