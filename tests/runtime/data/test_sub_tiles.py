@@ -8,6 +8,7 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.presets import get
 from sardonyx.runtime.data.sub_tiles import Work, named
+from sardonyx.sim.expected import expected
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import encode, random_tensor, to_coo
 
@@ -66,7 +67,7 @@ def test_no_block_of_a_result_is_longer_than_its_bound():
     for capacity in (32, 1024):
         work = Work(tile(parse("X(i,j) = B(i,k) * C(k,j)"), {"B": matrix, "C": matrix}, capacity))
         bounds = work.bounds()
-        for blocks in work.expected():
+        for blocks in expected(work):
             assert all(len(block) <= bounds[name] for name, block in blocks.items())
 
 
