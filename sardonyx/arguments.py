@@ -138,10 +138,11 @@ def numbers(name: str, value: object) -> dict[str, int | float]:
     """Numbers by name."""
     found: dict[str, int | float] = {}
     for key, each in mapping(name, value).items():
-        # Of no type does Halide read more than 64 bits.
-        if not isinstance(each, Real) or (isinstance(each, Integral) and abs(int(each)) >> 64):
-            raise UserError(f"it is {said(each)}, which is no number of up to 64 bits", f"{name}['{shown(str(key))}']",
-                            "give a number")
+        where = f"{name}['{shown(str(key))}']"
+        if not isinstance(each, Real):
+            raise UserError(f"it is {said(each)}, which is no number", where, "give a number")
+        if isinstance(each, Integral) and abs(int(each)) >> 64:
+            raise UserError(f"it is {said(each)}, and no parameter has more than 64 bits", where, "give a smaller number")
         found[key] = int(each) if isinstance(each, Integral) else float(each)
     return found
 

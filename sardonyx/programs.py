@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.reader import read
-from .hw.arch.errors import UserError
+from .hw.arch.errors import UserError, shown
 from .tensors.content import read_content
 
 # A program is some kilobytes; its constant Buffers may be more.
@@ -38,6 +39,7 @@ def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
                         fix="give a halide.Func, a halide.Pipeline or a .hlpipe file")
     if undefined := [func.name() for func in whole.outputs() if not func.defined()]:
         raise UserError("it has no definition", f"Func {undefined[0]}", "define it, as f[x, y] = ...")
+    _check_names(whole)
     data, scalars = cast(Any, halide.serialize_pipeline(whole, get_params=True))
     values, promised = {}, {}
     for name, param in scalars.items():
@@ -54,6 +56,18 @@ def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     pipeline = read(data, {**values, **params}, "program")
     return replace(pipeline, inputs={name: replace(each, promised=promised.get(name, ()))
                                      for name, each in pipeline.inputs.items()})
+
+
+def _check_names(whole: Any) -> None:
+    """UserError for two parameters of one name: the serialized pipeline holds one of them for both."""
+    import halide
+    try:
+        whole.infer_arguments()
+    except halide.HalideError as error:
+        # Whatever else keeps Halide from calling the program does not keep the reader from reading it.
+        if twice := re.search(r"the name '(.*)' was seen multiple times", str(error)):
+            raise UserError(f"two parameters are called {shown(twice[1])}", "program",
+                            "give each ImageParam and Param a name of its own") from None
 
 
 def _number(expr: Any) -> int | None:

@@ -493,3 +493,23 @@ def test_parameters_come_from_the_command_line(tmp_path: Path, capsys: pytest.Ca
     assert main(["run", "image", str(program), "--input", str(tmp_path / "photo.png"), "--param", "gain=0x10", "--engine",
                  "fabric", "--output", str(tmp_path / "scaled.npy")]) == 0
     assert np.array_equal(np.load(tmp_path / "scaled.npy"), PHOTO.astype(np.uint16) * 16)
+
+
+@pytest.mark.parametrize("kind,dimensions", [("uint8", 2), ("uint16", 2), ("uint8", 1)])
+def test_two_images_of_one_name_are_refused(kind: str, dimensions: int) -> None:
+    """A serialized pipeline holds one of them; with equal types both would read the same array."""
+    x, y, output = hl.Var("x"), hl.Var("y"), hl.Func("both_images")
+    types = {"uint8": hl.UInt(8), "uint16": hl.UInt(16)}
+    one, other = hl.ImageParam(hl.UInt(8), 2, "photo"), hl.ImageParam(types[kind], dimensions, "photo")
+    output[x, y] = hl.u16(one[x, y]) + hl.u16(other[(x, y)[:dimensions]])
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(output, inputs={"photo": np.ones((2, 2), np.uint8)}, engine="golden")
+    assert str(error.value) == ("program: two parameters are called photo\n"
+                                "  try: give each ImageParam and Param a name of its own")
+
+
+def test_a_parameter_has_64_bits_at_most() -> None:
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(b"", inputs={}, params={"gain": 10 ** 30})
+    assert str(error.value) == ("params['gain']: it is 1000000000000000000000000000000, and no parameter has more than 64 "
+                                "bits\n  try: give a smaller number")
