@@ -67,6 +67,10 @@ class Array(wiring.Component):
             members |= {f"{name}{x}": link for name, link in self._links().items()}
         super().__init__(members)
 
+    @property
+    def emit_key(self) -> object:
+        return self.arch, None if self.program is None else tuple(self.program.items())
+
     def _links(self) -> Members:
         """The streams of a column."""
         return {name.removeprefix("link_"): link for name, link in link_members(self.arch.io).items()}
