@@ -67,6 +67,10 @@ class Array(wiring.Component):
         self.sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
         super().__init__(border(arch))
 
+    @property
+    def emit_key(self) -> object:
+        return self.arch, None if self.program is None else tuple(self.program.items())
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = self._parts()

@@ -122,6 +122,10 @@ class ConfigRegisters(wiring.Component):
     def module_name(self) -> str:
         return f"config_registers_{self.kind}"
 
+    @property
+    def emit_key(self) -> object:
+        return tuple(self.space.sets.values()), self.kind
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         here = Signal()

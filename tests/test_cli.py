@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sardonyx import api
+from sardonyx.cache import home
 from sardonyx.cli import console as console_module
 from sardonyx.cli import doctor, main, parser
 from sardonyx.cli.console import Console, table
@@ -70,7 +71,7 @@ def test_every_help_has_examples_and_each_of_them_parses(
 
 def test_every_command_has_json() -> None:
     leaves = [one for one in parsers(parser()) if one.get_default("body")]
-    assert len(leaves) == 10
+    assert len(leaves) == 11
     assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
 
 
@@ -322,3 +323,24 @@ def test_a_broken_pipe_to_a_simulator_is_not_success(
 def test_module_and_command_are_the_same() -> None:
     command = subprocess.run([sys.executable, "-m", "sardonyx", "--version"], capture_output=True, text=True)
     assert re.fullmatch(r"sardonyx \d+\.\d+\.\d+\n", command.stdout)
+
+
+def test_the_cache_is_shown_and_cleared(
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    store = home()
+    for kind, name, size in (("models", "one", 10), ("models", "two", 20), ("native", "three", 5)):
+        store.once(kind, name, lambda folder, size=size: (folder / "file").write_bytes(b"x" * size))
+    (store.folder / "mine.txt").write_text("years")
+    assert main(["cache", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == {
+        "folder": str(store.folder), "bytes": 35, "bound_bytes": 4_000_000_000, "entries": 3,
+        "kinds": {"models": {"entries": 2, "bytes": 30}, "native": {"entries": 1, "bytes": 5}}}
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == (
+        f"folder       {store.folder}\nbytes        35\nbound bytes  4,000,000,000\nentries      3\n"
+        "kinds        models entries 2, bytes 30, native entries 1, bytes 5\n")
+    assert main(["cache", "clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == {
+        "folder": str(store.folder), "removed": 3, "removed_bytes": 35, "in_use": 0}
+    assert store.entries() == [] and (store.folder / "mine.txt").exists()

@@ -24,7 +24,9 @@ def test_imports_keep_the_contracts(root: Path) -> None:
 
 @pytest.mark.parametrize("where,what", [
     ("hw/arch/token.py", "import sardonyx.hw.emit"),
+    ("hw/arch/token.py", "import sardonyx.cache"),
     ("hw/emit.py", "import sardonyx.compiler.ir"),
+    ("cache.py", "import sardonyx.hw.arch.token"),
     ("compiler/ir/sam.py", "from sardonyx.hw import emit"),
     ("compiler/lang/expr.py", "import sardonyx.compiler.backend.place"),
     ("compiler/ir/sam.py", "import sardonyx.compiler.sparse.lower"),

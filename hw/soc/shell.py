@@ -30,7 +30,7 @@ class Shell(wiring.Component):
     Parameters
     ----------
     arch : Arch
-    columns : set of int       For the specialised form: the columns whose IO tile is used; GLB tiles without one are left out
+    columns : ints             For the specialised form: the columns whose IO tile is used; GLB tiles without one are left out
                                and their registers read as 0. None: all.
 
     Members
@@ -47,7 +47,7 @@ class Shell(wiring.Component):
     module_name = "shell"
 
     def __init__(self, arch: Arch, columns: Collection[int] | None = None) -> None:
-        self.arch, self.columns = arch, None if columns is None else frozenset(columns)
+        self.arch, self.columns = arch, None if columns is None else tuple(sorted(columns))
         super().__init__({**bus_members(), **{name: member.flip() for name, member in border(arch).items()}})
 
     @property
@@ -69,7 +69,7 @@ class Shell(wiring.Component):
         for number in range(arch.glb_tiles):
             first = number * arch.glb.columns_per_tile
             columns = range(first, first + arch.glb.columns_per_tile)
-            if self.columns is None or not self.columns.isdisjoint(columns):
+            if self.columns is None or any(x in columns for x in self.columns):
                 m.submodules[f"glb{number}"] = tiles[number] = tile = macro(GlbTile(arch.glb))
                 for way, x in enumerate(columns):
                     wiring.connect(m, getattr(tile, f"g2f{way}"), wiring.flipped(getattr(self, f"g2f{x}")))

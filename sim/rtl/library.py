@@ -28,10 +28,11 @@ from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.column import Column
 from ...hw.configuration import MemoryWindow
+from ...hw.kept import generator
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile, TileLogic
 from . import verilator
-from .folding import HARNESS, generator_digest
+from .folding import HARNESS
 
 HERE = Path(__file__).parent
 KIND, STITCHED = HERE / "kind.h", HERE / "stitched.h"
@@ -88,14 +89,14 @@ def is_built(arch: Arch, registers: bool, cache: Path | None = None) -> bool:
 def _name(arch: Arch, registers: bool) -> str:
     sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, Path(__file__))]
     return "-".join(("whole" if registers else "tiles",
-                     verilator.build_digest(f"{arch.fingerprint:016x}", generator_digest(), *sources)))
+                     verilator.build_digest(f"{arch.fingerprint:016x}", generator(), *sources)))
 
 
 def _module(component: wiring.Component, store: Cache) -> Path:
     """The folder of a compiled module: its objects, headers and Verilog."""
     name = emit.module_name(component)
     with tempfile.TemporaryDirectory() as work:
-        files = emit.emit(component, Path(work))
+        files = emit.emit(component, Path(work), store)
         text = "\0".join(file.read_text() for file in files)
         digest = verilator.build_digest(name, text, KIND.read_text(), Path(__file__).read_text())
 

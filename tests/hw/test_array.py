@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator, SimulatorContext
 
+from sardonyx.cache import Cache
 from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import STATUS_REGISTER
@@ -254,7 +255,7 @@ def test_the_flattened_array_has_no_combinational_loop(tmp_path: Path, fifo: str
 
 def test_a_planted_loop_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "stage", lambda interconnect, parity, width: PassStage(width))
-    files = emit.emit(Array(mesh(2, 2, 2)), tmp_path)
+    files = emit.emit(Array(mesh(2, 2, 2)), tmp_path, Cache(tmp_path / "cache"))
     with pytest.raises(AssertionError, match="loop"):
         check_flat(tmp_path, files)
     with pytest.raises(AssertionError, match="UNOPTFLAT"):

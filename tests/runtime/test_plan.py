@@ -15,11 +15,11 @@ from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
-from sardonyx.hw.arch.soc import FINISHED
+from sardonyx.hw.arch.soc import FINISHED, MOVED_WINDOW
 from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.data.load_loops import Reads, in_order
-from sardonyx.runtime.plan import LAUNCH_LIMIT, WATCHDOG_CYCLES, launches, prepare
+from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, launches, prepare
 
 SMALL = presets.get("small")
 
@@ -111,9 +111,9 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
     assert registers(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
     # At least so many cycles as fill and drain, and up to a multiple of what shows where tokens moved last.
     limit = -(-(WATCHDOG_CYCLES + CYCLES_PER_WORD * (4 + 2)) // MOVED_WINDOW) * MOVED_WINDOW
-    assert registers(launch.commands, None) == {"cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES, "irq_status": 0xFFFFFFFF,
-                                                "irq_enable": 0xFFFFFFFF}
-    assert launch.commands[-3:] == (Start(), Wait(LAUNCH_LIMIT), Read("b_vals", 1, 1024 + 512, None))
+    assert registers(launch.commands, None) == {"cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
+                                                "irq_status": 0xFFFFFFFF, "irq_enable": 0xFFFFFFFF}
+    assert launch.commands[-3:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Read("b_vals", 1, 1024 + 512, None))
 
 
 def test_one_bank_is_shared_half_and_half() -> None:

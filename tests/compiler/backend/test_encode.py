@@ -90,7 +90,8 @@ def sealed(body):
 
 
 @pytest.mark.parametrize("before,after", [
-    ("fingerprint ", "finger print "), ("source {", "source ["), ("load B0 column", "load B0"), ("load B0 column ", "load B0 column zero"),
+    ("fingerprint ", "finger print "), ("source {", "source ["), ("load B0 column", "load B0"),
+    ("load B0 column ", "load B0 column zero"),
     ("bank 0 ", "bank 9 "), ("room 65536", "room 65537"), ("sections 1", "sections 0"), ("sections 1", "loops"),
     ("sections 1", "loops 0:1"), ("mode elastic", "mode plastic"), ("load B0 column ", "load B0 column 9"),
     ('"order"', "[" * 100000), ("\n01", "\nff"), ("\n01", "\n-1"), ("\n01", "\n\n01"), ('"expression"', '"contents": [], "a"'),

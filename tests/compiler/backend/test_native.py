@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
+from sardonyx.cache import Cache
 from sardonyx.compiler.backend import native
 from sardonyx.hw.arch.errors import UserError
 
 
 def test_an_object_is_built_once_and_nothing_else_stays(tmp_path):
-    target = native.build(tmp_path)
+    target = native.build(Cache(tmp_path))
     built = target.stat().st_mtime_ns
-    assert native.build(tmp_path) == target
+    assert native.build(Cache(tmp_path)) == target
     assert target.stat().st_mtime_ns == built
-    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+    assert [entry.path for entry in Cache(tmp_path).entries()] == [target.parent]
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {target.name, f".{target.parent.name}.lock"}
 
 
 def test_another_source_is_another_object(tmp_path, monkeypatch):
-    first = native.build(tmp_path)
+    first = native.build(Cache(tmp_path))
     monkeypatch.setattr(native, "FLAGS", (*native.FLAGS, "-DOTHER"))
-    assert native.build(tmp_path) != first
+    assert native.build(Cache(tmp_path)) != first
 
 
 def test_a_cached_object_needs_no_compiler(tmp_path, monkeypatch):
-    target = native.build(tmp_path)
+    target = native.build(Cache(tmp_path))
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
-    assert native.build(tmp_path) == target
+    assert native.build(Cache(tmp_path)) == target
 
 
 def test_a_missing_compiler_names_the_line_that_installs_one(tmp_path, monkeypatch):
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
     with pytest.raises(UserError) as error:
-        native.build(tmp_path)
+        native.build(Cache(tmp_path))
     assert str(error.value) == (
         "place and route needs a C++ compiler and none is on the PATH\n"
         "  try: 'apt-get install g++' (Debian, Ubuntu), 'dnf install gcc-c++' (Fedora) or "
@@ -47,17 +47,17 @@ def test_a_failing_compiler_is_quoted_and_leaves_nothing(tmp_path, monkeypatch):
     broken.chmod(0o755)
     monkeypatch.setattr(native.shutil, "which", lambda name: str(broken))
     with pytest.raises(UserError) as error:
-        native.build(tmp_path / "cache")
+        native.build(Cache(tmp_path / "cache"))
     assert str(error.value) == (
         f"{broken}: the C++ compiler failed: no room for <vector>\n"
         "  try: check that it can compile a C++17 program, or put another compiler on the PATH")
-    assert not os.listdir(tmp_path / "cache")
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file() or path.suffix == ".partial"]
 
 
 def test_a_cache_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError) as error:
-        native.build(tmp_path / "file" / "cache")
+        native.build(Cache(tmp_path / "file" / "cache"))
     assert str(error.value) == (
         f"{tmp_path / 'file' / 'cache'}: cannot write the cache folder: Not a directory\n"
         "  try: set XDG_CACHE_HOME to a folder you may write to")
