@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from .dense.map.grid import Walk, walk
 from .dense.map.lanes import check_lanes
 from .dense.map.product import Product
 from .dense.map.storage import NET, StaticGraph, store, with_passes
-from .dense.select.select import select
+from .dense.select.select import selected
 from .dense.time import align as alignment
 from .dense.time import verify_controllers as controllers
 from .dense.time.settle import settle
@@ -46,7 +46,7 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class CompiledDense:
-    """Every stage of a compilation."""
+    """Every stage of a compilation; selection: what is known of the choice of PEs, in words."""
 
     arch: Arch
     title: str
@@ -59,6 +59,7 @@ class CompiledDense:
     alignment: alignment.Alignment
     timing: Timing
     program: Program
+    selection: str = ""
 
     @property
     def walk(self) -> Walk:
@@ -95,7 +96,8 @@ def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: i
 def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0) -> CompiledDense:
     """As `compile_halide`, from a graph of words on."""
     title = ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
-    return compile_pes(select(words, arch.pe.ops), arch, tile, lanes, seed, words, title)
+    found = selected(words, arch.pe.ops)
+    return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, title), selection=found.text)
 
 
 def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0) -> CompiledDense:

@@ -150,7 +150,8 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[i
     def facts() -> Mapping[str, object]:
         most = limit(compiled.pes, machine, part)
         return {"lanes": f"{lanes} of at most {most.lanes}: {most.why}",
-                "schedule": said(asked, words.dims, wanted, lanes, (tile is not None, unroll is not None))}
+                "schedule": said(asked, words.dims, wanted, lanes, (tile is not None, unroll is not None)),
+                "selection": compiled.selection}
 
     return _Job(compiled, part, len(frames), compute, facts)
 

@@ -13,16 +13,37 @@ Source:  Onyx JSSC V-A (fused operations).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....hw.arch.op import BY_NAME, CONDITIONS, predicate
 from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, picked, verify_pes
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold
-from .sharing import choose
-from .tree import Pe, Value, moved_operand
+from .sharing import STEPS, WORK, choose
+from .tree import Pe, Value, inside_out, moved_operand
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A graph of PEs; `proven`: no other choice of what is shared takes fewer, else it is the best that was found."""
+
+    pes: PeGraph
+    proven: bool
+
+    @property
+    def text(self) -> str:
+        """For reports."""
+        return "no choice of shared values takes fewer PEs" if self.proven else \
+            f"the best choice of shared values found within {WORK} parts of trees and {STEPS} steps; there may be better ones"
 
 
 def select(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> PeGraph:
+    """The graph of PEs alone, see `selected`."""
+    return selected(graph, ops, factor).pes
+
+
+def selected(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> Selection:
     """The graph of PEs, with the operations of ``onyx`` or ``amber``.
 
     `factor`: add terms with one constant factor before multiplying, ``3 a + 3 b + 3 c = 3 (a + b + c)``; else every product
@@ -31,8 +52,8 @@ def select(graph: WordGraph, ops: str = "onyx", factor: bool = True) -> PeGraph:
     assert ops in ("onyx", "amber"), "there are two sets of operations"
     fused = ops == "onyx"
     cover = Cover(fold(graph, fused), fused, factor)
-    choose(cover)
-    return verify_pes(share_flags(_emit(cover), fused), ops)
+    proven = choose(cover)
+    return Selection(verify_pes(share_flags(_emit(cover), fused), ops), proven)
 
 
 def _emit(cover: Cover) -> PeGraph:
@@ -43,7 +64,7 @@ def _emit(cover: Cover) -> PeGraph:
         if node.op == "input":
             emitter.found[number] = emitter.add(PeNode("input", name=node.name))
     for number in cover.needed():
-        emitter.found[number] = emitter.value(cover.plan(number)[0])
+        emitter.found[number] = emitter.value(cover.plan(number).tree)
     results: dict[str, Ref] = {}
     for name, ref in graph.results.items():
         result = emitter.value(ref)
@@ -62,18 +83,20 @@ class _Emitter:
 
     def value(self, value: Value) -> Operand:
         """Where the value of a tree is, or what it is."""
-        if isinstance(value, int):
-            return value
-        if isinstance(value, Ref):
-            return moved_operand(self.found[value.node], value.offset)
-        operands: dict[str, Operand] = {}
-        for port, each in value.operands:
-            operands[port] = self.value(each)
-        if any(not isinstance(each, int) for _, each in value.operands):
-            constants = {port: each for port, each in operands.items() if isinstance(each, int)}
-            if len(constants) == len(operands):
-                # Sums below came down to constants.
-                return _computed(value, constants)
+        done: dict[int, Operand] = {}
+        for each in inside_out(value):
+            if isinstance(each, Pe):
+                done[id(each)] = self._made(each, {port: done[id(operand)] for port, operand in each.operands})
+            else:
+                done[id(each)] = each if isinstance(each, int) else moved_operand(self.found[each.node], each.offset)
+        return done[id(value)]
+
+    def _made(self, value: Pe, operands: dict[str, Operand]) -> Operand:
+        """Where the value of a PE is, given where its operands are."""
+        constants = {port: each for port, each in operands.items() if isinstance(each, int)}
+        if len(constants) == len(operands) and any(not isinstance(each, int) for _, each in value.operands):
+            # Sums below came down to constants.
+            return _computed(value, constants)
         return self.add(PeNode(value.op, operands, value.signed, value.cond, value.lut, table=value.table))
 
     def add(self, node: PeNode) -> Ref:
