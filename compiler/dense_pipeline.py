@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from .dense.map.grid import Walk, walk
 from .dense.map.lanes import check_lanes
 from .dense.map.product import Product
 from .dense.map.storage import NET, StaticGraph, store, with_passes
+from .dense.map.tiles import tiles
 from .dense.select.select import selected
 from .dense.time import align as alignment
 from .dense.time import verify_controllers as controllers
@@ -98,6 +99,24 @@ def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int 
     title = ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
     found = selected(words, arch.pe.ops)
     return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, title), selection=found.text)
+
+
+def compile_picture(words: WordGraph, arch: Arch, size: Sequence[int], lanes: int = 1, seed: int = 0,
+                    asked: Mapping[str, int] | None = None) -> tuple[CompiledDense, tuple[int, ...]]:
+    """As `compile_words`, in the tile of the fewest cycles for a picture of such a size, which is given as well.
+
+    asked: sides of the tile by dimension, where the program says them. Tiles that wires cannot be evened out for give way to
+    wider ones.
+    """
+    title = ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
+    found, first = selected(words, arch.pe.ops), None
+    for tile in tiles(found.pes, size, lanes, asked or {}, arch):
+        try:
+            return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, title), selection=found.text), tile
+        except alignment.Misaligned as failure:
+            first = first or failure
+    assert first is not None, "there is a tile, which was compiled or not"
+    raise first
 
 
 def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0) -> CompiledDense:

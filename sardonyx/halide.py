@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from .compiler.dense.front.directives import plan, said
 from .compiler.dense.front.lower import lower
 from .compiler.dense.map.lanes import limit, product_limit
 from .compiler.dense.map.product import Product, find, tile_of
-from .compiler.dense_pipeline import CompiledDense, compile_product, compile_words
+from .compiler.dense_pipeline import CompiledDense, compile_picture, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
@@ -43,8 +43,7 @@ from .sim.frames import Frames
 from .sim.golden import halide as halide_golden
 from .sim.products import Products, factor_matrix, multiply
 
-# Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
-TILE = (64, 64)
+_Compiled = TypeVar("_Compiled")
 
 
 def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape: Sequence[int] | None = None,
@@ -61,7 +60,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
                               a boundary condition allows any.
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
                               few planes; default: as the program is scheduled (see compiler/dense/front/directives.py), else
-                              64 x 64, and all of further dimensions.
+                              the one of the fewest cycles (see compiler/dense/map/tiles.py).
     unroll : int              Lanes: neighbours in x that are computed at once, on streams of their own; default: as the
                               program is scheduled, else 1.
     arch : str | Arch         A preset, a .json file, or a description.
@@ -137,9 +136,13 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[i
     words = lower(pipeline)
     asked = plan(pipeline, words.dims, tile=tile is None, lanes=unroll is None)
     lanes = unroll if unroll is not None else asked.lanes or 1
-    wanted = tuple(tile) if tile is not None else _wanted(words, size, lanes, asked.sides)
-    part = _part(words, size, wanted, lanes)
-    compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), dump)
+    if tile is None and any(dim not in asked.sides for dim in words.dims):
+        compiled, part = _compile(lambda: compile_picture(words, machine, _sides(words, size), lanes, seed, asked.sides), dump)
+        wanted: Sequence[int] = part
+    else:
+        wanted = tile if tile is not None else [asked.sides[dim] for dim in words.dims]
+        part = _part(words, size, wanted, lanes)
+        compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), dump)
     frames = Frames(compiled.walk, images, size, part,
                     {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
 
@@ -227,13 +230,6 @@ def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:
     return [side for side, at in zip(size, plane, strict=True) if at is None]
 
 
-def _wanted(words: WordGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int]) -> tuple[int, ...]:
-    """The tile that the program asks for, with what it leaves open."""
-    width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
-    sides = (width, *TILE[1:], *_sides(words, size)[len(TILE):])
-    return tuple(asked.get(dim, side) for dim, side in zip(words.dims, sides, strict=False))
-
-
 def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
     """The tile, no larger than it needs to be, in the dimensions of the grid."""
     sides = _sides(words, size)
@@ -242,7 +238,7 @@ def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int
     return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
 
 
-def _compile(compiler: Callable[[], CompiledDense], dump: Path | None) -> CompiledDense:
+def _compile(compiler: Callable[[], _Compiled], dump: Path | None) -> _Compiled:
     try:
         return compiler()
     except Unroutable as failure:

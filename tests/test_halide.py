@@ -391,12 +391,12 @@ def test_a_program_is_run_as_it_is_scheduled() -> None:
         "tile 12 x 5 and 2 lanes from the arguments; not used: parallel y.y")}
 
 
-def test_a_program_without_a_schedule_has_tiles_of_64_x_64_and_one_lane() -> None:
+def test_a_program_without_a_schedule_has_the_tile_of_the_fewest_cycles_and_one_lane() -> None:
     photo = image("photo", "uint8", 1)
     line = func(photo[X] + 1, X)
     words = RANDOM.integers(0, 256, 100, dtype=np.uint8)
     report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
-    assert (report["tile"], report["tiles"], report["schedule"]) == ("64", 2, "tile 64 and 1 lane by default")
+    assert (report["tile"], report["tiles"], report["schedule"]) == ("100", 1, "tile 100 and 1 lane by default")
     line.split(X, X, hl.Var("xi"), 30)
     report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
     assert (report["tile"], report["tiles"], report["schedule"]) == (

@@ -82,7 +82,7 @@ def _add_image(programs: Any) -> None:
                         help="the picture for an ImageParam; its name may be left out if there is only one")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
     parser.add_argument("--tile", metavar="WxH", type=_size,
-                        help="size of a tile (default: as the program is scheduled, else 64x64)")
+                        help="size of a tile (default: as the program is scheduled, else that of the fewest cycles)")
     parser.add_argument("--shape", metavar="WxH", type=_size,
                         help="size of the result (default: the largest that the pictures allow)")
     parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
