@@ -91,7 +91,7 @@ def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: i
     Raises UserError for what cannot be mapped, for what is short, for a channel that stays congested (an `Unroutable` carries
     the picture as `.picture`), or for wires that cannot be evened out.
     """
-    return compile_words(lower(pipeline), arch, tile, lanes, seed)
+    return compile_words(lower(pipeline, streams=arch.glb_tiles), arch, tile, lanes, seed)
 
 
 def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0) -> CompiledDense:

@@ -105,7 +105,7 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
     if short:
         raise UserError(f"the program is too large for '{arch.name}': it needs " + "; ".join(short), "",
-                        "use a larger machine (arch='onyx'), or compute the expression in parts")
+                        f"{mapped.larger(mapped.graph_demands(graph, arch), arch)}, or compute the expression in parts")
 
 
 def routing_text(routing: Routing, arch: Arch) -> str:

@@ -36,7 +36,8 @@ from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
 from .options import ENGINES
 from .pictures import check_picture, write_picture
-from .programs import read_program
+from .programs import names, read_program
+from .programs import shipped as program_named
 from .sim import engines, static_engines
 from .sim.engines import Run
 from .sim.frames import Frames
@@ -133,16 +134,17 @@ class _Job:
 
 def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], size: tuple[int, ...], tile: Sequence[int] | None,
              unroll: int | None, machine: Arch, seed: int, dump: Path | None) -> _Job:
-    words = lower(pipeline)
+    words = lower(pipeline, streams=machine.glb_tiles)
     asked = plan(pipeline, words.dims, tile=tile is None, lanes=unroll is None)
-    lanes = unroll if unroll is not None else asked.lanes or 1
+    lanes, name = unroll if unroll is not None else asked.lanes or 1, pipeline.outputs[0]
     if tile is None and any(dim not in asked.sides for dim in words.dims):
-        compiled, part = _compile(lambda: compile_picture(words, machine, _sides(words, size), lanes, seed, asked.sides), dump)
+        sides = _sides(words, size)
+        compiled, part = _compile(lambda: compile_picture(words, machine, sides, lanes, seed, asked.sides), name, dump)
         wanted: Sequence[int] = part
     else:
         wanted = tile if tile is not None else [asked.sides[dim] for dim in words.dims]
         part = _part(words, size, wanted, lanes)
-        compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), dump)
+        compiled = _compile(lambda: compile_words(words, machine, part, lanes, seed), name, dump)
     frames = Frames(compiled.walk, images, size, part,
                     {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
 
@@ -165,7 +167,7 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
     asked = plan(pipeline, dims, tile=tile is None, lanes=unroll is None, taken=product.reduced)
     lanes = unroll if unroll is not None else asked.lanes or 1
     part = tile_of(product, lanes, size, tile if tile is not None else [asked.sides.get(dim) for dim in dims], machine)
-    compiled = _compile(lambda: compile_product(product, machine, lanes, part[1], seed), dump)
+    compiled = _compile(lambda: compile_product(product, machine, lanes, part[1], seed), product.name, dump)
     left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
     whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
                      product.products * compiled.walk.grid.extents[0])
@@ -203,17 +205,26 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
                     "pictures": f"{out / 'photo.png'}, {out / 'blurred.png'}", "array": str(out / "array.svg")})
 
 
-def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = None,
-              params: Mapping[str, int] | None = None, **options: Any) -> Result:
-    """Run a .hlpipe file on pictures and write the result as one.
+def shipped() -> Outcome:
+    """The programs of `apps/dense` and what each computes."""
+    found = names()
+    width = max(map(len, found))
+    return Outcome(found, "\n".join(f"{name:{width}}  {text}" for name, text in found.items()))
 
+
+def run_files(name: str | Path, inputs: Mapping[str, Path], output: Path | None = None,
+              params: Mapping[str, int] | None = None, **options: Any) -> Result:
+    """Run a .hlpipe file, or a program that we ship, on pictures and write the result as one.
+
+    name: the file, or the program.
     inputs: files by the name of the ImageParam; the name may be empty if there is only one. options: see `run`.
     """
+    program = program_named(str(name))
     pipeline = read_program(program, params or {})
-    names = image_names(pipeline)
-    if set(inputs) == {""} and len(names) == 1:
-        inputs = {names[0]: inputs[""]}
-    check_names(names, inputs, str(program), "--input {}=FILE")
+    images = image_names(pipeline)
+    if set(inputs) == {""} and len(images) == 1:
+        inputs = {images[0]: inputs[""]}
+    check_names(images, inputs, str(name), "--input {}=FILE")
     func = pipeline.funcs[pipeline.outputs[0]]
     if output is not None:
         # Before the run, which may take minutes.
@@ -238,14 +249,21 @@ def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int
     return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
 
 
-def _compile(compiler: Callable[[], _Compiled], dump: Path | None) -> _Compiled:
+def _compile(compiler: Callable[[], _Compiled], func: str, dump: Path | None) -> _Compiled:
     try:
         return compiler()
     except Unroutable as failure:
         picture = (dump or Path("out")) / "unroutable.svg"
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_text(failure.picture)
-        raise UserError(failure.what, failure.where, f"{failure.fix}; the picture is {picture}") from None
+        raise UserError(failure.what, _at(func, failure.where), f"{failure.fix}; the picture is {picture}") from None
+    except UserError as failure:
+        raise UserError(failure.what, _at(func, failure.where), failure.fix) from None
+
+
+def _at(func: str, where: str) -> str:
+    """A place in a program; what only a block or nothing names is of its output."""
+    return where if where.startswith("Func") else ", ".join(filter(None, (f"Func {func}", where)))
 
 
 def _check_size(pipeline: Pipeline, size: Sequence[int]) -> None:

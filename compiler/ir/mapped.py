@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.presets import PRESETS
 from ...hw.arch.primitive import PRIMITIVES, Flow
 from ...hw.arch.tile import TileSpec
 
@@ -115,6 +116,16 @@ def graph_demands(graph: MappedGraph, arch: Arch) -> tuple[Demand, ...]:
     """The demands of a graph."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
     return demands(graph.count("pe"), graph.count("mem"), loads, len(graph.streams) - loads, arch)
+
+
+def larger(short: Iterable[Demand], arch: Arch) -> str:
+    """What to try when a machine has less than is needed: the smallest preset of such PEs that has enough, else more tiles."""
+    needs = [each.needed for each in short]
+    enough = [other for other in PRESETS.values() if other.pe == arch.pe
+              and all(each.has >= needed for each, needed in zip(demands(0, 0, 0, 0, other), needs, strict=True))]
+    if enough:
+        return f"use a larger machine (arch='{min(enough, key=lambda other: len(other.tiles)).name}')"
+    return "describe a machine of more columns and rows"
 
 
 def tile_of(arch: Arch, kind: str) -> TileSpec:
