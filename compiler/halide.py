@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
@@ -19,9 +19,10 @@ from .dense.map.grid import Walk, walk
 from .dense.map.lanes import check_lanes
 from .dense.map.product import Product
 from .dense.map.storage import StaticGraph, store
-from .dense.select.select import select
+from .dense.map.tiles import tiles
+from .dense.select.select import selected
 from .dense.time import verify_controllers as controllers
-from .dense.time.align import Alignment
+from .dense.time.align import Alignment, Misaligned
 from .dense.time.retime import Retimed, retime
 from .ir import dataflow, mapped
 from .ir.dataflow import PeGraph, WordGraph
@@ -39,12 +40,13 @@ FILES = ("1_words.txt", "2_pes.txt", "3_static.txt", "4_settled.txt", "5_placeme
 
 @dataclass(frozen=True)
 class CompiledDense(Compiled):
-    """Every stage of a compilation."""
+    """Every stage of a compilation; selection: what is known of the choice of PEs, in words."""
 
     words: WordGraph | None
     pes: PeGraph
     static: StaticGraph
     alignment: Alignment
+    selection: str = ""
 
     @property
     def walk(self) -> Walk:
@@ -64,15 +66,39 @@ def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: i
     Raises UserError for what cannot be mapped, for wires that cannot be evened out, and as `finish` does.
     """
     tell(LOWER)
-    return compile_words(lower(pipeline), arch, tile, lanes, seed, tell)
+    return compile_words(lower(pipeline, streams=arch.glb_tiles), arch, tile, lanes, seed, tell)
 
 
 def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,
                   tell: Tell = silent) -> CompiledDense:
     """As `compile_halide`, from a graph of words on."""
     tell(SELECT)
-    title = ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
-    return compile_pes(select(words, arch.pe.ops), arch, tile, lanes, seed, words, title, tell)
+    found = selected(words, arch.pe.ops)
+    return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell), selection=found.text)
+
+
+def compile_picture(words: WordGraph, arch: Arch, size: Sequence[int], lanes: int = 1, seed: int = 0,
+                    asked: Mapping[str, int] | None = None, tell: Tell = silent) -> tuple[CompiledDense, tuple[int, ...]]:
+    """As `compile_words`, in the tile of the fewest cycles for a picture of such a size, which is given as well.
+
+    asked: sides of the tile by dimension, where the program says them. Tiles that wires cannot be evened out for give way to
+    wider ones.
+    """
+    tell(SELECT)
+    found, first = selected(words, arch.pe.ops), None
+    for tile in tiles(found.pes, size, lanes, asked or {}, arch):
+        try:
+            compiled = compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell)
+            return replace(compiled, selection=found.text), tile
+        except Misaligned as failure:
+            first = first or failure
+    assert first is not None, "there is a tile, which was compiled or not"
+    raise first
+
+
+def _title(words: WordGraph) -> str:
+    """The outputs of a graph."""
+    return ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
 
 
 def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0, tell: Tell = silent) -> CompiledDense:

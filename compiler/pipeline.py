@@ -152,7 +152,7 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     if short:
         raise UserError(f"the program is too large for '{arch.name}': it needs " + "; ".join(short), "",
-                        "use a larger machine (arch='onyx'), or compute the expression in parts")
+                        f"{mapped.larger(mapped.graph_demands(graph, arch), arch)}, or compute the expression in parts")
 
 
 def routing_text(routing: Routing, arch: Arch) -> str:

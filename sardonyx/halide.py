@@ -31,7 +31,8 @@ from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
 from .picture_job import Wanted, picture_job
 from .pictures import check_picture, write_picture
-from .programs import read_program
+from .programs import names, read_program
+from .programs import shipped as program_named
 from .sim import engines
 from .sim.golden import halide as halide_golden
 
@@ -50,7 +51,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
                               a boundary condition allows any.
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
                               few planes; default: as the program is scheduled (see compiler/dense/front/directives.py), else
-                              64 x 64, and all of further dimensions.
+                              the one of the fewest cycles (see compiler/dense/map/tiles.py).
     unroll : int              Lanes: neighbours in x that are computed at once, on streams of their own; default: as the
                               program is scheduled, else 1.
     arch : str | Arch         A preset, a .json file, or a description.
@@ -104,17 +105,26 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
                     "pictures": ", ".join(map(str, pictures)), "array": str(out / "array.svg")})
 
 
-def run_files(program: Path, inputs: Mapping[str, Path], output: Path | None = None,
-              params: Mapping[str, int] | None = None, **options: Any) -> Result:
-    """Run a .hlpipe file on pictures and write the result as one.
+def shipped() -> Outcome:
+    """The programs of `apps/dense` and what each computes."""
+    found = names()
+    width = max(map(len, found))
+    return Outcome(found, "\n".join(f"{name:{width}}  {text}" for name, text in found.items()))
 
+
+def run_files(name: str | Path, inputs: Mapping[str, Path], output: Path | None = None,
+              params: Mapping[str, int] | None = None, **options: Any) -> Result:
+    """Run a .hlpipe file, or a program that we ship, on pictures and write the result as one.
+
+    name: the file, or the program.
     inputs: files by the name of the ImageParam; the name may be empty if there is only one. options: see `run`.
     """
+    program = program_named(str(name))
     pipeline = read_program(program, params or {})
-    names = image_names(pipeline)
-    if set(inputs) == {""} and len(names) == 1:
-        inputs = {names[0]: inputs[""]}
-    check_names(names, inputs, str(program), "--input {}=FILE")
+    images = image_names(pipeline)
+    if set(inputs) == {""} and len(images) == 1:
+        inputs = {images[0]: inputs[""]}
+    check_names(images, inputs, str(name), "--input {}=FILE")
     func = pipeline.funcs[pipeline.outputs[0]]
     if output is not None:
         # Before the run, which may take minutes.

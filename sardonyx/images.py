@@ -55,8 +55,9 @@ def read_images(pipeline: Pipeline, inputs: Mapping[str, object]) -> tuple[dict[
 
 def _check(array: np.ndarray, image: Input) -> None:
     where = f"image {image.name}"
-    if image.type.kind == "float":
-        raise UserError(f"the program reads {image.type}, and the array computes with integers", where,
+    if image.type.kind in ("float", "bfloat"):
+        yet = "; bfloat16 is not there yet" if image.type.kind == "bfloat" else ""
+        raise UserError(f"the program reads {image.type}, and the array computes with integers{yet}", where,
                         "read integers of 8 or 16 bits, scaled as the program needs them")
     if array.ndim != image.dimensions:
         raise UserError(f"the program reads {image.dimensions} dimensions, the image has {array.ndim}, {array.shape}",
@@ -75,7 +76,10 @@ def _check(array: np.ndarray, image: Input) -> None:
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
-    """The NumPy type of a Halide type."""
+    """The NumPy type of a Halide type; UserError for BF16, which NumPy does not have."""
+    if type_.kind == "bfloat":
+        raise UserError("bfloat16 is not there yet: images and results are integers", "",
+                        "compute with integers of 8 or 16 bits, scaled as the program needs them")
     return np.dtype("bool" if type_ == BOOL else f"{type_.kind}{type_.bits}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,18 +12,16 @@ from .compiler.dense.front.directives import plan, said
 from .compiler.dense.front.lower import lower
 from .compiler.dense.map.lanes import Limit, limit, product_limit
 from .compiler.dense.map.product import Product, find, tile_of
-from .compiler.halide import LOWER, CompiledDense, compile_product, compile_words
+from .compiler.halide import LOWER, CompiledDense, compile_picture, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.pipeline import Pipeline
 from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
 from .runtime.data.blocks import Blocks
 from .runtime.data.frames import Frames
 from .runtime.data.load_loops import Reads
 from .runtime.data.products import Products, factor_matrix
 from .sim.engines import Run
-
-# Sides of a tile in the first two dimensions, if neither arguments nor the program say more.
-TILE = (64, 64)
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,8 @@ def picture_job(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wa
                 about: Mapping[str, object], tell: Callable[[str], None]) -> PictureJob:
     """Compile a pipeline for its images, a matrix product as one."""
     product = find(pipeline)
-    make = _stencil(pipeline, images, wanted, tell) if product is None else _product(product, pipeline, images, wanted, tell)
+    with _in(product.name if product else pipeline.outputs[0]):
+        make = _product(product, pipeline, images, wanted, tell) if product else _stencil(pipeline, images, wanted, tell)
     compiled, data, part, lanes = make
     return PictureJob(compiled, data, expected, lambda: {
         **about, "tiles": len(data), "tile": " x ".join(map(str, part)), **lanes()})
@@ -134,17 +134,21 @@ _Made = tuple[CompiledDense, Frames | Products, tuple[int, ...], Callable[[], Ma
 
 def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, tell: Callable[[str], None]) -> _Made:
     tell(LOWER)
-    words = lower(pipeline)
+    words = lower(pipeline, streams=wanted.arch.glb_tiles)
     asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
-    lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
-    sides = wanted.tile if wanted.tile is not None else _wanted(words, wanted.size, lanes, asked.sides)
-    part = _part(words, wanted.size, sides, lanes)
-    compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell)
+    lanes, size = wanted.lanes if wanted.lanes is not None else asked.lanes or 1, _sides(words, wanted.size)
+    if wanted.tile is None and any(dim not in asked.sides for dim in words.dims):
+        compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell)
+        sides: Sequence[int] = part
+    else:
+        sides = wanted.tile if wanted.tile is not None else [asked.sides[dim] for dim in words.dims]
+        part = _part(size, sides, lanes)
+        compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell)
     frames = Frames(compiled.walk, images, wanted.size, part,
                     {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
     schedule = said(asked, words.dims, sides, lanes, (wanted.tile is not None, wanted.lanes is not None))
     return compiled, frames, part, lambda: {"lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part)),
-                                            "schedule": schedule}
+                                            "schedule": schedule, "selection": compiled.selection}
 
 
 def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted,
@@ -173,18 +177,19 @@ def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:
     return [side for side, at in zip(size, plane, strict=True) if at is None]
 
 
-def _wanted(words: WordGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int]) -> tuple[int, ...]:
-    """The tile that the program asks for, with what it leaves open."""
-    width = TILE[0] - TILE[0] % lanes if 1 <= lanes <= TILE[0] else TILE[0]
-    sides = (width, *TILE[1:], *_sides(words, size)[len(TILE):])
-    return tuple(asked.get(dim, side) for dim, side in zip(words.dims, sides, strict=False))
-
-
-def _part(words: WordGraph, size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
-    """The tile, no larger than it needs to be, in the dimensions of the grid."""
-    sides = _sides(words, size)
-    sides[0] = -(-sides[0] // max(1, lanes)) * max(1, lanes)
+def _part(size: Sequence[int], tile: Sequence[int], lanes: int) -> tuple[int, ...]:
+    """The tile, no larger than a result needs it to be."""
+    whole = -(-size[0] // max(1, lanes)) * max(1, lanes), *size[1:]
     # A wrong number of sizes is refused by the compiler.
-    return tuple(map(min, tile, sides)) if len(tile) == len(sides) else tuple(tile)
+    return tuple(map(min, tile, whole)) if len(tile) == len(whole) else tuple(tile)
 
 
+@contextmanager
+def _in(func: str) -> Iterator[None]:
+    """Let refusals name the Func: what only a block or nothing names is of the output."""
+    try:
+        yield
+    except UserError as failure:
+        if not failure.where.startswith("Func"):
+            failure.where = ", ".join(filter(None, (f"Func {func}", failure.where)))
+        raise

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import pkgutil
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from .apps import dense
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.reader import read
 from .hw.arch.errors import UserError, shown
@@ -26,9 +30,29 @@ def read_program(program: object, params: Mapping[str, int | float]) -> Pipeline
     return pipeline
 
 
+def names() -> dict[str, str]:
+    """The programs that we ship, with what each computes."""
+    found = {}
+    for module in pkgutil.iter_modules(dense.__path__):
+        text = import_module(f"{dense.__name__}.{module.name}").__doc__ or ""
+        found[module.name] = text.partition("\n")[0].rstrip(".")
+    return found
+
+
+def shipped(name: str) -> object:
+    """A program that we ship, or the file that is meant: what is named, where no such program is."""
+    if name not in names():
+        return Path(name)
+    if Path(name).exists():
+        raise UserError(f"'{name}' is a program that we ship, and a file here", name, f"write ./{name} for the file")
+    return import_module(f"{dense.__name__}.{name}").build()
+
+
 def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     if isinstance(program, str | Path):
-        content = read_content(Path(program), MOST_BYTES, "write it with halide.serialize_pipeline")
+        near = difflib.get_close_matches(str(program), names(), n=1)
+        also = f"; if a program that we ship is meant, {near[0]}" if near else ""
+        content = read_content(Path(program), MOST_BYTES, f"write it with halide.serialize_pipeline{also}")
         return read(content, params, str(program))
     if isinstance(program, bytes):
         return read(program, params, "program")

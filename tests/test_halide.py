@@ -248,9 +248,9 @@ def test_tiles_and_lanes_must_fit() -> None:
     photo = image("photo", "uint8")
     copy = func(photo[X, Y] + 1)
     assert refused(copy, inputs={"photo": PHOTO}, tile=(5, 4), unroll=2) == (
-        "5 columns of a tile do not divide into 2 lanes\n  try: change the tile or unroll")
+        f"Func {name_of(copy)}: 5 columns of a tile do not divide into 2 lanes\n  try: change the tile or unroll")
     assert refused(copy, inputs={"photo": PHOTO}, tile=(5,)) == (
-        "a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
+        f"Func {name_of(copy)}: a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
 
 
 @pytest.mark.parametrize("name,value,text", [
@@ -391,12 +391,12 @@ def test_a_program_is_run_as_it_is_scheduled() -> None:
         "tile 12 x 5 and 2 lanes from the arguments; not used: parallel y.y")}
 
 
-def test_a_program_without_a_schedule_has_tiles_of_64_x_64_and_one_lane() -> None:
+def test_a_program_without_a_schedule_has_the_tile_of_the_fewest_cycles_and_one_lane() -> None:
     photo = image("photo", "uint8", 1)
     line = func(photo[X] + 1, X)
     words = RANDOM.integers(0, 256, 100, dtype=np.uint8)
     report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
-    assert (report["tile"], report["tiles"], report["schedule"]) == ("64", 2, "tile 64 and 1 lane by default")
+    assert (report["tile"], report["tiles"], report["schedule"]) == ("100", 1, "tile 100 and 1 lane by default")
     line.split(X, X, hl.Var("xi"), 30)
     report = sardonyx.halide.run(line, inputs={"photo": words}, engine="tokens").report
     assert (report["tile"], report["tiles"], report["schedule"]) == (
@@ -416,7 +416,8 @@ def test_lanes_that_do_not_fit_name_what_is_short_and_how_many_do() -> None:
     photo = image("photo", "uint8")
     wide = func(photo[X, Y] + 1).unroll(X, 9)
     assert refused(wide, inputs={"photo": PHOTO}) == (
-        "9 lanes do not fit: GLB tiles (9 lanes need 9 load streams and 9 store streams, 'small' has 8 with one of each)\n"
+        f"Func {name_of(wide)}: 9 lanes do not fit: GLB tiles "
+        "(9 lanes need 9 load streams and 9 store streams, 'small' has 8 with one of each)\n"
         "  try: unroll by 8 at most, or use a larger machine")
     exactly(wide, PHOTO + 1, inputs={"photo": PHOTO}, unroll=2)
 
@@ -513,3 +514,63 @@ def test_a_parameter_has_64_bits_at_most() -> None:
         sardonyx.halide.run(b"", inputs={}, params={"gain": 10 ** 30})
     assert str(error.value) == ("params['gain']: it is 1000000000000000000000000000000, and no parameter has more than 64 "
                                 "bits\n  try: give a smaller number")
+
+
+def box(side: int) -> hl.Func:
+    """The sum of all words of a square."""
+    photo = image("photo", "uint8")
+    return func(sum((hl.u16(photo[X + i, Y + j]) for j in range(side) for i in range(side)), hl.u16(0)))
+
+
+@pytest.mark.parametrize("size", [(26, 10), pytest.param((20, 20), marks=pytest.mark.slow)])
+def test_a_large_box_of_a_small_picture_runs_in_tiles_wider_than_the_result(size: tuple[int, int]) -> None:
+    """In rows of 40 points, 15 of which are kept, words wait longer than register files and shorter than MEM tiles allow."""
+    photo = RANDOM.integers(0, 256, (size[1] + 14, size[0] + 14), dtype=np.uint8)
+    report = sardonyx.halide.run(box(15), inputs={"photo": photo}, engine="fabric", arch="onyx").report
+    assert report["tile"] == f"48 x {size[1]}"
+    assert report["tiles_used"]["pe"] < 120
+
+
+def test_an_image_of_bfloat16_is_refused() -> None:
+    level = hl.ImageParam(hl.BFloat(16), 2, "level")
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(func(level[X, Y]), inputs={"level": np.zeros((3, 3), np.uint16)}, engine="golden")
+    assert str(error.value) == (
+        "image level: the program reads bfloat16, and the array computes with integers; bfloat16 is not there yet\n"
+        "  try: read integers of 8 or 16 bits, scaled as the program needs them")
+
+
+def test_a_program_too_large_for_every_preset_is_not_sent_to_one_of_them() -> None:
+    photo = image("photo", "uint8")
+    value = hl.u16(photo[X, Y])
+    for step in range(400):
+        value = (value * 3 + 1) ^ (step + 1)
+    program = func(value)
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(program, inputs={"photo": np.zeros((3, 3), np.uint8)}, engine="tokens", arch="onyx")
+    assert str(error.value) == (
+        f"Func {name_of(program)}: the program is too large for 'onyx': it needs 800 PE tiles, has 384\n"
+        "  try: describe a machine of more columns and rows, or compute the expression in parts")
+
+
+def test_programs_that_we_ship_are_listed_and_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_picture(PHOTO, Path("photo.png"))
+    assert main(["run", "image", "--list"]) == 0
+    text = capsys.readouterr().out
+    assert "gaussian        A 3 x 3 Gaussian blur of an 8-bit grey image: a Halide program as any other\n" in text
+    assert main(["run", "image", "gaussian", "--input", "photo.png", "--output", "blurred.png", "--engine", "tokens"]) == 0
+    assert Path("blurred.png").exists()
+
+
+def test_programs_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(capsys) == "sardonyx run image: no program is named\n  try: sardonyx run image --list"
+    assert command(capsys, "gausian", "--input", "photo.png") == (
+        "sardonyx: gausian: cannot read the program: No such file or directory\n"
+        "  try: write it with halide.serialize_pipeline; if a program that we ship is meant, gaussian")
+    Path("gaussian").write_text("")
+    assert command(capsys, "gaussian", "--input", "photo.png") == (
+        "sardonyx: gaussian: 'gaussian' is a program that we ship, and a file here\n  try: write ./gaussian for the file")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
 from ...hw.arch.op import OPS, Op
+from ...hw.arch.presets import PRESETS
 from ...hw.arch.primitive import ALU, PRIMITIVES, Flow
 from ...hw.arch.tile import TileSpec
 
@@ -139,6 +140,16 @@ def check_operations(names: Iterable[str], ops: tuple[Op, ...]) -> None:
     if missing := sorted(set(names) - {op.name for op in ops}):
         raise UserError(f"the program needs operations that the PEs do not have: {', '.join(missing)}", "pe.ops",
                         "choose another machine, or add them to its description")
+
+
+def larger(short: Iterable[Demand], arch: Arch) -> str:
+    """What to try when a machine has less than is needed: the smallest preset of such PEs that has enough, else more tiles."""
+    needs = [each.needed for each in short]
+    enough = [other for other in PRESETS.values() if other.pe == arch.pe
+              and all(each.has >= needed for each, needed in zip(demands(0, 0, 0, 0, other), needs, strict=True))]
+    if enough:
+        return f"use a larger machine (arch='{min(enough, key=lambda other: len(other.tiles)).name}')"
+    return "describe a machine of more columns and rows"
 
 
 def tile_of(arch: Arch, kind: str) -> TileSpec:

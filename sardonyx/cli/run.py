@@ -72,18 +72,22 @@ def _add_kernel(programs: Any) -> None:
 def _add_image(programs: Any) -> None:
     parser: Parser = programs.add_parser(
         "image", prog="sardonyx run image", help="a Halide program on pictures",
-        about="Compile a serialised Halide pipeline (halide.serialize_pipeline) and run it on pictures,\n"
-              "tile by tile. Every element is checked against NumPy.",
+        about="Compile a serialised Halide pipeline (halide.serialize_pipeline), or a program that we ship, and\n"
+              "run it on pictures, tile by tile. Every element is checked against NumPy.",
         examples=[
             "sardonyx run image blur.hlpipe --input photo.png --output blurred.png --arch onyx --engine rtl",
             "sardonyx run image blur.hlpipe --input photo=photo.png --tile 128x64 --unroll 2",
+            "sardonyx run image gaussian --input photo.png --engine tokens",
+            "sardonyx run image --list",
         ])
-    parser.add_argument("pipeline", metavar="FILE", type=Path, help="the .hlpipe file")
+    parser.add_argument("pipeline", metavar="FILE|NAME", nargs="?",
+                        help="a .hlpipe file, or a program that we ship, see --list")
+    parser.add_argument("--list", action="store_true", help="list the programs that we ship and what each computes")
     parser.add_argument("--input", metavar="[NAME=]FILE", type=_named_file, action="append", default=[],
                         help="the picture for an ImageParam; its name may be left out if there is only one")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
     parser.add_argument("--tile", metavar="WxH", type=_size,
-                        help="size of a tile (default: as the program is scheduled, else 64x64)")
+                        help="size of a tile (default: as the program is scheduled, else that of the fewest cycles)")
     parser.add_argument("--shape", metavar="WxH", type=_size,
                         help="size of the result (default: the largest that the pictures allow)")
     parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
@@ -209,6 +213,11 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
     """Run a Halide program on pictures."""
     from .. import halide
 
+    if options.list:
+        console.show(halide.shipped())
+        return 0
+    if options.pipeline is None:
+        raise UserError("no program is named", where="sardonyx run image", fix="sardonyx run image --list")
     files = dict(options.input)
     if len(files) < len(options.input):
         raise UserError("an image is given twice", where="--input", fix="name each: --input NAME=FILE")

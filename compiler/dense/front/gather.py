@@ -11,7 +11,7 @@ a stream:
 So does a choice by coordinates among elements and constants (``select(x < 0, 7, in(x))``), and a condition on coordinates alone
 (``x < 5``) becomes a mask, an image of flags. No gathered image computes with elements: `verify` of the graph sees to it.
 
-Errors:  UserError for more gathered images than any machine has load streams, as a boundary condition on a stencil gives.
+Errors:  UserError for more gathered images than the machine has load streams, as a boundary condition on a stencil gives.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from ...lang.halide.walk import share
 from .values import Coordinate, Value, Values, behind
 
 PRODUCTS = "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else"
-# Load streams of the largest machine.
-MOST = 16
 
 _INTRINSICS = {"abs": "abs", "absd": "absd", "shl": "shift_left", "shr": "shift_right", "and": "bitwise_and",
                "or": "bitwise_or", "xor": "bitwise_xor"}
@@ -41,10 +39,11 @@ class Gatherer:
     Parameters
     ----------
     taken : iterable of str     Names of images, which no gathered image takes.
+    most : int or None          Gathered images that there may be: the load streams of a machine.
     """
 
-    def __init__(self, values: Values, taken: Iterable[str]) -> None:
-        self.values = values
+    def __init__(self, values: Values, taken: Iterable[str], most: int | None = None) -> None:
+        self.values, self.most = values, most
         self.funcs: dict[str, Func] = {}
         self._taken = set(taken)
         # Definitions by identity, their parts being shared.
@@ -87,11 +86,8 @@ class Gatherer:
     def _new(self, value: Value, definition: Expr, parts: list[Value]) -> str:
         """The name of a new gathered image."""
         images = sorted({part.image for part in parts if part.image})
-        if len(self.funcs) == MOST:
-            raise UserError(
-                f"it reads {' and '.join(images) or 'masks'} in one more way that is no shift of the {MOST} others, and each "
-                "takes a stream of its own", str(value.origin) if value.origin else "",
-                f"give a boundary condition to the image, not to what is computed from neighbours in it; {PRODUCTS}")
+        if len(self.funcs) == self.most:
+            raise self._too_many(value, images or ["masks"])
         plain = name = f"{'_'.join(images)}_gathered" if images else "mask"
         for number in itertools.count(2):
             if name not in self._taken:
@@ -100,6 +96,16 @@ class Gatherer:
         self._taken.add(name)
         self.funcs[name] = Func(name, self.values.dims, (value.type,), (definition,), (), {}, {})
         return name
+
+    def _too_many(self, value: Value, images: list[str]) -> UserError:
+        """For what is read in more ways than there are streams."""
+        walked = {arg.coordinate.dim for part in behind([value]) for arg in part.args if arg.coordinate is not None}
+        fix = "give a boundary condition to the image, not to what is computed from neighbours in it" \
+            if len(walked) == len(self.values.dims) else \
+            f"{PRODUCTS}: let that be a program of its own, and what follows it another one, or the host's"
+        what = (f"it reads {' and '.join(images)} in one more way that is no shift of the {self.most} others, and each takes a "
+                "stream of its own, of which the machine has no more")
+        return UserError(what, str(value.origin) if value.origin else "", fix)
 
     def _definition(self, parts: list[Value], places: list[Coordinate]) -> Expr:
         """The last of these values as an expression in the variables of a gathered image."""

@@ -83,6 +83,8 @@ class Inliner:
 
     def __init__(self, pipeline: Pipeline, values: Values) -> None:
         self.pipeline, self.values = pipeline, values
+        # What the program calls the Funcs by which Halide reads its images.
+        self.names = {name: image.name for name in pipeline.funcs if (image := image_of(pipeline, name))}
         # By Func and arguments: its values before update instance 0, 1, ..
         self._states: dict[tuple[str, tuple[Value, ...]], list[tuple[Value, ...]]] = {}
         self._instances: dict[str, list[Instance]] = {}
@@ -126,7 +128,7 @@ class Inliner:
         if condition.constant is not None and not condition.constant:
             return old
         new = [self.value(each, scope) for each in update.values]
-        self.values.origin = Origin(func.name, update.values[0])
+        self.values.origin = Origin(func.name, update.values[0], self.names)
         return tuple(self.values.select(condition, *pair) for pair in zip(new, old, strict=True))
 
     def _same(self, updated: Value, wanted: Value, expr: Expr, func: Func) -> bool:
@@ -135,7 +137,7 @@ class Inliner:
         if updated is wanted:
             return True
         if updated.constant is None or wanted.constant is None:
-            self.values.origin = Origin(func.name, expr)
+            self.values.origin = Origin(func.name, expr, self.names)
             raise self.values.refuse(f"{func.name} is updated at some of the points only that are read",
                                      "update every point, or use select in the pure definition")
         return False
@@ -165,7 +167,7 @@ class Inliner:
         for what, expr in (("start", each.start), ("extent", each.extent)):
             limit = self.value(expr, Scope(name, {}))
             if limit.constant is None:
-                self.values.origin = Origin(name, expr)
+                self.values.origin = Origin(name, expr, self.names)
                 raise self.values.refuse(f"the {what} of reduction variable {each.name} is not a constant",
                                          "give the RDom constant bounds")
             limits.append(limit.integer)
@@ -182,7 +184,7 @@ class Inliner:
 
     def _operation(self, expr: Expr, operands: list[Value], scope: Scope) -> Value:
         values = self.values
-        values.origin = Origin(scope.func, expr)
+        values.origin = Origin(scope.func, expr, self.names)
         if isinstance(expr, Number):
             return values.constant(expr.type, expr.value)
         if isinstance(expr, Variable):

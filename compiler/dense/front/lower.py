@@ -36,7 +36,6 @@ from .ranges import SIGNED_WORD, UNSIGNED_WORD
 from .values import Coordinate, Value, Values, behind
 from .words import Words, refused
 
-# What a matrix product looks like, for messages.
 # Extent up to which a bounded dimension is a set of planes: the channels of an image.
 PLANES = 4
 # The same if it is unrolled as well.
@@ -64,8 +63,8 @@ class Result:
         return self.image + _suffix(self.plane)
 
 
-def lower(pipeline: Pipeline, output: str | None = None) -> WordGraph:
-    """The word graph of one output, or of all together."""
+def lower(pipeline: Pipeline, output: str | None = None, streams: int | None = None) -> WordGraph:
+    """The word graph of one output, or of all together; streams: load streams that the machine has, else any number."""
     if output is not None and output not in pipeline.outputs:
         raise UserError(f"the pipeline has no output {output}", "", f"name one of {', '.join(pipeline.outputs)}")
     funcs = [pipeline.funcs[name] for name in ([output] if output is not None else pipeline.outputs)]
@@ -77,13 +76,13 @@ def lower(pipeline: Pipeline, output: str | None = None) -> WordGraph:
     for result in results:
         if not result.value.data:
             raise _nothing(result)
-    gatherer = Gatherer(values, pipeline.inputs)
+    gatherer = Gatherer(values, pipeline.inputs, streams)
     moved = gatherer.replaced([result.value for result in results])
     results = [replace(result, value=value) for result, value in zip(results, moved, strict=True)]
     everything = behind(moved)
     _no_places(everything)
-    streams = Streams(dims, [value for value in everything if value.op == "tap"])
-    words = Words(streams.nodes, streams.tap, streams.pattern)
+    made = Streams(dims, [value for value in everything if value.op == "tap"])
+    words = Words(made.nodes, made.tap, made.pattern)
     for value in everything:
         words.make(value)
     refs: dict[str, Ref] = {}
@@ -91,9 +90,9 @@ def lower(pipeline: Pipeline, output: str | None = None) -> WordGraph:
         if result.name in refs:
             raise UserError(f"two results are called {result.name}", f"Func {result.func}", "rename an output")
         refs[result.name] = _stored(result, words)
-    nodes, refs = reachable(streams.nodes.made, refs)
-    inputs = {node.name: streams.inputs[node.name] for node in nodes if node.op == "input"}
-    outputs = {result.name: streams.output(result) for result in results}
+    nodes, refs = reachable(made.nodes.made, refs)
+    inputs = {node.name: made.inputs[node.name] for node in nodes if node.op == "input"}
+    outputs = {result.name: made.output(result) for result in results}
     read = {stream.image for stream in inputs.values()}
     return verify(WordGraph(dims, nodes, inputs, refs, outputs,
                             {name: func for name, func in gatherer.funcs.items() if name in read}))

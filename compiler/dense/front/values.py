@@ -9,8 +9,8 @@ so that what is constant or has no effect vanishes as soon as it is written.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from sardonyx.hw.arch.errors import UserError
 
@@ -43,13 +43,14 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a program says something, for messages."""
+    """Where a program says something, for messages; names: see `show`."""
 
     func: str
     expr: Expr
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
-        return f"Func {self.func}, {show(self.expr, LONGEST)}"
+        return f"Func {self.func}, {show(self.expr, LONGEST, self.names)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,7 @@ def store(walk: Walk, arch: Arch, net: int = NET, most: int | None = None) -> St
             return _Mapper(_changed(walk, walk.graph), arch, far).map(uses, waits)
         walk = replace(walk, graph=_with_pass(walk.graph, stuck))
     raise UserError(f"operands wait longer than register files of {arch.pe.register_words} words allow", "",
-                    "give the PEs larger register files")
+                    "use wider tiles, or give the PEs larger register files")
 
 
 def _changed(walk: Walk, graph: PeGraph) -> Walk:

@@ -10,7 +10,8 @@ says which.
 
 Needs:   WordGraph from `fold`.
 Gives:   for every node that needs PEs of its own, a `Pe` tree.
-Cost:    one covering of a node for each combination of answers about the nodes with several users around it.
+Cost:    one covering of a node for each combination of answers about the nodes with several users around it; at most
+         2 ** `CHOICES` trees for a sum and `CUTS` ** 2 for a flag. What is spent is counted, see `sharing`.
 Source:  tree covering by dynamic programming: Aho and Johnson, 1976.
 """
 
@@ -19,8 +20,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import combinations, product
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ....hw.arch.op import BY_NAME, WORD
 from ...ir.dataflow import Operand, Ref, WordGraph, WordNode
@@ -38,6 +40,28 @@ ABSORBED = {**dict.fromkeys(SUMS, (*SUMS, "word")), "shr": SUMS, "min": ("min",)
             **dict.fromkeys(BITS, BITS), "bit_not": (*BITS, "eq", "ne", "lt", "le")}
 # So many sums under constant factors are tried both ways, all at once.
 CHOICES = 5
+# Sets of flags that are kept for every flag in a tree, so that there are no more of them than that squared to look at.
+CUTS = 16
+# For each of three flags, the codes in which it is 1; all codes.
+CODES, ALL_CODES = (0xAA, 0xCC, 0xF0), 0xFF
+# Plans that are made within each other at most.
+DEPTH = 50
+
+
+class Plan(NamedTuple):
+    """The best tree of a node.
+
+    cost : pair         PEs and area, with those of all nodes that it needs up to shared ones.
+    own : pair          The same of the tree alone.
+    reads : tuple       The references in it.
+    inner : frozenset   The nodes that these are to, but for inputs.
+    """
+
+    tree: Value
+    cost: Cost
+    own: Cost
+    reads: tuple[Ref, ...]
+    inner: frozenset[int]
 
 
 class Cover:
@@ -56,10 +80,33 @@ class Cover:
                        if number in self.roots - self.results and self.nodes[number].op in ABSORBED.get(op, ())}
         self.cut = self.roots
         # A node and whether the shared nodes that were asked about are cut -> the next one to ask about, or the plan.
-        self.found: dict[tuple[int, ...], int | tuple[Value, Cost]] = {}
+        self.found: dict[tuple[int, ...], int | Plan] = {}
         self.asked: list[dict[int, bool]] = []
-        # PEs and operands of all trees that were made: what was spent.
+        self.first = self._first()
+        # What was spent: PEs and operands of all trees that were made, and nodes that were looked at to choose among them.
         self.work = 0
+        self.steps = 0
+
+    def _first(self) -> list[int]:
+        """Nodes whose plans are made before those of others: all that are never part of a tree, and one in `DEPTH` of a chain
+        of others, because a plan makes those of the nodes before it, one within the other."""
+        found, depth = [], [0] * len(self.nodes)
+        for number, node in enumerate(self.nodes):
+            # Sums of sums and extremes of extremes are taken apart in one go.
+            below = max((depth[each.node] + (not self._is_flat(node, self.nodes[each.node]))
+                         for each in node.operands if isinstance(each, Ref)), default=0)
+            alone = node.op not in ("input", *SUMS, "min", "max", *FLAGS)
+            if alone or below == DEPTH:
+                found.append(number)
+            else:
+                depth[number] = below
+        return found
+
+    def _is_flat(self, user: WordNode, node: WordNode) -> bool:
+        """Whether the trees of a node are made without the plan of its operand, if that may be part of them."""
+        if user.op in ("min", "max"):
+            return "crop" in self.ops and user.op == node.op and user.signed == node.signed
+        return all(each.op in ("add", "sub") or factor_of(each) is not None for each in (user, node))
 
     def needed(self) -> list[int]:
         """The roots of trees, in topological order."""
@@ -67,28 +114,24 @@ class Cover:
         roots = set(self.results)
         for number in reversed(range(len(self.nodes))):
             if number in roots:
-                roots |= self.inner(self.plan(number)[0])
+                roots |= self.plan(number).inner
         return sorted(roots)
 
-    def inner(self, tree: Value) -> frozenset[int]:
-        """The nodes that a tree reads, but for inputs."""
-        return frozenset(ref.node for ref in leaves(tree) if self.nodes[ref.node].op != "input")
-
-    def asked_plan(self, number: int) -> tuple[Value, list[int]]:
+    def asked_plan(self, number: int) -> tuple[Plan, list[int]]:
         """The best tree of a node, and the shared nodes that it depends on, in the order in which they are asked about."""
         self._prepare()
         self.asked.append({})
-        tree, _ = self.plan(number)
-        return tree, list(self.asked.pop())
+        plan = self.plan(number)
+        return plan, list(self.asked.pop())
 
     def _prepare(self) -> None:
         """Make the plans of nodes in their order, or a plan might have to make those of all nodes before it, recursively."""
-        for number, node in enumerate(self.nodes):
-            if node.op not in ("input", *SUMS, "min", "max", *FLAGS):
-                self.plan(number)
+        for number in self.first:
+            self.plan(number)
 
-    def plan(self, number: int) -> tuple[Value, Cost]:
-        """The best tree of a node, read at its own point, and its cost with all that it needs up to shared nodes."""
+    def plan(self, number: int) -> Plan:
+        """The best tree of a node, read at its own point."""
+        self.steps += 1
         path: tuple[int, ...] = (number,)
         asked: dict[int, bool] = {}
         while isinstance(known := self.found.get(path), int):
@@ -96,8 +139,11 @@ class Cover:
             path += (asked[known],)
         if known is None:
             self.asked.append(asked := {})
-            known = min(((each, self.cost(each)) for each in self._counted(self._trees(number))), key=lambda each: each[1])
+            tree, cost = min(((each, self.cost(each)) for each in self._counted(self._trees(number))), key=lambda each: each[1])
             self.asked.pop()
+            reads = tuple(leaves(tree))
+            known = Plan(tree, cost, self.own(tree), reads,
+                         frozenset(ref.node for ref in reads if self.nodes[ref.node].op != "input"))
             path = (number,)
             for node, answer in asked.items():
                 self.found[path] = node
@@ -122,7 +168,7 @@ class Cover:
         pes, area = self.own(value)
         for ref in leaves(value):
             if self._is_open(ref):
-                more, larger = self.plan(ref.node)[1]
+                more, larger = self.plan(ref.node).cost
                 pes, area = pes + more, area + larger
         return pes, area
 
@@ -215,9 +261,11 @@ class Cover:
         choices = set()
         # Later nodes first, so that a node is taken apart once, whatever the number of ways to it.
         pending = {root: 1}
-        while pending:
-            ref = max(pending, key=lambda each: (each.node, each.offset))
+        order = [_latest(root)]
+        while order:
+            ref = heappop(order)[-1]
             by = pending.pop(ref)
+            self.steps += 1
             node = self._inside(ref)
             factor = factor_of(node)
             pieces: list[tuple[Operand, int]] = []
@@ -238,8 +286,10 @@ class Cover:
             for piece, more in pieces:
                 if isinstance(piece, int):
                     constant += piece * more
-                else:
-                    _more(pending, piece, more)
+                    continue
+                if piece not in pending:
+                    heappush(order, _latest(piece))
+                _more(pending, piece, more)
         return {key: by for key, by in coefficients.items() if by}, constant % WORD, choices
 
     def _scaled(self, ref: Ref) -> tuple[Ref, int]:
@@ -291,7 +341,7 @@ class Cover:
                 coefficients, constant, _ = self._linear(factor.node, frozenset())
                 terms = self._terms({each: more * by % WORD for each, more in coefficients.items()}, constant * by % WORD)
                 value = cover_sum(terms, self.ops)
-                if self.cost(value)[0] <= self.plan(factor.node)[1][0] + (by != WORD - 1):
+                if self.cost(value)[0] <= self.plan(factor.node).cost[0] + (by != WORD - 1):
                     return Term(other, moved(value, factor.offset))
         return None
 
@@ -362,33 +412,49 @@ class Cover:
         compared = node.operands[0]
         if node.op == "bit_not" and isinstance(compared, Ref) and self._is_open(compared, "eq", "ne", "lt", "le"):
             yield self._comparison(self._inside(compared), negate=True)
-        for inputs in sorted(self._cuts(root, {}), key=lambda each: sorted((ref.node, ref.offset) for ref in each)):
+        for inputs in sorted(self._cuts(root), key=_flags_order):
             refs = sorted(inputs, key=lambda ref: (ref.node, ref.offset))
-            table = 0
-            for code in range(8):
-                table |= self._truth(root, {ref: code >> place & 1 for place, ref in enumerate(refs)}) << code
+            table = self._truth(root, dict(zip(refs, CODES)))
             yield Pe("or", (("a", 0), ("b", 0), *zip("def", refs)), cond="lut", lut=table)
 
-    def _cuts(self, root: Ref, known: dict[Ref, set[frozenset[Ref]]]) -> set[frozenset[Ref]]:
+    def _cuts(self, root: Ref) -> set[frozenset[Ref]]:
         """Sets of up to three flags that a flag is a function of."""
-        below = []
-        for each in self._inside(root).operands:
+        known: dict[Ref, set[frozenset[Ref]]] = {}
+        inner: list[Ref] = []
+        todo: list[Operand] = [root]
+        while todo:
+            each = todo.pop()
             assert isinstance(each, Ref), "constants are folded"
             if each not in known:
                 known[each] = {frozenset((each,))}
-                if self._is_open(each, *BITS):
-                    known[each] |= self._cuts(each, known)
-            below.append(known[each])
-        return {cut for chosen in product(*below) if len(cut := frozenset().union(*chosen)) <= 3}
+                if each == root or self._is_open(each, *BITS):
+                    inner.append(each)
+                    todo += reversed(self._inside(each).operands)
+        for ref in sorted(inner, key=lambda each: each.node):
+            below = [known[each] for each in self._inside(ref).operands if isinstance(each, Ref)]
+            found = {cut for chosen in product(*below) if len(cut := frozenset().union(*chosen)) <= 3}
+            if ref == root:
+                return found
+            known[ref] |= set(sorted(found, key=_flags_order)[:CUTS])
+        raise AssertionError("the root is the last of its own tree")
 
     def _truth(self, ref: Operand, values: dict[Ref, int]) -> int:
-        """A flag as a function of others."""
+        """A flag as a function of others, each given for every code of them: bit n is its value for code n."""
         assert isinstance(ref, Ref), "constants are folded"
         if ref not in values:
             node = self._inside(ref)
             below = [self._truth(each, values) for each in node.operands]
-            values[ref] = meaning(node.op, tuple(below), False)
+            values[ref] = ALL_CODES - below[0] if node.op == "bit_not" else meaning(node.op, tuple(below), False)
         return values[ref]
+
+
+def _flags_order(refs: Iterable[Ref]) -> list[tuple[int, tuple[int, ...]]]:
+    return sorted((ref.node, ref.offset) for ref in refs)
+
+
+def _latest(ref: Ref) -> tuple[int, tuple[int, ...], Ref]:
+    """Orders references in a heap, the latest node at the largest offset first."""
+    return -ref.node, tuple(-o for o in ref.offset), ref
 
 
 Key = TypeVar("Key")

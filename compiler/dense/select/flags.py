@@ -17,7 +17,7 @@ Gives:   PeGraph with the same results; in step if any number of copies can brin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from ...ir.dataflow import PeGraph, PeNode, Ref, picked
@@ -34,6 +34,8 @@ WITHOUT_OVERFLOW = {("adc", 0): "taa", ("sbc", 1): "tsa"}
 # What `in_step` takes for the cycles from PE to PE, and for the points of a row: where operands are waiting for each other,
 # only the shape of the graph matters.
 HOP, ROW = 4, 256
+# PEs that copies of flags may take: a flag of flags is copied with all that it is made of, again and again.
+COPIES = 300
 
 
 def share_flags(graph: PeGraph, ops: Container[str]) -> PeGraph:
@@ -72,9 +74,11 @@ def in_step(graph: PeGraph) -> bool:
 def _merged(graph: PeGraph, place: int, ops: Container[str]) -> Iterator[PeGraph]:
     """Graphs in which another PE makes the comparison at a place, if there is one."""
     compare = graph.nodes[place]
+    if compare.op != "sbc" or compare.cond not in SWAPPED or compare.operands["d"] != 1:
+        return
     readers = [ref.port for node in graph.nodes for _, ref in node.refs() if ref.node == place]
     readers += [ref.port for ref in graph.results.values() if ref.node == place]
-    if compare.op != "sbc" or compare.cond not in SWAPPED or compare.operands["d"] != 1 or "res" in readers:
+    if "res" in readers:
         return
     a, b = compare.operands["a"], compare.operands["b"]
     for number, node in enumerate(graph.nodes):
@@ -132,6 +136,7 @@ def _ordered(graph: PeGraph, stay: set[int]) -> PeGraph:
 
 def _copied(graph: PeGraph) -> PeGraph:
     """The graph with copies of flags, one reader after the other getting its own, until it is in step."""
+    copies = 0
     for user in reversed(range(len(graph.nodes))):
         readers: dict[int, set[int]] = defaultdict(set)
         for reader, node in enumerate(graph.nodes):
@@ -141,6 +146,9 @@ def _copied(graph: PeGraph) -> PeGraph:
         own = {ref for _, ref in graph.nodes[user].refs() if ref.port == "p" and len(readers[ref.node]) > 1}
         if not own:
             continue
+        copies += sum(_copies(graph.nodes, ref.node) for ref in own)
+        if copies > COPIES:
+            break
         nodes = list(graph.nodes)
         nodes[user] = _reads(nodes[user], {ref: Ref(_copy(nodes, ref.node), ref.offset, "p") for ref in sorted(
             own, key=lambda ref: (ref.node, ref.offset))})
@@ -148,6 +156,15 @@ def _copied(graph: PeGraph) -> PeGraph:
         if in_step(graph):
             break
     return _ordered(graph, set(range(len(graph.nodes))))
+
+
+def _copies(nodes: Sequence[PeNode], number: int) -> int:
+    """How many PEs a copy of a flag takes, up to a few more than `COPIES`."""
+    count, todo = 0, [number]
+    while todo and count <= COPIES:
+        count += 1
+        todo += [ref.node for _, ref in nodes[todo.pop()].refs() if ref.port == "p"]
+    return count
 
 
 def _copy(nodes: list[PeNode], number: int) -> int:

@@ -101,6 +101,8 @@ class _Folder:
         self.nodes: list[WordNode] = []
         self.found: list[Operand] = []
         self.known: dict[WordNode, tuple[int, tuple[int, ...]]] = {}
+        # Flags and offsets -> what the flag is there.
+        self.elsewhere: dict[tuple[int, tuple[int, ...]], Operand] = {}
 
     def operand(self, operand: Operand) -> Operand:
         """An operand of an old node, in terms of the new ones."""
@@ -110,10 +112,26 @@ class _Folder:
         """An operand at another point."""
         if isinstance(operand, int) or not any(offset):
             return operand
-        node = self.nodes[operand.node]
-        if node.op in FLAGS:
-            return self.node(replace(node, operands=tuple(self.moved(each, offset) for each in node.operands)))
-        return replace(operand, offset=tuple(o + by for o, by in zip(operand.offset, offset)))
+        if self.nodes[operand.node].op not in FLAGS:
+            return replace(operand, offset=tuple(o + by for o, by in zip(operand.offset, offset)))
+        for number in self._flags_behind(operand.node, offset):
+            node = self.nodes[number]
+            self.elsewhere[number, offset] = self.node(replace(node, operands=tuple(
+                self.elsewhere[each.node, offset] if isinstance(each, Ref) and self.nodes[each.node].op in FLAGS
+                else self.moved(each, offset) for each in node.operands)))
+        return self.elsewhere[operand.node, offset]
+
+    def _flags_behind(self, flag: int, offset: tuple[int, ...]) -> list[int]:
+        """A flag and those that it is made of, these first, without what is known elsewhere."""
+        found, todo = set[int](), [flag]
+        while todo:
+            number = todo.pop()
+            if number in found or (number, offset) in self.elsewhere:
+                continue
+            found.add(number)
+            todo += [each.node for each in self.nodes[number].operands if isinstance(each, Ref)
+                     and self.nodes[each.node].op in FLAGS]
+        return sorted(found)
 
     def result(self, ref: Ref) -> Ref:
         """A result of the graph; a constant one becomes a node."""

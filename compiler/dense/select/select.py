@@ -13,17 +13,38 @@ Source:  Onyx JSSC V-A (fused operations).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....hw.arch.op import BY_NAME, CONDITION_CODES, OPS, Op, predicate
 from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, operations, picked, verify_pes
 from ...ir.mapped import check_operations
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold
-from .sharing import choose
-from .tree import Pe, Value, moved_operand
+from .sharing import STEPS, WORK, choose
+from .tree import Pe, Value, inside_out, moved_operand
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A graph of PEs; `proven`: no other choice of what is shared takes fewer, else it is the best that was found."""
+
+    pes: PeGraph
+    proven: bool
+
+    @property
+    def text(self) -> str:
+        """For reports."""
+        return "no choice of shared values takes fewer PEs" if self.proven else \
+            f"the best choice of shared values found within {WORK} parts of trees and {STEPS} steps; there may be better ones"
 
 
 def select(graph: WordGraph, ops: tuple[Op, ...] = OPS, factor: bool = True) -> PeGraph:
+    """The graph of PEs alone, see `selected`."""
+    return selected(graph, ops, factor).pes
+
+
+def selected(graph: WordGraph, ops: tuple[Op, ...] = OPS, factor: bool = True) -> Selection:
     """The graph of PEs that have the operations `ops`; UserError if it needs another one.
 
     Operations with three 16-bit operands are used where PEs have them; those with two have to be there if the graph needs them.
@@ -33,10 +54,10 @@ def select(graph: WordGraph, ops: tuple[Op, ...] = OPS, factor: bool = True) -> 
     """
     names = frozenset(op.name for op in ops)
     cover = Cover(fold(graph, names), names, factor)
-    choose(cover)
+    proven = choose(cover)
     found = share_flags(_emit(cover), names)
     check_operations(operations(found), ops)
-    return verify_pes(found, ops)
+    return Selection(verify_pes(found, ops), proven)
 
 
 def _emit(cover: Cover) -> PeGraph:
@@ -47,7 +68,7 @@ def _emit(cover: Cover) -> PeGraph:
         if node.op == "input":
             emitter.found[number] = emitter.add(PeNode("input", name=node.name))
     for number in cover.needed():
-        emitter.found[number] = emitter.value(cover.plan(number)[0])
+        emitter.found[number] = emitter.value(cover.plan(number).tree)
     results: dict[str, Ref] = {}
     for name, ref in graph.results.items():
         result = emitter.value(ref)
@@ -66,18 +87,20 @@ class _Emitter:
 
     def value(self, value: Value) -> Operand:
         """Where the value of a tree is, or what it is."""
-        if isinstance(value, int):
-            return value
-        if isinstance(value, Ref):
-            return moved_operand(self.found[value.node], value.offset)
-        operands: dict[str, Operand] = {}
-        for port, each in value.operands:
-            operands[port] = self.value(each)
-        if any(not isinstance(each, int) for _, each in value.operands):
-            constants = {port: each for port, each in operands.items() if isinstance(each, int)}
-            if len(constants) == len(operands):
-                # Sums below came down to constants.
-                return _computed(value, constants)
+        done: dict[int, Operand] = {}
+        for each in inside_out(value):
+            if isinstance(each, Pe):
+                done[id(each)] = self._made(each, {port: done[id(operand)] for port, operand in each.operands})
+            else:
+                done[id(each)] = each if isinstance(each, int) else moved_operand(self.found[each.node], each.offset)
+        return done[id(value)]
+
+    def _made(self, value: Pe, operands: dict[str, Operand]) -> Operand:
+        """Where the value of a PE is, given where its operands are."""
+        constants = {port: each for port, each in operands.items() if isinstance(each, int)}
+        if len(constants) == len(operands) and any(not isinstance(each, int) for _, each in value.operands):
+            # Sums below came down to constants.
+            return _computed(value, constants)
         return self.add(PeNode(value.op, operands, value.signed, value.cond, value.lut, table=value.table))
 
     def add(self, node: PeNode) -> Ref:

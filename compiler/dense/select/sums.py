@@ -16,10 +16,11 @@ Source:  Onyx JSSC V-A and Fig. 11 (mul-add, add-add).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import product
 
 from ....hw.arch.op import BY_NAME, WORD
@@ -42,7 +43,7 @@ class Term:
     negative: bool = False
     flag: bool = False
 
-    @property
+    @cached_property
     def kind(self) -> str:
         if isinstance(self.b, int):
             return "scaled"
@@ -50,7 +51,7 @@ class Term:
             return "constant"
         return ("flag" if self.flag else "term" if self.b is None else "product") + "+-"[self.negative]
 
-    @property
+    @cached_property
     def age(self) -> tuple[int, ...]:
         return max(age(self.a), age(0 if self.b is None else self.b))
 
@@ -128,6 +129,8 @@ def _moves_of(ops: frozenset[str]) -> tuple[tuple[Move, State, float], ...]:
     return _table(op for op in SIGNS if op in ops or "c" not in BY_NAME[op].operands)
 
 
+# Terms of a sum, and sums of some of them, up to which every choice is tried.
+TERMS, STATES = 100, 20_000
 # A product or flag as a term of its own.
 CONVERSIONS = {"scaled": ("term+", "mult0"), "product+": ("term+", "mult0"), "product-": ("term-", "mult0"),
                "flag+": ("term+", "sel"), "flag-": ("term-", "sel")}
@@ -170,7 +173,8 @@ def cover_sum(terms: Iterable[Term], ops: frozenset[str]) -> Value:
     chain: list[tuple[str, dict[str, Value | None]]] = []
     value: Value | None = None
     while value is None:
-        move = _long(left, ops) or _best(_state(left), ops)[1]
+        state = _state(left)
+        move = _long(left, ops) or (_ready(state, ops) if _is_large(state) else _best(state, ops)[1])
         if move is None:
             value = left[0].a
             break
@@ -204,6 +208,23 @@ def cover_sum(terms: Iterable[Term], ops: frozenset[str]) -> Value:
 def _state(terms: list[Term]) -> State:
     count = Counter(term.kind for term in terms)
     return tuple(count[kind] for kind in KINDS)
+
+
+def _is_large(state: State) -> bool:
+    """Whether a sum has too many terms of different kinds to try all that may stand last."""
+    counts = dict(zip(KINDS, state))
+    others = math.prod(count + 1 for kind, count in counts.items() if not kind.startswith("term"))
+    # What is no term may become one, to add or to subtract.
+    return sum(state) > TERMS or others * (counts["term+"] + 1) * (counts["term-"] + 1) * sum(state) > STATES
+
+
+def _ready(state: State, ops: frozenset[str]) -> Move:
+    """The last PE of a sum that is too large for a search: it takes as much as any, else makes a term of what is no term."""
+    found = [(sum(takes), -cost, -place) for place, (move, takes, cost) in enumerate(_moves_of(ops))
+             if move.rest > 0 and all(has >= taken for has, taken in zip(state, takes)) and sum(takes) < sum(state)]
+    if found:
+        return _moves_of(ops)[-max(found)[-1]][0]
+    return next(Move("", (("", kind),), 0) for kind in CONVERSIONS if state[KINDS.index(kind)])
 
 
 def _take(terms: list[Term], kind: str) -> Term:

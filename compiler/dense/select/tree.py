@@ -39,12 +39,23 @@ def pe(op: str, *, signed: bool = False, cond: str = "", lut: int = 0, table: tu
 
 def moved(value: Value, offset: tuple[int, ...]) -> Value:
     """The value at the point p + offset."""
-    if not isinstance(value, Pe):
-        return moved_operand(value, offset)
-    operands = []
-    for port, each in value.operands:
-        operands.append((port, moved(each, offset)))
-    return replace(value, operands=tuple(operands))
+    done: dict[int, Value] = {}
+    for each in inside_out(value):
+        done[id(each)] = moved_operand(each, offset) if not isinstance(each, Pe) else \
+            replace(each, operands=tuple((port, done[id(operand)]) for port, operand in each.operands))
+    return done[id(value)]
+
+
+def inside_out(value: Value) -> Iterator[Value]:
+    """A tree and all trees in it, each behind its operands, the first of these first."""
+    todo = [(value, False)]
+    while todo:
+        each, ready = todo.pop()
+        if ready or not isinstance(each, Pe):
+            yield each
+            continue
+        todo.append((each, True))
+        todo += [(operand, False) for _, operand in reversed(each.operands)]
 
 
 def moved_operand(operand: Operand, offset: tuple[int, ...]) -> Operand:

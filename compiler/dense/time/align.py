@@ -27,6 +27,8 @@ from ..map.storage import NET, StaticGraph, latency_of, longest_line
 
 # Words of a register file that another placement may need more of.
 MARGIN = 8
+# In longer rows more of what waits is in MEM tiles, which hold it for any time; another seed has other wires.
+REMEDY = "use wider tiles, or try another seed"
 
 
 class Misaligned(UserError):
@@ -106,7 +108,7 @@ def align(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> Alignm
             if all(starts[name] >= start for name, start in late.items()):
                 return starts
             least.update({name: max(least.get(name, start), start) for name, start in late.items()})
-        raise Misaligned("the flags of the program cannot be brought in step with its words", "", "try another seed")
+        raise Misaligned("the flags of the program cannot be brought in step with its words", "", REMEDY)
 
     def attempt(read: Mapping[str, int]) -> dict[str, int]:
         starts: dict[str, int] = {}
@@ -188,7 +190,7 @@ def _settle(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch, source_
         flag = Pin(static.valid[each.name], "bit")
         given[flag] = arrivals[Pin(each.name, "f2g")] + grid.step(each.first) - latency[Pin(each.name, "f2g_bit")]
         if given[flag] < 0:
-            raise Misaligned(f"its first word comes {-given[flag]} cycles before its flag can", each.name, "try another seed")
+            raise Misaligned(f"its first word comes {-given[flag]} cycles before its flag can", each.name, REMEDY)
     return Alignment(given, {sink: wait for sink, wait in waits.items() if sink.port.startswith("data")}, arrivals)
 
 
@@ -243,7 +245,7 @@ def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
     for sink, wait in waits.items():
         if wait < 0 or (wait and sink.port.startswith("bit")):
             raise Misaligned(f"{sink.port} arrives {abs(wait)} cycles too {'late' if wait < 0 else 'early'}", sink.block,
-                             "try another seed")
+                             REMEDY)
         if wait:
             by_block[sink.block].append(sink)
     fault, tight = ("", ""), list[Pin]()
@@ -253,10 +255,11 @@ def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
         if len(each) > channels or sum(each) > room - MARGIN:
             tight.append(max(sinks, key=lambda sink: waits[sink]))
         if not fault[0] and (len(each) > channels or sum(each) > room):
-            fault = (f"operands have to wait {', '.join(map(str, each))} cycles, more than the {room} words and {channels} "
+            more = f"{over} more than" if (over := sum(each) - room) > 0 else "in more operands than"
+            fault = (f"operands have to wait {', '.join(map(str, each))} cycles, {more} the {room} words and {channels} "
                      "channels of its register file hold", block)
     if fault[0]:
-        raise Misaligned(*fault, "try another seed", tight)
+        raise Misaligned(*fault, REMEDY, tight)
 
 
 def _node(static: StaticGraph, block: str) -> PeNode:

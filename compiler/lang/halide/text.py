@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .pipeline import Access, Binary, Cast, Expr, Func, Input, Intrinsic, Not, Number, Pipeline, Range, Select, Update, Variable
 from .walk import children, postorder
 
@@ -19,11 +21,14 @@ _ATOM = 9
 LONGEST = 400
 
 
-def show(expr: Expr, longest: int = LONGEST) -> str:
-    """The text of an expression; the middle of what is longer than `longest` characters is left out."""
+def show(expr: Expr, longest: int = LONGEST, names: Mapping[str, str] | None = None) -> str:
+    """The text of an expression; the middle of what is longer than `longest` characters is left out.
+
+    names: what Funcs are called in the program, where Halide calls them otherwise; reduction variables are shown as there, too.
+    """
     done: dict[int, tuple[str, int]] = {}
     for part in postorder(expr):
-        text, strength = _one(part, [done[id(child)] for child in children(part)])
+        text, strength = _one(part, [done[id(child)] for child in children(part)], names)
         done[id(part)] = (_cut(text, longest), strength)
     return done[id(expr)][0]
 
@@ -32,13 +37,13 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest // 2]} ... {text[-longest // 2:]}"
 
 
-def _one(expr: Expr, parts: list[tuple[str, int]]) -> tuple[str, int]:
+def _one(expr: Expr, parts: list[tuple[str, int]], names: Mapping[str, str] | None) -> tuple[str, int]:
     texts = ", ".join(text for text, _ in parts)
     match expr:
         case Number():
             return str(expr.value) if expr.type.bits != 1 else str(bool(expr.value)), _ATOM
         case Variable():
-            return expr.name, _ATOM
+            return expr.name if names is None else expr.name.replace("$", "."), _ATOM
         case Cast():
             return f"{expr.type}({texts})", _ATOM
         case Not():
@@ -46,7 +51,7 @@ def _one(expr: Expr, parts: list[tuple[str, int]]) -> tuple[str, int]:
         case Select():
             return f"select({texts})", _ATOM
         case Access():
-            return f"{expr.name}({texts})" + (f"[{expr.value}]" if expr.value else ""), _ATOM
+            return f"{(names or {}).get(expr.name, expr.name)}({texts})" + (f"[{expr.value}]" if expr.value else ""), _ATOM
         case Binary() if expr.op in _BINARY:
             return _infix(*_BINARY[expr.op], parts)
         case Binary():

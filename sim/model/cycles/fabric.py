@@ -7,6 +7,7 @@ PEs and MEM tiles are their cycle-exact meanings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -73,7 +74,6 @@ class _Fabric:
     def __init__(self, arch: Arch, traced: Traced, contents: Mapping[Site, tuple[int, ...]], cycles: int) -> None:
         self.arch, self.traced, self.contents, self.cycles = arch, traced, contents, cycles
         self.outputs: dict[TilePort, np.ndarray] = {}
-        self._begun: set[Site] = set()
 
     def input(self, sink: TilePort) -> np.ndarray:
         """What is behind the register of a core input; zeros if nothing is routed to it."""
@@ -84,20 +84,39 @@ class _Fabric:
         return np.concatenate([np.zeros(late, np.uint16), self._output(source)[:self.cycles - late]])
 
     def _output(self, source: TilePort) -> np.ndarray:
+        """The words of a core output, after those of all tiles before it: a program may be a chain of all tiles."""
         if source not in self.outputs:
-            site = source[:2]
-            assert site not in self._begun, f"tile {site} is in a ring"
-            self._begun.add(site)
-            name, config = self.traced.primitives[site]
-            ports = {port.name: (*site, port.tile_port) for port in PRIMITIVES[name].ports}
-            inputs = {port.name: self.input(ports[port.name]) for port in PRIMITIVES[name].inputs}
-            if name == ALU.name:
-                res, p = static_alu.run(config, inputs, self.cycles, self.arch.pe.register_words)
-                found = {"res": res, "p": p}
-            else:
-                found = self._buffer(site, config, inputs)
-            self.outputs |= {ports[port]: words for port, words in found.items()}
+            for site in self._order(source[:2]):
+                self._run(site)
         return self.outputs[source]
+
+    def _order(self, last: Site) -> list[Site]:
+        """A tile behind those that its words come from and that were not run yet."""
+        sorter, todo, seen = TopologicalSorter[Site](), [last], {last}
+        while todo:
+            site = todo.pop()
+            name, _ = self.traced.primitives[site]
+            sinks = [(*site, port.tile_port) for port in PRIMITIVES[name].inputs]
+            before = {source[:2] for sink in sinks if (source := self.traced.edges.get(sink)) and source not in self.outputs}
+            sorter.add(site, *before)
+            todo += sorted(before - seen)
+            seen |= before
+        try:
+            return list(sorter.static_order())
+        except CycleError as error:
+            raise AssertionError(f"tile {error.args[1][0]} is in a ring") from None
+
+    def _run(self, site: Site) -> None:
+        """Find the words at the core outputs of a tile, those at its inputs being known."""
+        name, config = self.traced.primitives[site]
+        ports = {port.name: (*site, port.tile_port) for port in PRIMITIVES[name].ports}
+        inputs = {port.name: self.input(ports[port.name]) for port in PRIMITIVES[name].inputs}
+        if name == ALU.name:
+            res, p = static_alu.run(config, inputs, self.cycles, self.arch.pe.register_words)
+            found = {"res": res, "p": p}
+        else:
+            found = self._buffer(site, config, inputs)
+        self.outputs |= {ports[port]: words for port, words in found.items()}
 
     def _buffer(self, site: Site, config: Mapping[str, int | str], inputs: Words) -> dict[str, np.ndarray]:
         """A MEM tile: every access of its schedules by definition, and that the SRAM port can keep up with them."""

@@ -90,10 +90,13 @@ def test_a_matrix_product_with_more_terms_than_streams_is_refused_with_what_woul
     program = Program()
     a, b = program.image("a", U16), program.image("b", U16)
     program.sum("product", [x, y], {"r$x": (0, 9)}, a(rx, y) * b(x, rx) + of(1, U16))
-    assert str(refusal(program)).endswith(
-        "in one more way that is no shift of the 16 others, and each takes a stream of its own\n"
-        "  try: give a boundary condition to the image, not to what is computed from neighbours in it; "
-        "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else")
+    with pytest.raises(UserError) as error:
+        lower(program.pipeline(), streams=16)
+    assert str(error.value) == (
+        "Func product, a(r.x, y): it reads a in one more way that is no shift of the 16 others, and each takes a stream of its "
+        "own, of which the machine has no more\n"
+        "  try: a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else: let "
+        "that be a program of its own, and what follows it another one, or the host's")
 
 
 def test_a_long_reduction_is_refused() -> None:

@@ -104,7 +104,7 @@ def test_pes_without_a_register_file_cannot_let_operands_wait() -> None:
     with pytest.raises(UserError) as error:
         store(walk(stencil({(0, 0): 1, (3, 0): 2}), (8, 2)), arch)
     assert str(error.value) == ("operands wait longer than register files of 0 words allow\n"
-                                "  try: give the PEs larger register files")
+                                "  try: use wider tiles, or give the PEs larger register files")
 
 
 def test_flags_that_must_come_at_two_times_are_refused() -> None:

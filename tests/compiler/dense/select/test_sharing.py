@@ -16,7 +16,7 @@ from sardonyx.apps import dense
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.dense.select.cover import Cover
 from sardonyx.compiler.dense.select.fold import fold
-from sardonyx.compiler.dense.select.sharing import WORK, choose, total
+from sardonyx.compiler.dense.select.sharing import STEPS, WORK, choose, total
 from sardonyx.compiler.ir.dataflow import WORD_OPS
 from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.hw.arch import presets
@@ -121,6 +121,49 @@ def test_a_large_filter_takes_seconds_and_the_work_that_it_may() -> None:
     cover = Cover(fold(words.graph(weighted(words, words.input("in"), kernel))), ALL, True)
     assert not choose(cover)
     assert len(cover.shared) > 20 and WORK <= cover.work < 1.2 * WORK
+
+
+def median(side):
+    """The middle of a window by exchanges of neighbours: least and largest, each read twice."""
+    words = Words()
+    image = words.input("in")
+    values = [at(image, x, y) for y in range(side) for x in range(side)]
+    for last in range(len(values) - 1, len(values) // 2 - 1, -1):
+        for place in range(last):
+            pair = values[place], values[place + 1]
+            values[place], values[place + 1] = words.min(*pair), words.max(*pair)
+    return words.graph(values[len(values) // 2])
+
+
+def layer(channels):
+    """The first layer of a small network: 3 x 3 sums with constant weights, negative ones cut off."""
+    words = Words()
+    image = words.input("in")
+    sums = [weighted(words, image, [[(5 * channel + 3 * x * y + y) % 17 - 8 for x in range(3)] for y in range(3)])
+            for channel in range(channels)]
+    return words.graph(*(words.max(0, each, signed=True) for each in sums))
+
+
+@pytest.mark.parametrize("ops", [ALL, AMBER], ids=["onyx", "amber"])
+@pytest.mark.parametrize("graph", [median(5), layer(8)], ids=["median", "layer"])
+def test_a_search_through_plans_that_are_known_ends_after_the_steps_that_it_may(graph, ops) -> None:
+    """Making no trees that are new costs no `work`: without a bound of its own it ran for minutes and longer."""
+    cover, uncut = (Cover(fold(graph, ops), ops, True) for _ in range(2))
+    steps = 100_000
+    assert not choose(cover, steps=steps)
+    assert cover.work < WORK and steps <= cover.steps < 1.1 * steps < STEPS
+    assert total(cover) <= total(uncut)
+
+
+def test_a_chain_of_any_length_is_planned() -> None:
+    """Each PE is a part of the tree of the next one, so that planning one asks for all before it."""
+    words = Words()
+    value = words.input("in")
+    for step in range(2000):
+        value = words.mul(words.input("in"), words.max(words.min(value, 100 + step), words.input("other")))
+    for ops in (ALL, AMBER):
+        cover = Cover(words.graph(value), ops, True)
+        assert max(cover.needed()) == value.node
 
 
 @pytest.mark.parametrize("ops", [ALL, AMBER], ids=["onyx", "amber"])

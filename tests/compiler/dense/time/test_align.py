@@ -125,8 +125,8 @@ def test_an_operand_that_cannot_wait_is_named() -> None:
     far = dict.fromkeys(ends, 2) | {Pin("muladd 2", "data2"): 60}
     with pytest.raises(Misaligned) as error:
         align(static, far, SMALL)
-    assert str(error.value) == ("muladd 2: operands have to wait 57 cycles, more than the 32 words and 2 channels of its "
-                                "register file hold\n  try: try another seed")
+    assert str(error.value) == ("muladd 2: operands have to wait 57 cycles, 25 more than the 32 words and 2 channels of its "
+                                "register file hold\n  try: use wider tiles, or try another seed")
 
 
 def passed(count: int, far: int) -> tuple[StaticGraph, dict[Pin, int]]:

@@ -127,3 +127,12 @@ def test_a_damaged_configuration_is_noticed() -> None:
         run_tile(replace(program, config=changed(valid_extent0=5)), TINY, loads)
     with pytest.raises(AssertionError, match=r"which was never written|less than"):
         run_tile(replace(program, config=changed(rd0_cycle=1)), TINY, loads)
+
+
+def test_a_chain_of_all_pes_of_a_machine_runs() -> None:
+    """340 PEs, one behind the other: no pass goes from PE to PE by calls within each other."""
+    nodes = [PeNode("input", name="in")]
+    for step in range(340):
+        nodes.append(PeNode("adc", {"a": Ref(step, (0,)), "b": step + 1, "d": 0}))
+    same(PeGraph(("x",), tuple(nodes), {"in": plane("in", 1)}, {"out": Ref(340, (0,))}, {"out": plane("out", 1)}),
+         presets.get("onyx"), (8,))

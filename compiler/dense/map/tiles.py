@@ -1,0 +1,131 @@
+"""Choose the tile in which a picture is computed, where neither arguments nor the program say it: the one of the fewest cycles.
+
+A picture takes, with `launches` the number of its tiles and `points` those of the grid of a tile, its margin included:
+
+    cycles = launches * (points + START + HOP * longest way through the PEs)
+
+Every tile takes as long as a whole one, also where it reaches beyond the picture, so the sides tried are those that divide the
+picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is kept takes a MEM tile or more; so what does not
+fit a machine is left out, after all streams have fitted a bank of the global buffer. 506 x 506 corners of harris take 1.06
+cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
+
+Rows of a few points are hard to route where many of them are kept: words wait for too long for a register file and not long
+enough for a MEM tile. Wider tiles, beyond the picture, stand behind the others for such programs.
+
+Measured on onyx, from start to done beside the points: 4 cycles for pointwise (1 PE on the longest way), 10 for box (3), 13 for
+gaussian (5), 22 for cascade (10), 50 for harris (21), 44 for unsharp (21).
+
+Needs:   PeGraph, the picture in the dimensions of the grid, sizes of the machine.
+Gives:   Tiles, the best first.
+Cost:    3 ms a tile that is tried, `TRIED` of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from ....hw.arch.cgra import Arch
+from ....hw.arch.errors import UserError
+from ...ir.dataflow import PeGraph
+from ...ir.mapped import graph_demands
+from .grid import Walk, walk
+from .storage import Overfull, store
+
+Tile = tuple[int, ...]
+
+# Cycles of a launch beside those of its points: on the way in and out, and from PE to PE.
+START, HOP = 4, 2
+# Parts into which a side is divided at most, tiles of the fewest cycles that are mapped to see whether they fit.
+PARTS, TRIED = 32, 12
+# Columns of tiles that are wider than a picture.
+WIDER = (48, 64, 96)
+# Sides of a tile in the first two dimensions if none that was tried fits; what is short is said when it is compiled.
+PLAIN = (64, 64)
+
+
+def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> Iterator[Tile]:
+    """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider.
+
+    asked: sides that the program says, by dimension.
+    """
+    if lanes < 1 or len(size) != len(pes.dims) or (lanes > 1 and any(each.scale[0] > 1 for each in pes.outputs.values())):
+        # Refused by the compiler, with its reason.
+        yield tuple(asked.get(dim, side) for dim, side in zip(pes.dims, size, strict=False))
+        return
+    whole = (_up(size[0], lanes), *size[1:])
+    best = next((tile for tile in _ranked(pes, whole, lanes, asked, arch) if _fits(pes, tile, lanes, arch)), None)
+    if best is None:
+        plain = (max(lanes, PLAIN[0] - PLAIN[0] % lanes), *PLAIN[1:], *whole[len(PLAIN):])
+        yield tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
+        return
+    yield best
+    if pes.dims[0] not in asked:
+        for columns in WIDER:
+            wider = (_up(columns, lanes), *best[1:])
+            if wider[0] > best[0] and _walked(pes, wider, lanes, arch) and _fits(pes, wider, lanes, arch):
+                yield wider
+
+
+def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
+    """Cycles that a picture takes in tiles of such a walk."""
+    launches = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
+    return launches * (walked.grid.points + START + HOP * _longest(pes))
+
+
+def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
+    """Tiles whose streams fit a bank, the fewest cycles first, of those the widest."""
+    found: list[Tile] = []
+    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes):
+        if len(size) == 1:
+            found.append((columns,))
+            continue
+        rest = tuple(min(asked.get(dim, side), side) for dim, side in zip(pes.dims[2:], size[2:], strict=True))
+        rows = _sides(size[1], asked.get(pes.dims[1]), 1)
+        # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture.
+        high = next((at for at, side in enumerate(rows) if _walked(pes, (columns, side, *rest), lanes, arch)), len(rows))
+        found += [(columns, side, *rest) for side in rows[high:high + 3]]
+    costs = {}
+    for tile in found:
+        if walked := _walked(pes, tile, lanes, arch):
+            costs[tile] = cycles(pes, walked, size, tile)
+    return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
+
+
+def _sides(size: int, asked: int | None, lanes: int) -> list[int]:
+    """Sides that divide a dimension into alike parts, the longest first; or the one that is asked for."""
+    if asked is not None:
+        return [min(asked, size)]
+    return sorted({_up(-(-size // parts), lanes) for parts in range(1, PARTS + 1)}, reverse=True)
+
+
+def _up(side: int, lanes: int) -> int:
+    """The side, rounded up to a multiple of the lanes."""
+    return -(-side // lanes) * lanes
+
+
+def _walked(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> Walk | None:
+    """The walk of a tile whose streams fit a bank of the global buffer and whose sides can be counted."""
+    if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
+        return None
+    walked = walk(pes, tile, lanes)
+    words = max(walked.grid.points, *(math.prod(each.counts) for each in walked.stores))
+    return walked if words <= arch.glb.bank_bytes // 2 else None
+
+
+def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
+    """Whether a machine has the tiles and streams that a tile takes."""
+    most = sum(each.kind == "pe" for each in arch.tiles.values())
+    try:
+        static = store(walk(pes, tile, lanes), arch, most=most)
+        return all(each.needed <= each.has for each in graph_demands(static.graph, arch))
+    except (UserError, Overfull):
+        return False
+
+
+def _longest(pes: PeGraph) -> int:
+    """PEs on the longest way from an input to a result."""
+    depth: list[int] = []
+    for node in pes.nodes:
+        depth.append(max((depth[ref.node] for _, ref in node.refs()), default=0) + (node.op != "input"))
+    return max(depth, default=0)

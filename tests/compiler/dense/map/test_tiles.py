@@ -1,0 +1,70 @@
+"""The tile of a picture: few cycles, within banks and MEM tiles, and what the program says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from stencils import BLUR, plane, stencil
+
+from sardonyx.compiler.dense.map.grid import walk
+from sardonyx.compiler.dense.map.tiles import cycles, tiles
+from sardonyx.compiler.dense_pipeline import compile_pes
+from sardonyx.compiler.ir.mapped import Pin
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.glb import Glb
+
+SMALL, ONYX = presets.get("small"), presets.get("onyx")
+
+
+def best(*size: int, pes=BLUR, lanes: int = 1, asked=None, arch=ONYX) -> tuple[int, ...]:
+    return next(tiles(pes, size, lanes, asked or {}, arch))
+
+
+def a_pixel(pes, size, tile) -> float:
+    return cycles(pes, walk(pes, tile), size, tile) / (size[0] * size[1])
+
+
+def test_a_small_picture_is_one_tile() -> None:
+    assert best(30, 20) == (30, 20)
+    assert best(31, 20, lanes=2) == (32, 20)
+
+
+@pytest.mark.parametrize("size", [(510, 510), (640, 480), (1000, 300), (1920, 1080)])
+def test_a_photograph_takes_hardly_more_than_a_cycle_a_pixel(size: tuple[int, int]) -> None:
+    tile = best(*size)
+    assert a_pixel(BLUR, size, tile) < 1.04 < a_pixel(BLUR, size, (64, 64))
+
+
+def test_estimated_cycles_are_those_of_a_compiled_tile() -> None:
+    found = compile_pes(BLUR, ONYX, (42, 30))
+    last = found.alignment.arrivals[Pin("out", "f2g")] + found.walk.grid.step((41, 29)) + 1
+    assert abs(cycles(BLUR, found.walk, (42, 30), (42, 30)) - last) < 12
+
+
+def test_streams_fit_a_bank_and_lines_the_mem_tiles() -> None:
+    bank = replace(ONYX, glb=Glb(bank_bytes=4096))
+    columns, rows = best(510, 510, arch=bank)
+    assert (columns + 2) * (rows + 2) <= 2048
+    # Rows of 11 lines of a picture 1900 wide, which take a MEM tile each; tiny has 4 of them.
+    tall = stencil({(0, y): 1 + y for y in range(11)})
+    assert best(1900, 60, pes=tall)[0] > 400
+    assert best(1900, 60, pes=tall, arch=presets.get("tiny"))[0] < 100
+
+
+def test_what_the_program_says_stays() -> None:
+    assert best(510, 510, asked={"x": 64})[0] == 64
+    assert best(510, 510, asked={"y": 16})[1] == 16
+
+
+def test_further_tiles_are_wider() -> None:
+    """For what cannot be evened out in short rows."""
+    assert list(tiles(BLUR, (26, 10), 1, {}, ONYX)) == [(26, 10), (48, 10), (64, 10), (96, 10)]
+    assert list(tiles(BLUR, (26, 10), 1, {"x": 26}, ONYX)) == [(26, 10)]
+
+
+def test_what_fits_nowhere_is_left_to_the_compiler() -> None:
+    many = stencil({(x, y): 1 + x for x in range(9) for y in range(9)})
+    assert list(tiles(many, (510, 510), 1, {}, SMALL)) == [(64, 64)]
+    half = replace(BLUR, outputs={"out": replace(plane("out"), scale=(2, 2))})
+    assert list(tiles(half, (510, 510), 2, {}, SMALL)) == [(510, 510)]
