@@ -12,6 +12,7 @@ Cost:    10 ms for 25 blocks on 32 x 16.
 from __future__ import annotations
 
 import colorsys
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,6 +34,8 @@ KIND_NAMES = {"pe": "PE", "mem": "MEM", "io": "IO"}
 ARROWS = {LOAD: "↓", STORE: "↑"}
 GLYPH = 0.68      # width of a character of a bold label, in units of its size
 RED = "#e03131"
+# What balancing calls a block that only holds tokens, see `compiler/sparse/balance.py`.
+SLACK = re.compile(r"slack (?P<block>.+)\.(?P<port>\w+) (?P<number>\d+)")
 STYLE = """
 text { font-family: Inter, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif; fill: #1f2430; }
 .quiet { fill: #868e96; } .alarm { fill: #e03131; } .light { fill: #ffffff; }
@@ -133,9 +136,7 @@ def _tiles(town: Town, graph: MappedGraph, tiles: Mapping[str, Site],
         dash = ' stroke-dasharray="6 4"' if all(b.slack for b in blocks) else ""
         yield f"<g><title>{escape(hover)}</title>{_plate(town, site, fill, line, dash)}"
         if len(blocks) == 1:
-            below = blocks[0].primitive.replace("_", " ") or direction.get(blocks[0].name, "")
-            rows = [(part, 19.0, "bold mid") for part in _wrapped(blocks[0].name)]
-            rows.append((below, 12.0, "quiet mid"))
+            rows = _rows(blocks[0], blocks[0].primitive.replace("_", " ") or direction.get(blocks[0].name, ""))
         else:
             names = [f"{ARROWS.get(direction.get(b.name, ''), '')} {b.name}" for b in blocks]
             rows = [(name.strip(), 15.0, "bold mid") for name in names]
@@ -147,6 +148,14 @@ def _tiles(town: Town, graph: MappedGraph, tiles: Mapping[str, Site],
             text = text if len(text) <= most else text[:most - 1] + "…"
             yield _text(x + width / 2, first + i * room + size * 0.36, text, size, style)
         yield "</g>"
+
+
+def _rows(block: Block, below: str) -> list[tuple[str, float, str]]:
+    """The label of a block: text, size and style of every line. What only holds tokens says for which input of which block."""
+    if block.slack and (found := SLACK.fullmatch(block.name)):
+        return [(f"slack {found['number']} of", 12.0, "quiet mid"), (found["block"], 19.0, "bold mid"),
+                (found["port"], 15.0, "bold mid")]
+    return [*((part, 19.0, "bold mid") for part in _wrapped(block.name)), (below, 12.0, "quiet mid")]
 
 
 def _net(town: Town, net: Net, routing: Routing, colour: str) -> Iterator[str]:

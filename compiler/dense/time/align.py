@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import TopologicalSorter
 
 from ....hw.arch.cgra import Arch
@@ -58,93 +59,130 @@ class Alignment:
     arrivals: Mapping[Pin, int]
 
 
+@dataclass(frozen=True)
+class _Routed:
+    """A static graph with the lengths of its wires.
+
+    source_of : mapping    Sink -> source.
+    fed : mapping          Block -> its sinks that something is routed to.
+    order : tuple          Blocks, each behind those that feed it.
+    floor : mapping        Block -> cycle before which it does not start, because no flag of a store is needed before cycle 0.
+    """
+
+    static: StaticGraph
+    latency: Mapping[Pin, int]
+    arch: Arch
+    source_of: Mapping[Pin, Pin]
+    fed: Mapping[str, tuple[Pin, ...]]
+    order: tuple[str, ...]
+    floor: Mapping[str, int]
+
+    def needed(self, sink: Pin, starts: Mapping[str, int]) -> int:
+        """Cycle in which the value of the sink's step 0 is behind its register."""
+        return starts[_key(self.source_of[sink], self.static)] + self.static.leads[sink] + self.latency[sink]
+
+    @cached_property
+    def flags(self) -> tuple[Pin, ...]:
+        """The sinks of flags that PEs take."""
+        blocks = self.static.graph.blocks
+        return tuple(sink for sink in self.source_of if sink.port.startswith("bit") and blocks[sink.block].kind == "pe")
+
+    @cached_property
+    def earliest(self) -> int:
+        """The first step that anything is needed at, or 0."""
+        return min(0, *(self.static.walk.span(node)[0] for node in self.static.walk.boxes))
+
+
 def align(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> Alignment:
     """Times of a routed graph; raises `Misaligned` naming the PE whose operands cannot wait long enough."""
-    graph = static.graph
-    source_of = {sink: net.source for net in graph.nets for sink in net.sinks}
-    fed: dict[str, list[Pin]] = defaultdict(list)
+    routed = _routed(static, latency, arch)
+    soon = _schedule(routed, {})
+    read = _read_late(routed, soon)
+    # What waits for lines alone starts with them.
+    starts = _schedule(routed, read) if read else soon
+    return _settle(static, latency, arch, routed.source_of, starts, routed.order)
+
+
+def _routed(static: StaticGraph, latency: Mapping[Pin, int], arch: Arch) -> _Routed:
+    source_of = {sink: net.source for net in static.graph.nets for sink in net.sinks}
+    fed: dict[str, tuple[Pin, ...]] = dict.fromkeys(static.graph.blocks, ())
     for sink in source_of:
-        fed[sink.block].append(sink)
-    feeds = {name: {source_of[sink].block for sink in fed[name]} for name in graph.blocks}
-    order = list(TopologicalSorter(feeds).static_order())
-    validity = set(static.valid)
-    earliest = min(0, *(static.walk.span(node)[0] for node in static.walk.boxes))
-
-    def needed(sink: Pin, starts: Mapping[str, int]) -> int:
-        """Cycle in which the value of the sink's step 0 is behind its register."""
-        return starts[_key(source_of[sink], static)] + static.leads[sink] + latency[sink]
-
-    flags = [sink for sink in source_of if sink.port.startswith("bit") and graph.blocks[sink.block].kind == "pe"]
-
-    def soonest(name: str, starts: Mapping[str, int], read: Mapping[str, int]) -> list[int]:
-        """Cycles before which a PE does not start: those of its operands; and, while the times of lines are open (`read` is
-        empty), that in which the newest values of what comes through lines are there."""
-        found = [least[name]] if name in least else []
-        for sink in fed[name]:
-            found.append(needed(sink, starts) + latency_of(_node(static, name), arch))
-            if not read and source_of[sink].block in static.origins:
-                origin, newest = static.origins[source_of[sink].block]
-                found.append(starts[_key(origin, static)] + newest + NET)
-        return found
-
-    # No flag of a store is needed before cycle 0.
+        fed[sink.block] += (sink,)
+    feeds = {name: {source_of[sink].block for sink in fed[name]} for name in static.graph.blocks}
     floor: dict[str, int] = {}
     for each in static.walk.stores:
         data, flag = Pin(each.name, "f2g"), Pin(each.name, "f2g_bit")
         maker = source_of[data].block
         soon = latency[flag] - latency[data] - static.walk.grid.step(each.first)
         floor[maker] = max(floor.get(maker, soon), soon)
-    least = dict(floor)
+    return _Routed(static, latency, arch, source_of, fed, tuple(TopologicalSorter(feeds).static_order()), floor)
 
-    def schedule(read: Mapping[str, int]) -> dict[str, int]:
-        """Starts as early as possible, flags just in time; lines are read when `read` says, else as soon as they can be."""
-        for _ in range(len(graph.blocks) + 2):
-            starts = attempt(read)
-            late: dict[str, int] = {}
-            for sink in flags:
-                maker = source_of[sink].block
-                just = _wanted(sink, static, arch, starts) - static.leads[sink] - latency[sink]
-                late[maker] = max(late.get(maker, just), just)
-            if all(starts[name] >= start for name, start in late.items()):
-                return starts
-            least.update({name: max(least.get(name, start), start) for name, start in late.items()})
-        raise Misaligned("the flags of the program cannot be brought in step with its words", "", REMEDY)
 
-    def attempt(read: Mapping[str, int]) -> dict[str, int]:
-        starts: dict[str, int] = {}
-        for name in order:
-            block = graph.blocks[name]
-            if block.kind == "io":
-                if name not in validity:
-                    starts[name] = LOAD_START_CYCLE
-            elif block.kind == "pe":
-                # A PE of constants alone gives the value of every step from cycle 0 on.
-                starts[name] = max(soonest(name, starts, read) + ([] if fed[name] else [-earliest]))
-            elif name in static.lines:
-                written = needed(Pin(name, "in0"), starts)
-                for port in static.lines[name]:
-                    starts[f"{name}.{port}"] = read.get(f"{name}.{port}", written + least_age(arch))
-            elif fed[name]:
-                starts[name] = needed(Pin(name, "in0"), starts) + arch.mem.read_latency
-        return starts
+def _schedule(routed: _Routed, read: Mapping[str, int]) -> dict[str, int]:
+    """Starts as early as possible, flags just in time; lines are read when `read` says, else as soon as they can be."""
+    least = dict(routed.floor)
+    for _ in range(len(routed.static.graph.blocks) + 2):
+        starts = _attempt(routed, read, least)
+        late: dict[str, int] = {}
+        for sink in routed.flags:
+            maker = routed.source_of[sink].block
+            just = _wanted(sink, routed.static, routed.arch, starts) - routed.static.leads[sink] - routed.latency[sink]
+            late[maker] = max(late.get(maker, just), just)
+        if all(starts[name] >= start for name, start in late.items()):
+            return starts
+        least |= {name: max(least.get(name, start), start) for name, start in late.items()}
+    raise Misaligned("the flags of the program cannot be brought in step with its words", "", REMEDY)
 
-    starts = schedule({})
-    # Read lines as late as their consumers allow: what these allow from the last line of a chain to the first, what a line
-    # holds from the first to the last.
-    allowed = dict(starts)
-    sinks_of = {net.source: net.sinks for net in graph.nets}
-    for name in reversed(order):
+
+def _attempt(routed: _Routed, read: Mapping[str, int], least: Mapping[str, int]) -> dict[str, int]:
+    """The start of every block, or of every read port of a line, as early as possible but no earlier than `least`."""
+    static, starts = routed.static, dict[str, int]()
+    for name in routed.order:
+        kind = static.graph.blocks[name].kind
+        if kind == "io":
+            if name not in static.valid:
+                starts[name] = LOAD_START_CYCLE
+        elif kind == "pe":
+            # A PE of constants alone gives the value of every step from cycle 0 on.
+            starts[name] = max(_soonest(routed, name, starts, read, least) + ([] if routed.fed[name] else [-routed.earliest]))
+        elif name in static.lines:
+            written = routed.needed(Pin(name, "in0"), starts)
+            for port in static.lines[name]:
+                starts[f"{name}.{port}"] = read.get(f"{name}.{port}", written + least_age(routed.arch))
+        elif routed.fed[name]:
+            starts[name] = routed.needed(Pin(name, "in0"), starts) + routed.arch.mem.read_latency
+    return starts
+
+
+def _soonest(routed: _Routed, name: str, starts: Mapping[str, int], read: Mapping[str, int],
+             least: Mapping[str, int]) -> list[int]:
+    """Cycles before which a PE does not start: those of its operands; and, while the times of lines are open (`read` is empty),
+    that in which the newest values of what comes through lines are there."""
+    found = [least[name]] if name in least else []
+    for sink in routed.fed[name]:
+        found.append(routed.needed(sink, starts) + latency_of(_node(routed.static, name), routed.arch))
+        if not read and routed.source_of[sink].block in routed.static.origins:
+            origin, newest = routed.static.origins[routed.source_of[sink].block]
+            found.append(starts[_key(origin, routed.static)] + newest + NET)
+    return found
+
+
+def _read_late(routed: _Routed, soon: Mapping[str, int]) -> dict[str, int]:
+    """When lines are read, as late as their consumers allow: what these allow from the last line of a chain to the first, what
+    a line holds from the first to the last."""
+    static, allowed = routed.static, dict(soon)
+    sinks_of = {net.source: net.sinks for net in static.graph.nets}
+    for name in reversed(routed.order):
         for port in static.lines.get(name, ()):
-            allowed[f"{name}.{port}"] = min(_wanted(sink, static, arch, allowed) - static.leads[sink] - latency[sink]
-                                            for sink in sinks_of[Pin(name, port)])
-    for name in order:
+            allowed[f"{name}.{port}"] = min(
+                _wanted(sink, static, routed.arch, allowed) - static.leads[sink] - routed.latency[sink]
+                for sink in sinks_of[Pin(name, port)])
+    starts = dict(soon)
+    for name in routed.order:
         for port in static.lines.get(name, ()):
-            starts[f"{name}.{port}"] = min(allowed[f"{name}.{port}"], needed(Pin(name, "in0"), starts) + longest_line(arch))
-    # What waits for lines alone starts with them.
-    read = {f"{name}.{port}": starts[f"{name}.{port}"] for name, ports in static.lines.items() for port in ports}
-    least.clear()
-    least.update(floor)
-    return _settle(static, latency, arch, source_of, schedule(read) if read else starts, order)
+            full = routed.needed(Pin(name, "in0"), starts) + longest_line(routed.arch)
+            starts[f"{name}.{port}"] = min(allowed[f"{name}.{port}"], full)
+    return {f"{name}.{port}": starts[f"{name}.{port}"] for name, ports in static.lines.items() for port in ports}
 
 
 def least_age(arch: Arch) -> int:

@@ -103,3 +103,14 @@ def test_long_names_are_cut_and_blocks_that_only_hold_tokens_are_dashed():
     assert "only holds tokens" in texts(svg)
     assert any(text.endswith("…") for text in texts(svg))
     assert any(text.startswith(name) for text in texts(svg, "title"))
+
+
+def test_blocks_that_only_hold_tokens_say_for_which_input_and_are_told_apart():
+    arch = machine(4, 4)
+    sites = {f"slack repeat_B_j.data{port} {number}": (1, 1 + port + 2 * number) for port in (0, 1) for number in (0, 1)}
+    graph = MappedGraph({name: Block(name, "pe", "pass_through", {}, slack=True) for name in sites}, (), ())
+    shown = texts(picture(arch, graph, sites))
+    for text in ("slack 0 of", "slack 1 of", "data0", "data1"):
+        assert shown.count(text) == 2
+    assert shown.count("repeat_B_j") == 4
+    assert not any(text.endswith("…") for text in shown)
