@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
 from .compiler.sparse.tiling import tile as cut
+from .dump import Dump
 from .execute import Options, Outcome, Result, execute, options, silent
 from .hw import emit as emission
 from .hw import tables
@@ -205,14 +207,18 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
     """
     began = time.perf_counter()
     machine = arguments.machine(arch)
-    top = Sardonyx(machine)
-    progress(f"generating the Verilog of '{machine.name}'")
-    files = emission.emit(top, Path(out))
+    top, folder = Sardonyx(machine), Dump(Path(out))
     documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
                  "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
-    for name, text in documents.items():
-        (Path(out) / name).write_text(text)
-    size = sum(file.stat().st_size for file in files)
+    # Before the Verilog, which takes a while.
+    folder.folder.mkdir(parents=True, exist_ok=True)
+    folder.check(documents)
+    progress(f"generating the Verilog of '{machine.name}'")
+    with tempfile.TemporaryDirectory() as made:
+        files = emission.emit(top, Path(made))
+        size = sum(file.stat().st_size for file in files)
+        written: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
+        folder.write({**written, **documents})
     return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
                     "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),
                     "elapsed_s": round(time.perf_counter() - began, 2)})

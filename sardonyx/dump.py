@@ -1,4 +1,4 @@
-"""The folder of `--dump`: the stages of a compilation and the Verilog that ran, beside files of others that are left alone.
+"""A folder that is written into, for stages of a compilation or the Verilog of a machine, with files of others left alone.
 
 `sardonyx.sha256` in the folder lists the files that were written here with their digests, as `sha256sum` writes them. A file
 that is listed and has not changed may be written again; any other of a name that is needed is refused. Nothing is ever removed.
@@ -29,13 +29,10 @@ class Dump:
 
     folder: Path
 
-    def check(self, names: Iterable[str]) -> None:
-        """UserError if a file of one of these names, or anything below ``verilog``, is not ours."""
-        verilog = self.folder / VERILOG
-        below = [path.relative_to(self.folder).as_posix() for path in sorted(verilog.rglob("*")) if not path.is_dir()]
-        if verilog.exists() and not verilog.is_dir():
-            below.append(VERILOG)
-        self._refuse([*names, *below])
+    def check(self, names: Iterable[str], below: str | None = None) -> None:
+        """UserError if a file of one of these names is not ours, or anything in a folder in this one."""
+        found = [] if below is None else [self.folder / below, *sorted((self.folder / below).rglob("*"))]
+        self._refuse([*names, *(path.relative_to(self.folder).as_posix() for path in found if not path.is_dir())])
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
         """Write files by their names in the folder, and list them; UserError before the first if one would overwrite what is

@@ -15,7 +15,7 @@ from . import arguments
 from .compiler.backend.route import Unroutable
 from .compiler.einsum import CompiledEinsum
 from .compiler.halide import CompiledDense
-from .dump import UNROUTABLE, Dump
+from .dump import UNROUTABLE, VERILOG, Dump
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .options import ENGINES
@@ -64,7 +64,7 @@ def options(engine: str, arch: object, dump: str | Path | None, seed: object, fi
     folder = arguments.stages(dump, engine)
     found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed))
     if found.dump:
-        found.dump.check([*files, UNROUTABLE])
+        found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
 
 

@@ -1,9 +1,13 @@
 """The dump folder: what was written here may be written again, what others made stays as it is."""
 
+import json
+
 import numpy as np
 import pytest
+from machines import LEAST
 
 import sardonyx
+from sardonyx import api
 from sardonyx.dump import LIST, Dump
 from sardonyx.hw.arch.errors import UserError
 
@@ -33,6 +37,23 @@ def test_files_of_others_beside_a_dump_stay(tmp_path):
     run(tmp_path)
     run(tmp_path, seed=5)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_verilog_of_a_machine_overwrites_nothing_of_others(tmp_path, monkeypatch):
+    machine, out = tmp_path / "least.json", tmp_path / "out"
+    machine.write_text(json.dumps(LEAST.to_json()))
+    first = api.emit_arch(str(machine), out).report
+    made = contents(out)
+    assert {"sardonyx.f", "registers.md", "sardonyx.h", LIST} <= set(made)
+    assert first["modules"] == sum(name.endswith(".sv") for name in made)
+    api.emit_arch(str(machine), out)
+    assert contents(out) == made
+    (out / "registers.md").write_text("mine")
+    # Refused before the generator runs.
+    monkeypatch.setattr(api.emission, "emit", None)
+    with pytest.raises(UserError, match=r"sardonyx did not write registers\.md, or the contents have changed since"):
+        api.emit_arch(str(machine), out)
+    assert contents(out) == made | {"registers.md": b"mine"}
 
 
 @pytest.mark.parametrize("name", ["verilog/notes.txt", "verilog/deep/notes.txt", "1_sam.txt", "app.bits", "unroutable.svg"])
@@ -71,14 +92,14 @@ def test_verilog_is_copied_without_removing_anything(tmp_path):
     assert dump.keep(built) == tmp_path / "d" / "verilog"
     (built / "A.sv").unlink()
     (built / "B.sv").write_text("module B, another")
-    dump.check([])
+    dump.check([], "verilog")
     dump.keep(built)
     assert (tmp_path / "d" / "verilog" / "A.sv").read_text() == "module A.sv"
     assert (tmp_path / "d" / "verilog" / "B.sv").read_text() == "module B, another"
     for name in ("x.txt", "y.txt", "z.txt", "zz.txt"):
         (tmp_path / "d" / "verilog" / name).write_text("mine")
     with pytest.raises(UserError, match=r"did not write verilog/x\.txt, verilog/y\.txt, verilog/z\.txt and 1 more, or"):
-        dump.check([])
+        dump.check([], "verilog")
 
 
 def test_a_list_that_is_none_is_refused(tmp_path):
