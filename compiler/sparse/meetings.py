@@ -34,42 +34,54 @@ class Part:
     operand: int | None = None
 
 
-def most_rows(node: Node, tiles: Sequence[Tiles], picks: Rows, edges: Mapping[str, int]) -> Floats:
-    """The most nonzeros of a part, item by item."""
-    return _part(node, tiles, picks, edges).rows
+class Meetings:
+    """Bounds for items on these tiles."""
 
+    def __init__(self, tiles: Sequence[Tiles], edges: Mapping[str, int]) -> None:
+        self.tiles, self.edges = tiles, edges
+        self._known: dict[tuple[int, tuple[str, ...]], tuple[Floats, Floats]] = {}
 
-def _part(node: Node, tiles: Sequence[Tiles], picks: Rows, edges: Mapping[str, int]) -> Part:
-    if isinstance(node, Sum):
-        terms = [_part(term, tiles, picks, edges) for _, term in node.terms]
-        total = np.add.reduce([term.rows for term in terms])
-        return Part(terms[0].names, np.minimum(total, _places(terms[0].names, edges)))
-    if not isinstance(node, Product):
-        at = [one.access.slot for one in tiles].index(node.slot)
-        return Part(node.indices, tiles[at].nnz[picks[:, at]].astype(np.float64), at)
-    parts = [_part(factor, tiles, picks, edges) for factor in node.factors]
-    found = parts[0]
-    for part in parts[1:]:
-        names = tuple(dict.fromkeys((*found.names, *part.names)))
-        found = Part(names, np.minimum(_pairs(found, part, tiles, picks), _places(names, edges)))
-    kept = live(node)
-    rows = np.minimum(found.rows, _places(kept, edges))
-    for part in parts:
-        if kept <= set(part.names):
-            rows = np.minimum(rows, part.rows)
-    return Part(tuple(name for name in found.names if name in kept), rows, found.operand if len(parts) == 1 else None)
+    def most_rows(self, node: Node, picks: Rows) -> Floats:
+        """The most nonzeros of a part, item by item."""
+        return self._part(node, picks).rows
 
+    def _part(self, node: Node, picks: Rows) -> Part:
+        if isinstance(node, Sum):
+            terms = [self._part(term, picks) for _, term in node.terms]
+            total = np.add.reduce([term.rows for term in terms])
+            return Part(terms[0].names, np.minimum(total, _places(terms[0].names, self.edges)))
+        if not isinstance(node, Product):
+            at = [one.access.slot for one in self.tiles].index(node.slot)
+            return Part(node.indices, self.tiles[at].nnz[picks[:, at]].astype(np.float64), at)
+        parts = [self._part(factor, picks) for factor in node.factors]
+        found = parts[0]
+        for part in parts[1:]:
+            names = tuple(dict.fromkeys((*found.names, *part.names)))
+            found = Part(names, np.minimum(self._pairs(found, part, picks), _places(names, self.edges)))
+        kept = live(node)
+        rows = np.minimum(found.rows, _places(kept, self.edges))
+        for part in parts:
+            if kept <= set(part.names):
+                rows = np.minimum(rows, part.rows)
+        return Part(tuple(name for name in found.names if name in kept), rows, found.operand if len(parts) == 1 else None)
 
-def _pairs(left: Part, right: Part, tiles: Sequence[Tiles], picks: Rows) -> Floats:
-    """The most rows of two parts that meet."""
-    common = [name for name in left.names if name in right.names]
-    if left.operand is not None and right.operand is not None:
-        squares = [_crowds(tiles[at], common)[0][picks[:, at]] for at in (left.operand, right.operand)]
-        return np.sqrt(squares[0]) * np.sqrt(squares[1])
-    for part, other in ((left, right), (right, left)):
-        if part.operand is not None:
-            return other.rows * _crowds(tiles[part.operand], common)[1][picks[:, part.operand]]
-    return left.rows * right.rows
+    def _pairs(self, left: Part, right: Part, picks: Rows) -> Floats:
+        """The most rows of two parts that meet."""
+        common = [name for name in left.names if name in right.names]
+        if left.operand is not None and right.operand is not None:
+            squares = [self._crowds(at, common)[0][picks[:, at]] for at in (left.operand, right.operand)]
+            return np.sqrt(squares[0]) * np.sqrt(squares[1])
+        for part, other in ((left, right), (right, left)):
+            if part.operand is not None:
+                return other.rows * self._crowds(part.operand, common)[1][picks[:, part.operand]]
+        return left.rows * right.rows
+
+    def _crowds(self, operand: int, names: Sequence[str]) -> tuple[Floats, Floats]:
+        """`_crowds` of an operand, once."""
+        key = operand, tuple(names)
+        if key not in self._known:
+            self._known[key] = _crowds(self.tiles[operand], names)
+        return self._known[key]
 
 
 def _crowds(tiles: Tiles, names: Sequence[str]) -> tuple[Floats, Floats]:

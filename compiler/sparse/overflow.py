@@ -9,19 +9,21 @@ Cost:    linear in the nonzeros that items in doubt take and that meet there, at
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sardonyx.compiler.lang.expr import Access
 from sardonyx.tensors.coordinates import Ints
 from sardonyx.tensors.joins import TooManyMatches
 
 from .capacity import level_words, positions, structure
-from .meetings import most_rows
+from .meetings import Meetings
 from .normalize import Node
 from .tiles import Tiles, Tiling
 
 COORDINATES = 1 << 16     # A coordinate is a 16-bit word.
-CHUNK_ROWS = 1 << 18      # Nonzeros that are looked at at once.
-MEETINGS = 1 << 22        # Of nonzeros at once; two tiles of 1024 values have a quarter of them at most.
+CHUNK_ITEMS = 1 << 18     # Items that bounds are taken of at once,
+CHUNK_ROWS = 1 << 18      # nonzeros that are looked at at once,
+MEETINGS = 1 << 21        # and how often they may meet, if two full tiles cannot meet as often.
 SEARCH_ROWS = 1 << 26     # Nonzeros that are looked at for one edge, if it is one of many that are tried.
 
 
@@ -43,23 +45,20 @@ def results_overflow(root: Node, tiling: Tiling, rows: int | None = None) -> str
     edges = [tiling.edges[index] for index in result.stored]
     if np.prod(edges, dtype=float) <= capacity and np.prod(edges[:-1], dtype=float) < capacity:
         return ""
-    most = most_rows(root, tiling.tiles, tiling.picks, tiling.edges)
-    # As many segments as entries and one more. The bound is of floats, the counts are whole.
-    doubtful = np.flatnonzero(most > capacity - 0.5)
-    doubtful = doubtful[np.argsort(-most[doubtful], kind="stable")]
-    taken = sum(one.nnz[tiling.picks[doubtful, at]] for at, one in enumerate(tiling.tiles))
-    ends = np.cumsum(taken)
+    doubtful, most = _doubtful(root, tiling)
+    ends = np.cumsum(sum(one.nnz[tiling.picks[doubtful, at]] for at, one in enumerate(tiling.tiles)))
     if rows is not None and len(doubtful) and ends[-1] > rows:
-        return f"results may need up to {int(most.max())} words and {ends[-1]} nonzeros would have to be looked at to know"
+        return f"results may need up to {int(most[0])} words and {ends[-1]} nonzeros would have to be looked at to know"
     cuts = np.flatnonzero(np.diff(ends // CHUNK_ROWS)) + 1
+    meetings = max(MEETINGS, 2 * capacity ** 2)
     waiting = np.split(doubtful, cuts)[::-1] if len(doubtful) else []
     while waiting:
         items = waiting.pop()
         try:
-            counts = _result_counts(root, tiling, items)
+            counts = _result_counts(root, tiling, items, meetings)
         except TooManyMatches as many:
             if len(items) == 1:
-                return f"nonzeros meet {many.count} times in an item of {result.tensor}, more than {MEETINGS}"
+                return f"nonzeros meet {many.count} times in an item of {result.tensor}, more than {meetings}"
             waiting += np.array_split(items, 2)[::-1]
             continue
         if fault := _too_long(counts, result, capacity):
@@ -67,12 +66,27 @@ def results_overflow(root: Node, tiling: Tiling, rows: int | None = None) -> str
     return ""
 
 
-def _result_counts(root: Node, tiling: Tiling, items: Ints) -> Ints:
+def _doubtful(root: Node, tiling: Tiling) -> tuple[Ints, NDArray[np.float64]]:
+    """The items whose results may be too long, those with the highest bounds first, and these bounds."""
+    bounds = Meetings(tiling.tiles, tiling.edges)
+    found, most = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for begin in range(0, len(tiling), CHUNK_ITEMS):
+        rows = bounds.most_rows(root, tiling.picks[begin:begin + CHUNK_ITEMS])
+        # As many segments as entries and one more. The bound is of floats, the counts are whole.
+        at = np.flatnonzero(rows > tiling.capacity - 0.5)
+        found.append(begin + at)
+        most.append(rows[at])
+    items, rows = np.concatenate(found), np.concatenate(most)
+    order = np.argsort(-rows, kind="stable")
+    return items[order], rows[order]
+
+
+def _result_counts(root: Node, tiling: Tiling, items: Ints, meetings: int) -> Ints:
     """Positions of each level of the results of some items."""
     result = tiling.einsum.result
     slots = [tiles.access.slot for tiles in tiling.tiles]
     entries = [(tiles.bounds, tiles.coords) for tiles in tiling.tiles]
-    names, rows = structure(root, slots, tiling.picks[items], entries, MEETINGS)
+    names, rows = structure(root, slots, tiling.picks[items], entries, meetings)
     coords = rows[:, [names.index(index) + 1 for index in result.indices]]
     return positions(rows[:, 0], coords, len(items), result.format, [tiling.edges[index] for index in result.indices])
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import scipy.sparse
@@ -22,6 +23,8 @@ from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access, Constant, Expr, Negate, indices
 from sardonyx.tensors.coordinates import Coo, Ints
 from sardonyx.tensors.fibertree import build
+
+FEW = 1 << 12     # Numbers that rows may have without being counted.
 
 
 @dataclass(frozen=True)
@@ -101,15 +104,21 @@ def _summed(columns: Mapping[str, Ints], values: Ints) -> _Table:
     """A table in which rows may stand twice, with equal ones added."""
     numbers = _numbers(list(columns.values()), len(values))
     count = int(numbers.max(initial=-1)) + 1
-    sums, one = np.zeros(count, np.int64), np.zeros(count, np.intp)
+    sums, one = np.zeros(count, np.int64), np.full(count, -1)
     np.add.at(sums, numbers, values)
     one[numbers] = np.arange(len(values))
-    return _Table({name: column[one] for name, column in columns.items()}, _wrapped(sums))
+    there = one >= 0
+    return _Table({name: column[one[there]] for name, column in columns.items()}, _wrapped(sums[there]))
 
 
 def _numbers(columns: Sequence[Ints], length: int) -> Ints:
-    """Numbers from 0 on, such that rows are equal where their numbers are."""
+    """Numbers from 0 on, such that rows are equal where their numbers are; not many more than there are rows."""
     numbers = np.zeros(length, np.int64)
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if prod(sizes) <= max(FEW, length):
+        for column, size in zip(columns, sizes, strict=True):
+            numbers = numbers * size + column
+        return numbers
     for column in columns:
         # Both are below the number of rows after this, so no product leaves 64 bits.
         column = np.unique(column, return_inverse=True)[1]

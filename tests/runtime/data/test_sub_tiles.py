@@ -43,7 +43,7 @@ def test_the_bound_of_a_block_is_the_dense_extent_where_level_buffers_can_give_m
 
 
 @pytest.mark.parametrize("text", DENSE)
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(edge=st.integers(1, 9), densities=st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=2, max_size=3),
        seed=st.integers(0, 99), data=st.data())
 def test_transactions_hold_the_words_of_each_tile(text, edge, densities, seed, data):
