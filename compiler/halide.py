@@ -185,4 +185,4 @@ def check_banks(each: Walk, arch: Arch) -> None:
     words = max(each.grid.points, *(math.prod(stored.counts) for stored in each.stores))
     if words > load.room:
         raise UserError(f"a stream takes {words} words a tile ({' x '.join(map(str, each.grid.extents))} points), but a bank "
-                        f"of the global buffer of '{arch.name}' holds {load.room}", "", "use a smaller tile")
+                        f"of the global buffer of '{arch.name}' holds {load.room}", "", "use a smaller tile (--tile or tile=)")

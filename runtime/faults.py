@@ -30,9 +30,9 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
         full = [f"tile {site}, '{names[site]}'" for site in levels if told[site] >> STATUS_OVERFLOW & 1]
         where = " or ".join(full) or f"column {column}"
         raise UserError(f"a level overflowed its buffer of {device.arch.mem.level_words} words in {where}",
-                        fix="use a smaller tile")
+                        fix="use a smaller tile (--tile or tile=)")
     if status >> STORE_LIMIT & 1:
-        raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile")
+        raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile (--tile or tile=)")
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
     if status >> CYCLE_LIMIT & 1:
         limit = device.read_register("cycle_limit")

@@ -162,7 +162,7 @@ def _alone(program: Program, transaction: Transaction) -> _Batch:
 
 def _check(what: str, words: int, room: int) -> None:
     if words > room:
-        raise UserError(f"{what} but a bank of the global buffer holds {room}", fix="use a smaller tile")
+        raise UserError(f"{what} but a bank of the global buffer holds {room}", fix="use a smaller tile (--tile or tile=)")
 
 
 def _loads(program: Program, arch: Arch, batch: _Batch) -> Iterator[Command]:

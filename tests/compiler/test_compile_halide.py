@@ -133,7 +133,7 @@ def test_tiles_larger_than_a_bank_are_refused() -> None:
     arch = replace(TINY, glb=Glb(columns_per_tile=1, bank_bytes=1024))
     assert refused(BLUR, arch, (30, 20)) == (
         "a stream takes 704 words a tile (32 x 22 points), but a bank of the global buffer of 'tiny' holds 512\n"
-        "  try: use a smaller tile")
+        "  try: use a smaller tile (--tile or tile=)")
 
 
 def test_a_global_buffer_of_one_bank_is_refused() -> None:

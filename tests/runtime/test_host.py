@@ -110,13 +110,13 @@ def test_a_block_larger_than_a_bank_is_refused_with_its_name(machine: Machine) -
     with pytest.raises(UserError) as error:
         copy(machine, [block(list(range(ROOM)))])
     assert str(error.value) == (f"a block of stream a_vals takes {ROOM + 1} words but a bank of the global buffer "
-                                f"holds {ROOM}\n  try: use a smaller tile")
+                                f"holds {ROOM}\n  try: use a smaller tile (--tile or tile=)")
 
 
 def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
     with pytest.raises(UserError) as error:
         explain(machine, copier(LEAST), 1 << STORE_LIMIT, True)
-    assert str(error.value) == "a result is larger than its bank of the global buffer\n  try: use a smaller tile"
+    assert str(error.value) == "a result is larger than its bank of the global buffer\n  try: use a smaller tile (--tile or tile=)"
 
 
 @dataclass
@@ -146,7 +146,8 @@ FULL, FAULT = 1 << STATUS_OVERFLOW, 1 << STATUS_OVERFLOW | 1 << STATUS_FAULT
 
 def test_a_fault_is_told_from_an_overflow_by_the_status_of_the_tile() -> None:
     overflow = f"a level overflowed its buffer of {TINY.mem.level_words} words in "
-    assert explained({(3, 1): 5, (3, 2): FULL | 2, (2, 1): FULL}) == overflow + "tile (3, 2), 'at32'\n  try: use a smaller tile"
+    assert explained({(3, 1): 5, (3, 2): FULL | 2, (2, 1): FULL}) == (
+        overflow + "tile (3, 2), 'at32'\n  try: use a smaller tile (--tile or tile=)")
     assert explained({(3, 1): 5, (3, 2): FAULT | 2}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
     assert explained({(3, 1): FULL, (3, 2): FAULT}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
 
@@ -154,7 +155,8 @@ def test_a_fault_is_told_from_an_overflow_by_the_status_of_the_tile() -> None:
 def test_where_no_tile_can_be_asked_those_of_the_column_are_named() -> None:
     unknown = {(3, 1): 0, (3, 2): 0, (2, 1): 0}
     assert explained(unknown, configurable=False) == (f"a level overflowed its buffer of {TINY.mem.level_words} words in "
-                                                      "tile (3, 1), 'at31' or tile (3, 2), 'at32'\n  try: use a smaller tile")
+                                                      "tile (3, 1), 'at31' or tile (3, 2), 'at32'\n"
+                                                      "  try: use a smaller tile (--tile or tile=)")
     # A column of PEs has no level that could overflow.
     assert explained({(3, 0): 0}, configurable=False) == "streams that do not belong together meet in tile (3, 0), 'at30'"
 

@@ -148,7 +148,7 @@ def test_streams_that_do_not_fit_are_refused_with_their_name() -> None:
     with pytest.raises(UserError) as error:
         list(launches(copier(LEAST), LEAST, [{"a_vals": block(*range(256))}], {"b_vals": 4}))
     assert str(error.value) == ("a block of stream a_vals takes 257 words but a bank of the global buffer holds 256\n"
-                                "  try: use a smaller tile")
+                                "  try: use a smaller tile (--tile or tile=)")
     program = blur()
     small = replace(program, transfers=tuple(replace(each, room=20) for each in program.transfers))
     for held, name, needed in ((1, "out", 24), (program.loads[0].count, "photo", program.loads[0].count)):
@@ -156,7 +156,7 @@ def test_streams_that_do_not_fit_are_refused_with_their_name() -> None:
         with pytest.raises(UserError) as error:
             list(launches(small, SMALL, [{"photo": reads}]))
         assert str(error.value) == (f"stream {name} takes {needed} words a tile but a bank of the global buffer holds 20\n"
-                                    "  try: use a smaller tile")
+                                    "  try: use a smaller tile (--tile or tile=)")
 
 
 def test_a_static_stream_of_another_length_is_a_fault() -> None:
