@@ -12,6 +12,7 @@ afterwards, and only start cycles and register-file settings change.
 
 Needs:   Walk, sizes of the tiles.
 Gives:   StaticGraph: mapped graph, lead of every sink.
+Cost:    one estimate for each PE that is added for an operand to wait in, of which there are `PASSES` and one for each PE.
 Source:  unified buffers and shift registers of Amber JSSC V; register files as in Onyx JSSC V.
 """
 

@@ -253,10 +253,15 @@ def _pass_waits_on(static: StaticGraph, given: dict[Pin, int], waits: dict[Pin, 
 
     def room(sink: Pin) -> int:
         """Cycles by which the PE before an operand can start later, if that operand waits for as long."""
-        name = before[sink]
-        pin = single[name]
-        own = arch.pe.register_words - waits[pin] + (room(pin) if pin in before else 0)
-        return min([own, *(waits[other] for other in nets[name].sinks if other != sink)])
+        chain = [sink]
+        while (pin := single[before[chain[-1]]]) in before:
+            chain.append(pin)
+        found = 0
+        for each in reversed(chain):
+            name = before[each]
+            own = arch.pe.register_words - waits[single[name]] + found
+            found = min([own, *(waits[other] for other in nets[name].sinks if other != each)])
+        return found
 
     for name in reversed(order):
         channels, words = _register_file(static, name, arch) if name in operands else (0, 0)
