@@ -100,7 +100,7 @@ def test_words_that_are_read_several_times_are_held_once() -> None:
         compiled, found = agree(load(enlarged), images, (28, 27), tile, engines=("rtl-full",))
         tiles = list(frames(compiled, images, (28, 27), tile).transactions(STENCILS.glb.load_loops))
         assert [len(reads.held) for reads in tiles[0].values()] == [held]
-        cycles = found["rtl-full"].cycles
+        cycles = found["rtl-full"][1].cycles
         assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
 
 
@@ -199,4 +199,4 @@ def test_random_programs_give_the_same_words_on_every_engine(program: tuple[hl.F
         event(error.what[:40])
         assume(False)
         pytest.fail("refused programs are not counted")
-    assert found["rtl-full"].cycles
+    assert found["rtl-full"][1].cycles
