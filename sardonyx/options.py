@@ -6,8 +6,8 @@ ENGINES = {
     "golden": "NumPy, no hardware",
     "tokens": "untimed token model of the graph",
     "fabric": "the decoded bitstream on the routing graph",
-    "rtl": "generated Verilog specialised to the bitstream",
-    "rtl-full": "reconfigurable Verilog, configured over its buses",
+    "rtl": "generated Verilog of the tiles that the program uses",
+    "rtl-full": "generated Verilog of all tiles, configured over its buses",
 }
 
 VALUES = {

@@ -81,11 +81,6 @@ def library_model(arch: Arch, registers: bool, cache: Path | None = None) -> ver
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
 
 
-def is_built(arch: Arch, registers: bool, cache: Path | None = None) -> bool:
-    """Whether the library is in the cache."""
-    return (Cache(cache) if cache else home()).find("tiles", _name(arch, registers)) is not None
-
-
 def _name(arch: Arch, registers: bool) -> str:
     sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, Path(__file__))]
     return "-".join(("whole" if registers else "tiles",

@@ -29,8 +29,8 @@ def product(edge: int) -> TensorJob:
 
 def test_runs_add_up() -> None:
     assert Run() + Run() == Run()
-    both = Run(7, 1, 10, 0.5, 0.25, 100) + Run(5, 2, 3, 0.25, 0.5, 11)
-    assert both == Run(12, 3, 13, 0.75, 0.75, 111)
+    both = Run(7, 1, 10, "a library", 0.5, 0.25, 100) + Run(5, 2, 3, "", 0.25, 0.5, 11)
+    assert both == Run(12, 3, 13, "a library", 0.75, 0.75, 111)
     assert (Run() + Run(5)).cycles == 5
 
 

@@ -176,7 +176,6 @@ def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):
     monkeypatch.setattr(simulator, "from_library", lambda arch, program, cache, why: chosen.append(why))
     monkeypatch.setattr(simulator, "folded", lambda arch, program, cache, why: chosen.append(why))
     monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: False)
-    monkeypatch.setattr(simulator.library, "is_built", lambda *arguments, **options: True)
     program = copier(LEAST)
     assert len(specialised(program, LEAST)) == 4
     for cycles in (None, 1000, 10**9):
