@@ -569,7 +569,7 @@ def test_programs_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     assert command(capsys) == "sardonyx run image: no program is named\n  try: sardonyx run image --list"
     assert command(capsys, "gausian", "--input", "photo.png") == (
-        "sardonyx: gausian: cannot read the program: No such file or directory\n"
+        "sardonyx: gausian: cannot be read: No such file or directory\n"
         "  try: write it with halide.serialize_pipeline; if a program that we ship is meant, gaussian")
     Path("gaussian").write_text("")
     assert command(capsys, "gaussian", "--input", "photo.png") == (
