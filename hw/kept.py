@@ -2,8 +2,8 @@
 
 Key of a component: its class, everything that `emit.emit_key` compares, and a hash of the generator: all sources below this
 folder and the versions of Amaranth, Yosys and Python. Only values whose meaning that covers are part of a key (numbers,
-texts, enumerations, tuples, mappings, dataclasses and classes of this folder or of Amaranth); a component that holds anything
-else is converted every time, as is one of a class that stands elsewhere.
+texts, enumerations, tuples, mappings, dataclasses and classes of this folder or of Amaranth, operations of the PE's table);
+a component that holds anything else is converted every time, as is one of a class that stands elsewhere.
 
 Every text is kept with a hash of itself: an entry that was cut or changed is removed, and what it held is made again.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 
 from ..cache import Cache
 from .arch.config import ConfigSet
+from .arch.op import BY_NAME, Op
 
 KIND = "verilog"
 _OURS = f"{__package__}."
@@ -74,6 +75,11 @@ def _spelt(value: object) -> Iterator[str]:
         for name, each in value.items():
             yield from _spelt(name)
             yield from _spelt(each)
+    elif isinstance(value, Op):
+        # What it means is a function, which only the source of the table can tell.
+        if BY_NAME.get(value.name) != value:
+            raise _Foreign
+        yield f"{_known(kind)} {value.name}"
     elif isinstance(value, ConfigSet):
         yield f"{_known(kind)} {value.name}"
         yield from _spelt(value.fields)

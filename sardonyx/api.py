@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,16 +19,13 @@ from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
 from .compiler.sparse.tiling import tile as cut
-from .dump import Dump
-from .execute import Options, Outcome, Result, execute, options, silent
-from .hw import emit as emission
-from .hw import tables
+from .execute import Options, Result, execute, options
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
-from .hw.soc.top import Sardonyx
 from .options import VALUES
+from .outcome import Outcome, silent
 from .runtime.data.sub_tiles import Work
 from .sim import engines
 from .sim.golden import einsum as golden
@@ -198,36 +193,6 @@ def save(result: Result, path: Path) -> None:
     except OSError as error:
         raise UserError(f"cannot write the result: {error.strerror or error}", str(path),
                         "name a file that can be written") from None
-
-
-def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
-    """Write the Verilog, tables and header of a preset or a description file.
-
-    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h.
-    """
-    began = time.perf_counter()
-    machine = arguments.machine(arch)
-    top, folder = Sardonyx(machine), Dump(Path(out))
-    documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
-                 "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
-    # Before the Verilog, which takes a while.
-    folder.folder.mkdir(parents=True, exist_ok=True)
-    folder.check(documents)
-    progress(f"generating the Verilog of '{machine.name}'")
-    with tempfile.TemporaryDirectory() as made:
-        files = emission.emit(top, Path(made))
-        size = sum(file.stat().st_size for file in files)
-        written: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
-        folder.write({**written, **documents})
-    return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
-                    "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),
-                    "elapsed_s": round(time.perf_counter() - began, 2)})
-
-
-def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
-    """Name, direction and bits of every port of the top module, clock and reset first."""
-    ports = [(name, str(member.flow.name).lower(), member.shape) for name, member in top.signature.members.items()]
-    return [("clk", "in", 1), ("rst", "in", 1), *((name, flow, int(bits)) for name, flow, bits in ports)]
 
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,

@@ -12,7 +12,6 @@ from .compiler.lang.einsum import Einsum, parse
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError, shown
-from .sim.engines import GOLDEN
 from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
@@ -155,26 +154,3 @@ def machine(value: object) -> Arch:
         return presets.get(str(value))
     raise UserError(f"it is of type {type(value).__name__}, which is no machine", "arch",
                     f"name one of {', '.join(presets.PRESETS)} or a .json file, or give an Arch")
-
-
-def stages(value: str | Path | None, engine: str) -> Path | None:
-    """The folder `dump` to write the stages of a compilation into, which need not be there; golden compiles nothing."""
-    if value is None:
-        return None
-    if engine == GOLDEN:
-        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
-    if not isinstance(value, str | Path):
-        raise UserError(f"it is {said(value)}, which is no path", "dump", "name a folder, which need not be there")
-    path = Path(value)
-    try:
-        at = next(each for each in (path, *path.parents) if each.exists())
-        if not at.is_dir():
-            raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
-        # Before the run, which may take minutes.
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{path} cannot be made: {error.strerror}", "dump", "name a folder that can be written") from None
-    except ValueError:
-        raise UserError(f"it is {said(str(path))}, which is no path", "dump",
-                        "name a folder, which need not be there") from None
-    return path

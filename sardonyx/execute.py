@@ -19,17 +19,10 @@ from .dump import UNROUTABLE, VERILOG, Dump
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .options import ENGINES
+from .outcome import Outcome
 from .runtime.data.blocks import Blocks
 from .sim import engines
 from .sim.engines import Run
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command found: `report` for machines, `text` for people (a table of the report when empty)."""
-
-    report: Mapping[str, object]
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,10 +35,6 @@ class Result(Outcome):
 
     value: Any = None
     cycles: int | None = None
-
-
-def silent(stage: str) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +50,34 @@ class Options:
 def options(engine: str, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
     """Options from arguments; files: names of what a dump writes."""
     arguments.choice("engine", engine, ENGINES)
-    folder = arguments.stages(dump, engine)
+    folder = _stages(dump, engine)
     found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed))
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
+
+
+def _stages(value: str | Path | None, engine: str) -> Path | None:
+    """The folder `dump` to write the stages of a compilation into, which need not be there; golden compiles nothing."""
+    if value is None:
+        return None
+    if engine == engines.GOLDEN:
+        raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
+    if not isinstance(value, str | Path):
+        raise UserError(f"it is {arguments.said(value)}, which is no path", "dump", "name a folder, which need not be there")
+    path = Path(value)
+    try:
+        at = next(each for each in (path, *path.parents) if each.exists())
+        if not at.is_dir():
+            raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
+        # Before the run, which may take minutes.
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path} cannot be made: {error.strerror}", "dump", "name a folder that can be written") from None
+    except ValueError:
+        raise UserError(f"it is {arguments.said(str(path))}, which is no path", "dump",
+                        "name a folder, which need not be there") from None
+    return path
 
 
 class Part(engines.Data, Protocol):

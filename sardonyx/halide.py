@@ -25,10 +25,11 @@ from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.walk import bind
 from .dump import Dump
-from .execute import Outcome, Result, execute, options, silent
+from .execute import Result, execute, options
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
+from .outcome import Outcome, silent
 from .picture_job import Wanted, picture_job
 from .pictures import check_picture, write_picture
 from .programs import names, read_program

@@ -31,7 +31,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sardonyx import api
+from sardonyx import api, emission
 from sardonyx.cli import main as sardonyx_main
 from sardonyx.compiler import einsum
 from sardonyx.compiler import halide as compiled_halide
@@ -74,7 +74,8 @@ TIMED_ROW = re.compile(r"^(compile s|build s|simulate s|elapsed s|simulated cycl
 def generated() -> dict[str, str]:
     """The documents that are generated whole."""
     onyx = presets.get("onyx")
-    return {"docs/registers.md": tables.registers(onyx), "docs/ports.md": tables.ports(onyx, api.top_ports(Sardonyx(onyx))),
+    ports = emission.top_ports(Sardonyx(onyx))
+    return {"docs/registers.md": tables.registers(onyx), "docs/ports.md": tables.ports(onyx, ports),
             PICTURE: compile_einsum(parse(api.MATRIX_PRODUCT), presets.get("small")).svg()}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sardonyx import api
+from sardonyx import api, emission
 from sardonyx.cache import home
 from sardonyx.cli import console as console_module
 from sardonyx.cli import doctor, main, parser
@@ -43,9 +43,10 @@ def called(monkeypatch: pytest.MonkeyPatch) -> "dict[str, Any]":
             return api.Result({"cycles": 1234, "out": Path("x")}, value=1, cycles=1234)
         return call
 
-    for name in ("einsum", "kernel", "kernels", "demo", "save", "emit_arch", "explain_program",
+    for name in ("einsum", "kernel", "kernels", "demo", "save", "explain_program",
                  "explain_arch", "explain_bitstream", "explain_register"):
         monkeypatch.setattr(api, name, stand_in(name))
+    monkeypatch.setattr(emission, "emit_arch", stand_in("emit_arch"))
     return last
 
 
@@ -344,3 +345,10 @@ def test_the_cache_is_shown_and_cleared(
     assert json.loads(capsys.readouterr().out)["report"] == {
         "folder": str(store.folder), "removed": 3, "removed_bytes": 35, "in_use": 0}
     assert store.entries() == [] and (store.folder / "mine.txt").exists()
+
+
+def test_writing_a_machine_imports_nothing_that_only_programs_need() -> None:
+    heavy = ("scipy", "halide", "skimage", "networkx", "sardonyx.sim", "sardonyx.api")
+    code = f"import sys, sardonyx.cli, sardonyx.emission; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -7,7 +7,7 @@ import pytest
 from machines import LEAST
 
 import sardonyx
-from sardonyx import api
+from sardonyx import emission
 from sardonyx.dump import LIST, Dump
 from sardonyx.hw.arch.errors import UserError
 
@@ -42,17 +42,17 @@ def test_files_of_others_beside_a_dump_stay(tmp_path):
 def test_verilog_of_a_machine_overwrites_nothing_of_others(tmp_path, monkeypatch):
     machine, out = tmp_path / "least.json", tmp_path / "out"
     machine.write_text(json.dumps(LEAST.to_json()))
-    first = api.emit_arch(str(machine), out).report
+    first = emission.emit_arch(str(machine), out).report
     made = contents(out)
     assert {"sardonyx.f", "registers.md", "sardonyx.h", LIST} <= set(made)
     assert first["modules"] == sum(name.endswith(".sv") for name in made)
-    api.emit_arch(str(machine), out)
+    emission.emit_arch(str(machine), out)
     assert contents(out) == made
     (out / "registers.md").write_text("mine")
     # Refused before the generator runs.
-    monkeypatch.setattr(api.emission, "emit", None)
+    monkeypatch.setattr(emission.emit, "emit", None)
     with pytest.raises(UserError, match=r"sardonyx did not write registers\.md, or the contents have changed since"):
-        api.emit_arch(str(machine), out)
+        emission.emit_arch(str(machine), out)
     assert contents(out) == made | {"registers.md": b"mine"}
 
 

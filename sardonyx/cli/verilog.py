@@ -32,9 +32,9 @@ def add(commands: Any) -> None:
 
 def body(options: argparse.Namespace, console: Console) -> int:
     """Emit, show what was written."""
-    from .. import api  # here, so that help and doctor work where a package is broken
+    from .. import emission  # here, so that help and doctor work where a package is broken
 
     arch = options.arch or options.preset
-    console.show(api.emit_arch(arch, options.out, progress=console.progress))
+    console.show(emission.emit_arch(arch, options.out, progress=console.progress))
     console.end(f"sardonyx run demo, or read {options.out}")
     return 0

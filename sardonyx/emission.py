@@ -1,0 +1,48 @@
+"""A machine as files: its Verilog, its description, the register and port tables, a C header.
+
+Imports nothing that only programs need (SciPy, Halide, engines), so that a machine that was emitted before is there at once.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import arguments
+from .dump import Dump
+from .hw import emit, tables
+from .hw.soc.top import Sardonyx
+from .outcome import Outcome, silent
+
+
+def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
+    """Write the Verilog, tables and header of a preset or a description file.
+
+    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h.
+    """
+    began = time.perf_counter()
+    machine = arguments.machine(arch)
+    top, folder = Sardonyx(machine), Dump(Path(out))
+    documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
+                 "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
+    # Before the Verilog, which takes a while.
+    folder.folder.mkdir(parents=True, exist_ok=True)
+    folder.check(documents)
+    progress(f"generating the Verilog of '{machine.name}'")
+    with tempfile.TemporaryDirectory() as made:
+        files = emit.emit(top, Path(made))
+        size = sum(file.stat().st_size for file in files)
+        written: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
+        folder.write({**written, **documents})
+    return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
+                    "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),
+                    "elapsed_s": round(time.perf_counter() - began, 2)})
+
+
+def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
+    """Name, direction and bits of every port of the top module, clock and reset first."""
+    ports = [(name, str(member.flow.name).lower(), member.shape) for name, member in top.signature.members.items()]
+    return [("clk", "in", 1), ("rst", "in", 1), *((name, flow, int(bits)) for name, flow, bits in ports)]
