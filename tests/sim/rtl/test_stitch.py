@@ -74,7 +74,9 @@ MACHINES = {"split": SMALLER, "full": replace(SMALLER, interconnect=Interconnect
             "none": replace(SMALLER, interconnect=Interconnect(2, fifo="none"))}
 
 
-@pytest.mark.parametrize("name,registers", [("split", False), ("split", True), ("full", False), ("none", False)])
+@pytest.mark.parametrize("name,registers", [("split", False), pytest.param("split", True, marks=pytest.mark.slow),
+                                            pytest.param("full", False, marks=pytest.mark.slow),
+                                            pytest.param("none", False, marks=pytest.mark.slow)])
 def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers(name, registers, tmp_path):
     arch = MACHINES[name]
     wires = [wire for wire in connections(arch, arch.tiles, registers) if isinstance(wire, Wire)]

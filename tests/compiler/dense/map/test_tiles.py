@@ -9,7 +9,7 @@ from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.tiles import cycles, tiles
-from sardonyx.compiler.dense_pipeline import compile_pes
+from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.glb import Glb
