@@ -187,7 +187,7 @@ def test_a_fault_while_making_leaves_nothing_and_is_passed_on(store: Cache) -> N
 
 
 def test_folders_of_others_are_neither_counted_nor_removed(store: Cache) -> None:
-    for path in ("mine/work/thesis.txt", "kind/notes", "file"):
+    for path in ("mine/papers/thesis.txt", "kind/notes", "file"):
         (store.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (store.folder / path).write_text("years")
     store.once("kind", "one", fill(3))

@@ -13,6 +13,7 @@ Source: the Sparse Abstract Machine, which Onyx JSSC II-B builds on.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -43,7 +44,7 @@ class Moved(NamedTuple):
 OPS: dict[str, type[Any]] = {}
 
 
-class Operation:
+class Operation(ABC):
     """What all operations have; `OPS` has them by name."""
 
     # What computes it, and its ports that have another name there.
@@ -56,9 +57,9 @@ class Operation:
         OPS[cls.__name__] = cls
 
     @property
+    @abstractmethod
     def inputs(self) -> Ports:
         """Port -> what it takes."""
-        raise NotImplementedError
 
     @property
     def outputs(self) -> Ports:
@@ -66,9 +67,9 @@ class Operation:
         return {}
 
     @property
+    @abstractmethod
     def settings(self) -> Settings:
         """The configuration of the primitive."""
-        raise NotImplementedError
 
     @property
     def moved(self) -> Moved | None:
@@ -79,9 +80,9 @@ class Operation:
         """The spaces of the outputs of a node from those of its inputs; SpaceError where these do not fit together."""
         return {}
 
+    @abstractmethod
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
         """The attributes of a node in the public dialect."""
-        raise NotImplementedError
 
     def role(self, port: str) -> str:
         """What an input is to its node in the public dialect."""

@@ -160,8 +160,8 @@ def test_a_wire_list_that_does_not_fit_the_library_is_refused(change, message):
             machine.read_register("status")
 
 
-def test_parts_that_should_not_sleep_are_noticed(tmp_path):
-    """The check sees it when a wire is missing from the early ones, so that a tile settles too late."""
+def test_a_tile_that_settles_too_late_is_noticed():
+    """The check sees it when no input counts as early."""
     made = simulator.from_library(LEAST, copier(LEAST))
     text = made.wires
     for kind in ("pe_even", "pe_odd", "io_even", "io_odd"):
