@@ -8,7 +8,7 @@ Two forms: tiles whose configuration is an input, for programs; and tiles with c
 Input:   Arch.
 Output:  `Model`, kept in the cache. Modules are kept too, so that machines of other sizes share them.
 Errors:  as of `verilator`.
-Cost:    onyx, cold, on two slow cores: 65 s; the other form of it 26 s more. A machine of other sizes shares the tiles.
+Cost:    onyx, cold, on two slow cores: 77 s; the other form of it 31 s more. A machine of other sizes shares the tiles.
 """
 
 from __future__ import annotations
