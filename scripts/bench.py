@@ -91,13 +91,13 @@ def emit() -> list[Row]:
 def onyx_rtl() -> list[Row]:
     """The library of onyx, a new program on it, and SpMSpM in both simulations."""
     arch = presets.get("onyx")
-    cold = library.library_model(arch, registers=False).build_s
+    cold = library.library_model(arch).build_s
     matrix, _ = api.demo_matrix(None)
     placer()        # the placer in C++, built once on a machine
     first, report = _first_cycle(lambda: api.einsum(api.MATRIX_PRODUCT, B=matrix, C=matrix, arch=replace(arch)))
     compiled, work = _spmspm("onyx")
     folded = simulator.folded(arch, compiled.program)
-    run = engines.run_on(folded, compiled.program, work.transactions(), lambda stored: None, configurable=False,
+    run = engines.run_on(folded, compiled.program, work.transactions(), lambda stored: None,
                          bounds=work.bounds())
     stitched, constant = report["simulated_cycles_per_s"], round(run.simulated / run.simulate_s)
     return [Row("tile library of `onyx`: build", f"{cold:.0f} s", "<= 60 s", cold <= 60),
@@ -110,7 +110,7 @@ def onyx_rtl() -> list[Row]:
 def onyx_many() -> list[Row]:
     """A program that takes more than half of the tiles of onyx."""
     arch, photo, sides, lanes = presets.get("onyx"), skimage.data.camera(), (518, 128), 14
-    library.library_model(arch, registers=False)
+    library.library_model(arch)
     placer()
     first, report = _first_cycle(lambda: _photograph("cascade", photo, sides, lanes))
     tiles = len(compile_halide(_pipeline("cascade"), arch, sides, lanes).program.config)

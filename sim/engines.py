@@ -134,24 +134,24 @@ def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress)
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
              bounds: Mapping[str, int] | None = None, total: str = "transactions", cycles: int = 0,
              cache: Path | None = None, progress: Progress = silent) -> Run:
-    """Run transactions in generated Verilog: the tiles of the program, or (`full`) the machine configured over its buses.
+    """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
     bounds: see `launches`. total: what is simulated, for `progress`. cycles: how many are expected, which decides how they are
     simulated. cache: folder of built models; default: the user's cache folder.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
     made = simulator.whole_machine(arch, cache) if full else simulator.for_program(arch, program, cycles, cache)
-    return run_on(made, program, transactions, take, configurable=full, bounds=bounds, total=total, progress=progress)
+    return run_on(made, program, transactions, take, bounds=bounds, total=total, progress=progress)
 
 
-def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *, configurable: bool,
+def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,
            bounds: Mapping[str, int] | None = None, total: str = "transactions", progress: Progress = silent,
            check: bool = False) -> Run:
-    """Run transactions on a simulator; configurable: it has a configuration network. check: see `Machine`."""
+    """Run transactions on a simulator; check: see `Machine`."""
     found, done = Run(cycles=0), 0
     with made.start(check) as machine:
         progress(f"simulating {total}")
-        for outcome in host.run(machine, program, transactions, bounds, configurable):
+        for outcome in host.run(machine, program, transactions, bounds, made.configurable):
             for stored in outcome.stored:
                 take(stored)
             done += len(outcome.stored)

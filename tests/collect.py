@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from one_piece import machine_in_one_piece
+
 from sardonyx.sim import engines
 from sardonyx.sim.engines import Run
 from sardonyx.sim.rtl import simulator
@@ -23,7 +25,16 @@ def simulated(*arguments: Any, **options: Any) -> tuple[list[Any], Run]:
 
 
 def in_one_piece(program: Any, arch: Any, transactions: Any) -> tuple[list[Any], Run]:
-    """The same of a machine that is built for the program."""
+    """The same of a machine that is built for the program in one piece."""
+    return _on(machine_in_one_piece(arch, program), program, transactions)
+
+
+def folded(program: Any, arch: Any, transactions: Any) -> tuple[list[Any], Run]:
+    """The same of tiles that are folded to the program."""
+    return _on(simulator.folded(arch, program), program, transactions)
+
+
+def _on(made: simulator.Simulator, program: Any, transactions: Any) -> tuple[list[Any], Run]:
     stored: list[Any] = []
-    run = engines.run_on(simulator.folded(arch, program), program, transactions, stored.append, configurable=False)
+    run = engines.run_on(made, program, transactions, stored.append)
     return stored, run

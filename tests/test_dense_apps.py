@@ -15,6 +15,7 @@ import sardonyx.halide
 from sardonyx.api import Result
 from sardonyx.apps import dense
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.sim.rtl import simulator
 
 # All that make a picture of a `photo`.
 NAMES = [module.name for module in pkgutil.iter_modules(dense.__path__) if module.name != "matrix_product"]
@@ -115,11 +116,13 @@ def test_a_blur_in_lanes_in_configured_verilog(lanes: int) -> None:
 @pytest.mark.parametrize("name,arch,lanes,columns,rows,depth",
                          [("gaussian", STENCILS, 1, 44, 32, 100), ("gaussian", LANES, 14, 4, 32, 100),
                           ("harris", CORNERS, 1, 48, 36, 200)])
-def test_a_program_takes_the_same_cycles_specialised_and_reconfigurable(name: str, arch: Arch, lanes: int, columns: int,
-                                                                       rows: int, depth: int) -> None:
+def test_a_program_takes_the_same_cycles_folded_and_reconfigurable(name: str, arch: Arch, lanes: int, columns: int, rows: int,
+                                                                   depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the least machine that it fits, in tiles of 42 x 30, the last ones beyond the picture."""
+    monkeypatch.setattr(simulator, "LIBRARY_TILE_CYCLES", 1)
     photo = skimage.data.camera()[100:150, 150:220]
     full, special = (checked(name, photo, engine=engine, arch=arch, tile=(42, 30), unroll=lanes)
                      for engine in ("rtl-full", "rtl"))
+    assert special.report["simulator"].startswith("folded")
     assert full.cycles == special.cycles
     assert is_one_point_a_cycle(full, columns, rows, depth)

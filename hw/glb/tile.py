@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -10,9 +12,22 @@ from ..arch.glb import Glb
 from ..arch.soc import EXTENT_BITS, RW, STORE_STATIC, STRIDE_BITS, glb_registers
 from ..arch.token import TOKEN
 from ..emit import macro
+from ..interconnect.boxes import Members
 from ..memory.sram import Sram
 from .load import LANES, LoadDma
 from .store import StoreDma
+
+# Between a tile and each of its columns, of which it uses one at a time.
+COLUMN_STREAMS = {"g2f": Out(stream.Signature(TOKEN)), "f2g": In(stream.Signature(TOKEN)), "f2g_bit": In(stream.Signature(1))}
+
+
+def control_members(glb: Glb) -> Members:
+    """The side of a tile that faces the controller and the host."""
+    return {
+        "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
+        "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
+        "host_valid": In(1), "host_write": In(1), "host_line": In((glb.tile_bytes // 8 - 1).bit_length()), "host_data": In(64),
+        "host_strobe": In(8), "host_ready": Out(1), "host_word": Out(64)}
 
 
 class GlbTile(wiring.Component):
@@ -38,18 +53,9 @@ class GlbTile(wiring.Component):
 
     def __init__(self, glb: Glb) -> None:
         self.glb = glb
-        self.lines = glb.tile_bytes // 8
-        line_bits = (self.lines - 1).bit_length()
-        members = {
-            "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
-            "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1),
-            "lost": Out(1),
-            "host_valid": In(1), "host_write": In(1), "host_line": In(line_bits), "host_data": In(64), "host_strobe": In(8),
-            "host_ready": Out(1), "host_word": Out(64)}
-        for column in range(glb.columns_per_tile):
-            members[f"g2f{column}"] = Out(stream.Signature(TOKEN))
-            members[f"f2g{column}"] = In(stream.Signature(TOKEN))
-            members[f"f2g_bit{column}"] = In(stream.Signature(1))
+        members = control_members(glb)
+        for column, (name, member) in product(range(glb.columns_per_tile), COLUMN_STREAMS.items()):
+            members[f"{name}{column}"] = member
         super().__init__(members)
 
     module_name = "glb_tile"

@@ -1,18 +1,19 @@
-"""The shell: everything of the machine but the array, that is, global buffer and controller behind their two buses."""
+"""The shell: the controller behind its two buses, and which GLB tile an address belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
-from ..array import border
+from ..configuration import CHANNEL
+from ..connectivity import SHELL, glb_name
 from ..emit import Macro, macro
-from ..glb.tile import GlbTile
+from ..glb.tile import control_members
 from ..interconnect.boxes import Members
 from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
@@ -24,35 +25,43 @@ def bus_members() -> Members:
     return {**axi_ports(DATA_ADDRESS_BITS), **axi_lite_ports(REGISTER_ADDRESS_BITS), "irq": Out(1)}
 
 
+def array_members(arch: Arch) -> Members:
+    """The ports of a shell to the array."""
+    return {"flush": Out(1), "active": In(arch.columns), "overflow": In(arch.columns),
+            **{f"config{x}": Out(CHANNEL) for x in range(arch.columns)}}
+
+
 class Shell(wiring.Component):
     """The module ``shell``.
 
     Parameters
     ----------
     arch : Arch
-    columns : ints             For the specialised form: the columns whose IO tile is used; GLB tiles without one are left out
-                               and their registers read as 0. None: all.
+    tiles : ints               For the specialised form: the GLB tiles that there are; registers and words of others read as 0.
+                               None: all.
 
     Members
     -------
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    g2f{x}, f2g{x}, f2g_bit{x}, config{x}, flush, active, overflow : the other side of the ports of `Array`.
+    config{x}, flush, active, overflow : the other side of the ports of `Array`.
+    glb{t}_* : the other side of `glb.tile.control_members`.
 
-    Timing: what goes to the array comes from registers, except for the readiness of f2g, which says whether a bank has a cycle
-    left, and the configuration channels, which follow the register bus.
+    Timing: flush comes from a register; the configuration channels and what goes to the GLB tiles follow the buses.
     """
 
-    module_name = "shell"
+    module_name = SHELL
 
-    def __init__(self, arch: Arch, columns: Collection[int] | None = None) -> None:
-        self.arch, self.columns = arch, None if columns is None else tuple(sorted(columns))
-        super().__init__({**bus_members(), **{name: member.flip() for name, member in border(arch).items()}})
+    def __init__(self, arch: Arch, tiles: Collection[int] | None = None) -> None:
+        self.arch, self.tiles = arch, tuple(range(arch.glb_tiles)) if tiles is None else tuple(sorted(tiles))
+        control = {f"{glb_name(tile)}_{name}": member.flip() for tile in self.tiles
+                   for name, member in control_members(arch.glb).items()}
+        super().__init__({**bus_members(), **array_members(arch), **control})
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint, self.columns
+        return self.arch.fingerprint, self.tiles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -65,33 +74,30 @@ class Shell(wiring.Component):
                 outer, inner = getattr(self, name), getattr(bus, name)
                 m.d.comb += outer.eq(inner) if port.flow is Out else inner.eq(outer)
 
-        tiles: dict[int, Macro] = {}
-        for number in range(arch.glb_tiles):
-            first = number * arch.glb.columns_per_tile
-            columns = range(first, first + arch.glb.columns_per_tile)
-            if self.columns is None or any(x in columns for x in self.columns):
-                m.submodules[f"glb{number}"] = tiles[number] = tile = macro(GlbTile(arch.glb))
-                for way, x in enumerate(columns):
-                    wiring.connect(m, getattr(tile, f"g2f{way}"), wiring.flipped(getattr(self, f"g2f{x}")))
-                    wiring.connect(m, wiring.flipped(getattr(self, f"f2g{x}")), getattr(tile, f"f2g{way}"))
-                    wiring.connect(m, wiring.flipped(getattr(self, f"f2g_bit{x}")), getattr(tile, f"f2g_bit{way}"))
-        self._control(m, controller, tiles)
-        self._registers(m, registers, controller, tiles)
-        self._memory(m, data, tiles)
+        self._control(m, controller)
+        self._registers(m, registers, controller)
+        self._memory(m, data)
         return m
 
-    def _control(self, m: Module, controller: Macro, tiles: Mapping[int, Macro]) -> None:
+    def _every(self, name: str) -> Iterator[Value]:
+        """A port of every GLB tile."""
+        return (self._glb(tile, name) for tile in self.tiles)
+
+    def _glb(self, tile: int, name: str) -> Value:
+        return Value.cast(getattr(self, f"{glb_name(tile)}_{name}"))
+
+    def _control(self, m: Module, controller: Macro) -> None:
         """Run control, events, and the configuration channels."""
         m.d.comb += [
             self.irq.eq(controller.irq), self.flush.eq(controller.flush), controller.overflow.eq(self.overflow),
             controller.active.eq(self.active),
-            controller.running.eq(Cat(tile.busy for tile in tiles.values()).any()),
-            controller.moving.eq(self.active.any() | Cat(tile.moved for tile in tiles.values()).any()),
-            controller.beyond.eq(Cat(tile.beyond for tile in tiles.values()).any()),
-            controller.lost.eq(Cat(tile.lost for tile in tiles.values()).any()),
+            controller.running.eq(Cat(self._every("busy")).any()),
+            controller.moving.eq(self.active.any() | Cat(self._every("moved")).any()),
+            controller.beyond.eq(Cat(self._every("beyond")).any()),
+            controller.lost.eq(Cat(self._every("lost")).any()),
         ]
-        for tile in tiles.values():
-            m.d.comb += [tile.start.eq(controller.start), tile.stop.eq(controller.stop)]
+        for name in ("start", "stop"):
+            m.d.comb += [port.eq(getattr(controller, name)) for port in self._every(name)]
         answers, value = [], 0
         for x in range(self.arch.columns):
             channel = getattr(self, f"config{x}")
@@ -102,7 +108,7 @@ class Shell(wiring.Component):
             value |= channel.rvalid.replicate(32) & channel.rdata
         m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value)]
 
-    def _registers(self, m: Module, bus: Macro, controller: Macro, tiles: Mapping[int, Macro]) -> None:
+    def _registers(self, m: Module, bus: Macro, controller: Macro) -> None:
         """Which register file an address belongs to."""
         m.d.comb += [controller.register_index.eq(bus.address[2:12]), controller.register_data.eq(bus.data)]
         files = address_map(self.arch)
@@ -116,28 +122,28 @@ class Shell(wiring.Component):
             m.d.comb += [chosen.eq(bus.address[8:] == base >> 8), inside.eq(bus.address[:8] < 4 * len(files[1][2]))]
             with m.If(chosen & inside):
                 m.d.comb += bus.error.eq(0)
-            if number in tiles:
-                tile = tiles[number]
-                m.d.comb += [tile.register_index.eq(bus.address[2:8]), tile.register_data.eq(bus.data),
-                             tile.register_write.eq(bus.write & chosen)]
+            if number in self.tiles:
+                m.d.comb += [self._glb(number, "register_index").eq(bus.address[2:8]),
+                             self._glb(number, "register_data").eq(bus.data),
+                             self._glb(number, "register_write").eq(bus.write & chosen)]
                 with m.If(chosen & inside):
-                    m.d.comb += bus.value.eq(tile.register_value)
+                    m.d.comb += bus.value.eq(self._glb(number, "register_value"))
 
-    def _memory(self, m: Module, data: Macro, tiles: Mapping[int, Macro]) -> None:
+    def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in; words of tiles left out are written to nowhere and read as 0."""
         bits = (self.arch.glb.tile_bytes // 8 - 1).bit_length()
         was = Signal(range(max(2, self.arch.glb_tiles)))
         m.d.comb += data.ready.eq(1)
         m.d.sync += was.eq(data.line[bits:])
-        for number, tile in tiles.items():
+        for number in self.tiles:
             here = Signal(name=f"here{number}")
-            m.d.comb += [here.eq(data.line[bits:] == number), tile.host_valid.eq(data.valid & here),
-                         tile.host_write.eq(data.write), tile.host_line.eq(data.line), tile.host_data.eq(data.data),
-                         tile.host_strobe.eq(data.strobe)]
+            m.d.comb += [here.eq(data.line[bits:] == number), self._glb(number, "host_valid").eq(data.valid & here)]
+            for name in ("write", "line", "data", "strobe"):
+                m.d.comb += self._glb(number, f"host_{name}").eq(getattr(data, name))
             with m.If(here):
-                m.d.comb += data.ready.eq(tile.host_ready)
+                m.d.comb += data.ready.eq(self._glb(number, "host_ready"))
             with m.If(was == number):
-                m.d.comb += data.word.eq(tile.host_word)
+                m.d.comb += data.word.eq(self._glb(number, "host_word"))
 
 
 assert GLB_REGISTER_STRIDE == 1 << 8 and GLB_REGISTERS % GLB_REGISTER_STRIDE == 0, "a register window is an address prefix"

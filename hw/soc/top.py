@@ -1,16 +1,18 @@
-"""The machine: the array and its shell, behind one AXI4 and one AXI4-Lite port."""
+"""The machine: a page of instances, array, global buffer and shell, behind one AXI4 and one AXI4-Lite port."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from amaranth.hdl import Module
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
-from ..array import Array, border
-from ..emit import macro
+from ..array import Array
+from ..connectivity import ARRAY, SHELL, Wire, around, glb_name
+from ..emit import macro, ports
+from ..glb.tile import GlbTile
 from .shell import Shell, bus_members
 
 
@@ -38,18 +40,18 @@ class Sardonyx(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        columns = None if self.program is None else {x for x, y in self.program if y == 0}
-        m.submodules.array = array = macro(Array(self.arch, self.program))
-        m.submodules.shell = shell = macro(Shell(self.arch, columns))
-        for name, port in bus_members().items():
-            ours, theirs = getattr(self, name), getattr(shell, name)
-            m.d.comb += ours.eq(theirs) if port.flow is Out else theirs.eq(ours)
-        for name, member in border(self.arch).items():
-            ours, theirs = getattr(array, name), getattr(shell, name)
-            if not member.is_port:
-                wiring.connect(m, ours, theirs)
-            elif member.flow is Out:
-                m.d.comb += theirs.eq(ours)
-            else:
-                m.d.comb += ours.eq(theirs)
+        used = {x // self.arch.glb.columns_per_tile for x, y in self.arch.tiles if y == 0 and
+                (self.program is None or (x, y) in self.program)}
+        parts: dict[str, wiring.Component] = {ARRAY: Array(self.arch, self.program), SHELL: Shell(self.arch, used),
+                                              **{glb_name(tile): GlbTile(self.arch.glb) for tile in sorted(used)}}
+        for name, part in parts.items():
+            m.submodules[name] = macro(part)
+        of = {name: ports(part) for name, part in parts.items()}
+        for wire in around(self.arch, sorted(used)):
+            sink, _ = of[wire.sink.instance][wire.sink.port]
+            m.d.comb += sink.eq(of[wire.source.instance][wire.source.port][0] if isinstance(wire, Wire) else wire.value)
+        for name, (port, direction) in ports(self).items():
+            inner, _ = of[SHELL][name]
+            m.d.comb += inner.eq(port) if direction is PortDirection.Input else port.eq(inner)
         return m
+

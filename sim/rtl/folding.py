@@ -1,63 +1,115 @@
-"""Build the whole machine for simulation: specialised to a program, or reconfigurable.
+"""Tiles folded to a program: modules of a tile library whose configuration is a constant, so that a tile is what it does.
 
-Models are cached by what decides their Verilog: the machine's description, the program's configuration and the sources of
-the generator. A model that is there is used without generating anything.
+A tile of a program is a tenth of the code of one that could do anything, and tiles that it does not use are left out. Each
+configuration of a kind and parity is compiled once; the rest of the machine, and how it is joined, is the tile library's. There
+is no configuration network, except for the contents of memories.
+
+Input:   Arch, Program.
+Output:  `Model`, kept in the cache, and every tile too, so that programs share those of equal configuration.
+Errors:  as of `verilator`.
+Cost:    a tile a second on one core.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
 from pathlib import Path
 
+from ...cache import Cache, home
 from ...compiler.ir.program import Program
 from ...hw import emit
 from ...hw.arch.cgra import Arch
-from ...hw.configuration import packed
-from ...hw.kept import generator
-from ...hw.soc.top import Sardonyx
-from . import verilator
-
-HARNESS = Path(__file__).parent / "machine.cpp"
-FOLDED = Path(__file__).with_name("folded.h").read_text()
-TOP = Sardonyx.module_name
-
-
-# The pass of Verilator that makes a specialised machine twice as fast takes time in the square of its constants, because each
-# replacement by 0 visits all that read a 0. A blur in 4 lanes on `onyx` is built in 83 s without it and in 149 s with it, in
-# one lane in 36 s and 20 s. Above so many tiles it is left out.
-MOST_TILES = 40
-QUICK = ("-fno-dfg-peephole",)
+from ...hw.column import Column
+from ...hw.configuration import MemoryWindow, packed
+from ...hw.connectivity import Site
+from ...hw.glb.tile import GlbTile
+from ...hw.soc.shell import Shell
+from ...hw.tile.tile import TileLogic, logic_name
+from . import library, verilator
 
 
-def specialised(program: Program, arch: Arch) -> dict[tuple[int, int], int]:
+def specialised(program: Program, arch: Arch) -> dict[Site, int]:
     """The configuration of every used tile as the number that its ``cfg`` port takes."""
     spaces = {site: arch.config_map(arch.tiles[site].kind) for site in program.config}
     return {site: packed(spaces[site], spaces[site].encode(values)) for site, values in sorted(program.config.items())}
 
 
-def machine_model(arch: Arch, program: Program | None = None, cache: Path | None = None) -> verilator.Model:
-    """The model of a machine specialised to a program, or of the reconfigurable machine in one piece."""
-    constants = None if program is None else specialised(program, arch)
+def folded_name(logic: str, number: int) -> str:
+    """The module of a tile with one configuration."""
+    return f"{logic}_{hashlib.sha256(f'{number:x}'.encode()).hexdigest()[:16]}"
 
-    def verilog(folder: Path) -> list[Path]:
-        return emit.emit(Sardonyx(arch, constants), folder)
 
-    return verilator.build_keyed(_key(arch, constants), verilog, HARNESS, TOP, includes={"simulation.h": FOLDED},
-                                 flags=_flags(program), cache=cache)
+def folded_model(arch: Arch, program: Program, cache: Path | None = None) -> verilator.Model:
+    """The executable of a machine with the tiles of a program; its arguments are those of `library.library_model`."""
+    store = Cache(cache) if cache else home()
+    began = time.perf_counter()
+    configuration = specialised(program, arch)
+
+    def make(folder: Path) -> None:
+        memories = {(spec.sram_lines, spec.sram_lanes): None for spec in arch.tiles.values() if spec.has_memory}
+        rest = [*(MemoryWindow(*memory) for memory in memories), Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
+        library.link(folder, [*_tiles(arch, configuration, store), *library.built(rest, store)], store)
+
+    made = store.once("models", _name(arch, configuration), make)
+    return verilator.Model(made / "model", time.perf_counter() - began)
 
 
 def is_built(arch: Arch, program: Program, cache: Path | None = None) -> bool:
     """Whether the model of a program is in the cache."""
-    return verilator.find_keyed(_key(arch, specialised(program, arch)), HARNESS, TOP, includes={"simulation.h": FOLDED},
-                                flags=_flags(program), cache=cache) is not None
+    store = Cache(cache) if cache else home()
+    return store.find("models", _name(arch, specialised(program, arch))) is not None
 
 
-def _flags(program: Program | None) -> tuple[str, ...]:
-    # Unused tiles are gone from a specialised machine, so it is small enough to be optimised in earnest.
-    return QUICK if program is not None and len(program.config) > MOST_TILES else ()
+def _name(arch: Arch, configuration: Mapping[Site, int]) -> str:
+    return f"folded-{library.digest(arch, str(configuration), Path(__file__).read_text())}"
 
 
-def _key(arch: Arch, constants: Mapping[tuple[int, int], int] | None) -> str:
-    text = f"{arch.fingerprint:016x} {constants} {generator()}"
-    return hashlib.sha256(text.encode()).hexdigest()
+def _tiles(arch: Arch, configuration: Mapping[Site, int], store: Cache) -> list[Path]:
+    """The folders of the compiled tiles of a program, each once."""
+    numbers: dict[str, set[int]] = {}
+    kinds: dict[str, TileLogic] = {}
+    for (x, y), number in configuration.items():
+        spec, parity = arch.tiles[x, y], x + y & 1
+        logic = logic_name(spec, parity)
+        if logic not in kinds:
+            kinds[logic] = TileLogic(arch, spec, parity)
+        numbers.setdefault(logic, set()).add(number)
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(cpu_count() or 1) as pool:
+        jobs = [job for logic, component in kinds.items()
+                for job in _folded(component, sorted(numbers[logic]), Path(work) / logic, store)]
+        return list(pool.map(lambda job: library.compiled(job[0], job[1], store), jobs))
+
+
+def _folded(component: TileLogic, numbers: Sequence[int], folder: Path, store: Cache) -> Iterator[tuple[str, list[Path]]]:
+    """Write a kind of tile, and for each configuration a module around it: its name and its files."""
+    folder.mkdir()
+    platform = emit.collect(component, store)
+    files = emit.write(platform, folder)
+    logic = emit.module_name(component)
+    for number in numbers:
+        name = folded_name(logic, number)
+        file = folder / f"{name}.sv"
+        file.write_text(_around(component, name, platform.modules[logic].ports, number))
+        yield name, [*files, file]
+
+
+def _around(component: TileLogic, name: str, ports: Sequence[str], number: int) -> str:
+    """The Verilog of a module with the ports of a tile but ``cfg``, which is a number."""
+    members = emit.ports(component)
+    width = len(members["cfg"][0])
+    others = [port for port in ports if port != "cfg"]
+
+    def declared(port: str) -> str:
+        if port not in members:
+            return f"  input {port}"    # clock and reset
+        value, direction = members[port]
+        return f"  {direction.value} [{len(value) - 1}:0] {port}"
+
+    return "\n".join([f"module {name}(", ",\n".join(map(declared, others)), ");",
+                      f"  {emit.module_name(component)} tile (", *(f"    .{port}({port})," for port in others),
+                      f"    .cfg({width}'h{number:x})", "  );", "endmodule", ""])

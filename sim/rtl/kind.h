@@ -6,15 +6,17 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-struct Port {
+struct Place {
     size_t offset;      // in the state
     size_t bytes;
 };
 
 struct Kind {
     size_t bytes;                               // of the state, which holds the ports too
-    std::unordered_map<std::string, Port> ports;
+    std::unordered_map<std::string, Place> ports;
+    std::vector<Place> memories;
     void* (*make)();                            // a state as it is after power-up
     void (*settle)(void*);                      // outputs follow inputs
     void (*clock)(void*);                       // a rising edge; inputs have settled. Null without registers

@@ -1,9 +1,8 @@
 """The tile library: every module of a machine that simulation needs, compiled once, so that a new program builds nothing.
 
-Each kind and parity of tile, what stands beside a column, and the shell are built by Verilator one by one from the Verilog that
-`hw.emit` writes. One executable holds them all and joins instances of them by a list of wires (`stitch`).
-
-Two forms: tiles whose configuration is an input, for programs; and tiles with configuration registers, for the whole machine.
+Each kind and parity of tile, what stands beside a column, the GLB tile and the shell are built by Verilator one by one from the
+Verilog that `hw.emit` writes. One executable holds them all and joins instances of them by a list of wires (`stitch`). Programs
+are configured over the buses, as in hardware.
 
 Input:   Arch.
 Output:  `Model`, kept in the cache. Modules are kept too, so that machines of other sizes share them.
@@ -18,6 +17,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,90 +27,103 @@ from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.column import Column
-from ...hw.configuration import MemoryWindow
+from ...hw.glb.tile import GlbTile
 from ...hw.kept import generator
 from ...hw.soc.shell import Shell
-from ...hw.tile.tile import Tile, TileLogic
+from ...hw.tile.tile import Tile
 from . import verilator
-from .folding import HARNESS
 
 HERE = Path(__file__).parent
-KIND, STITCHED = HERE / "kind.h", HERE / "stitched.h"
+HARNESS, KIND, STITCHED = HERE / "machine.cpp", HERE / "kind.h", HERE / "stitched.h"
 OPTIMIZE = 1
+# Arrays as Verilator declares them, and how many elements make one a memory.
+_ARRAY = re.compile(r"VlUnpacked<[^<>]*, (\d+)> (\w+);")
+_MEMORY = 64
 # Ports as Verilator declares them: VL_IN8(&name,msb,lsb) up to 64 bits, VL_INW(&name,msb,lsb,words) beyond.
 _PORT = re.compile(r"VL_(?:IN|OUT)(?:8|16|64|W)?\(&(\w+),")
 
 
-def modules(arch: Arch, registers: bool) -> dict[str, wiring.Component]:
-    """The modules of a library by name, the shell last; registers: tiles have configuration registers."""
-    found: dict[str, wiring.Component] = {}
-    for (x, y), spec in arch.tiles.items():
-        name = f"{spec.kind} {x + y & 1}"
-        if name not in found:
-            found[name] = (Tile if registers else TileLogic)(arch, spec, x + y & 1)
-            if spec.has_memory and not registers:
-                found["window"] = MemoryWindow(spec.sram_lines, spec.sram_lanes)
-    found["column"] = Column(arch.rows + 1)
-    found["shell"] = Shell(arch)
-    return {emit.module_name(component): component for component in found.values()}
+def modules(arch: Arch) -> list[wiring.Component]:
+    """The modules of a machine, each once, the shell last."""
+    tiles = {(spec, x + y & 1): None for (x, y), spec in arch.tiles.items()}
+    return [*(Tile(arch, *kind) for kind in tiles), Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
 
 
-def library_model(arch: Arch, registers: bool, cache: Path | None = None) -> verilator.Model:
-    """The executable of a machine's library; its arguments are those of `machine.cpp` and a list of wires."""
+def library_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
+    """The executable of a machine; its arguments are those of `machine.cpp` and a list of wires."""
     store = Cache(cache) if cache else home()
-    name = _name(arch, registers)
+    name = f"{arch.name}-{digest(arch)}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
-        (folder / "simulation.h").write_text(f'#include "{STITCHED}"\n')
-        parts = modules(arch, registers)
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            built = dict(zip(parts, pool.map(lambda part: _module(part, store), parts.values()), strict=True))
-        main = folder / "main.o"
-        verilator.compile_source(HARNESS, main, (folder, HERE, built["shell"]), optimize=OPTIMIZE)
-        objects = [file for module in built.values() for file in sorted(module.glob("*.o"))]
-        verilator.link([main, *objects], folder / "model", store)
-        main.unlink()
-        (folder / "verilog").mkdir()
-        for module in built.values():
-            for file in (module / "verilog").iterdir():
-                shutil.copy(file, folder / "verilog")
+        link(folder, built(modules(arch), store), store)
 
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
 
 
-def _name(arch: Arch, registers: bool) -> str:
+def digest(arch: Arch, *parts: str) -> str:
+    """What identifies an executable of modules of a machine, and of what else decides it."""
     sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, Path(__file__))]
-    return "-".join(("whole" if registers else "tiles",
-                     verilator.build_digest(f"{arch.fingerprint:016x}", generator(), *sources)))
+    return verilator.build_digest(f"{arch.fingerprint:016x}", generator(), *parts, *sources)
+
+
+def built(components: Iterable[wiring.Component], store: Cache) -> list[Path]:
+    """The folders of compiled modules, in order."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(lambda component: _module(component, store), components))
+
+
+def link(folder: Path, parts: Sequence[Path], store: Cache) -> None:
+    """Make the executable ``model`` of the folders of modules, the shell's last, and a folder of their Verilog beside it."""
+    main = _main(parts[-1], store) / "main.o"
+    verilator.link([main, *(file for part in parts for file in sorted(part.glob("*.o")))], folder / "model", store)
+    (folder / "verilog").mkdir()
+    for part in parts:
+        for file in (part / "verilog").iterdir():
+            shutil.copy(file, folder / "verilog")
+
+
+def _main(shell: Path, store: Cache) -> Path:
+    """The folder of the compiled main program of machines with a shell."""
+    def make(folder: Path) -> None:
+        (folder / "simulation.h").write_text(f'#include "{STITCHED}"\n')
+        verilator.compile_source(HARNESS, folder / "main.o", (folder, HERE, shell), optimize=OPTIMIZE)
+
+    sources = [path.read_text() for path in (HARNESS, KIND, STITCHED)]
+    return store.once("modules", f"main-{verilator.build_digest(shell.name, str(OPTIMIZE), *sources)}", make)
 
 
 def _module(component: wiring.Component, store: Cache) -> Path:
     """The folder of a compiled module: its objects, headers and Verilog."""
-    name = emit.module_name(component)
     with tempfile.TemporaryDirectory() as work:
-        files = emit.emit(component, Path(work), store)
-        text = "\0".join(file.read_text() for file in files)
-        digest = verilator.build_digest(name, text, KIND.read_text(), Path(__file__).read_text())
-
-        def make(folder: Path) -> None:
-            verilog = folder / "verilog"
-            shutil.copytree(work, verilog)
-            generated = folder / "generated"
-            verilator.verilate([verilog / file.name for file in files], name, generated)
-            code = "".join(file.read_text() for file in sorted(generated.glob("*.cpp")))
-            own = _adapter(name, (generated / f"V{name}.h").read_text(), code)
-            objects = verilator.compile_generated(generated, name, own, optimize=OPTIMIZE, cache=store)
-            for file in (*objects, *generated.glob("*.h")):
-                shutil.move(file, folder / file.name)
-            shutil.rmtree(generated)
-
-        return store.once("modules", f"{name}-{digest}", make)
+        return compiled(emit.module_name(component), emit.emit(component, Path(work), store), store)
 
 
-def _adapter(name: str, header: str, code: str) -> str:
+def compiled(name: str, files: Sequence[Path], store: Cache) -> Path:
+    """The same of a module called `name` in Verilog files."""
+    texts = (f"{file.name}\0{file.read_text()}" for file in files)
+
+    def make(folder: Path) -> None:
+        verilog, generated = folder / "verilog", folder / "generated"
+        verilog.mkdir()
+        for file in files:
+            shutil.copy(file, verilog)
+        verilator.verilate([verilog / file.name for file in files], name, generated)
+        code = "".join(file.read_text() for file in sorted(generated.glob("*.cpp")))
+        header, state = ((generated / f"V{name}{part}.h").read_text() for part in ("", "___024root"))
+        own = _adapter(name, header, state, code)
+        objects = verilator.compile_generated(generated, name, own, optimize=OPTIMIZE, cache=store)
+        for file in (*objects, *generated.glob("*.h")):
+            shutil.move(file, folder / file.name)
+        shutil.rmtree(generated)
+
+    key = verilator.build_digest(name, *texts, KIND.read_text(), Path(__file__).read_text())
+    return store.once("modules", f"{name}-{key}", make)
+
+
+def _adapter(name: str, header: str, state: str, code: str) -> str:
     """The C++ that makes a module a `Kind`.
 
     It calls the two functions of which Verilator's `eval` consists, one for what follows inputs and one for a clock edge: so a
@@ -119,9 +132,14 @@ def _adapter(name: str, header: str, code: str) -> str:
     root = f"V{name}___024root"
     assert f"{root}___eval_act(" not in code, "what reacts to a clock within a time step has no place in a synchronous design"
     settles, clocks = (f"{root}___eval_{region}(" in code for region in ("ico", "nba"))
-    assert settles, f"module {name} has outputs that follow inputs, its ready if nothing else"
     ports = "\n".join(f'    kind.ports["{port.replace("___05F", "__")}"] = {{offsetof({root}, {port}), '
                       f"sizeof({root}::{port})}};" for port in _PORT.findall(header))
+    settle = f"""
+        (({root}*)state)->__VicoTriggered[0U] = 1U;
+        {root}___eval_ico(({root}*)state);
+    """ if settles else ""
+    memories = "\n".join(f"    kind.memories.push_back({{offsetof({root}, {array}), sizeof({root}::{array})}});"
+                         for count, array in _ARRAY.findall(state) if int(count) > _MEMORY)
     clock = f"""[](void* state) {{
         (({root}*)state)->__VnbaTriggered[0U] = 1U;
         {root}___eval_nba(({root}*)state);
@@ -130,7 +148,7 @@ def _adapter(name: str, header: str, code: str) -> str:
     return f"""#include "{KIND}"
 #include "V{name}.h"
 #include "{root}.h"
-void {root}___eval_ico({root}*);
+{f"void {root}___eval_ico({root}*);" if settles else ""}
 {f"void {root}___eval_nba({root}*);" if clocks else ""}
 
 static void* make() {{
@@ -144,11 +162,9 @@ static const bool registered = [] {{
     Kind& kind = kinds()["{name}"];
     kind.bytes = sizeof({root});
 {ports}
+{memories}
     kind.make = make;
-    kind.settle = [](void* state) {{
-        (({root}*)state)->__VicoTriggered[0U] = 1U;
-        {root}___eval_ico(({root}*)state);
-    }};
+    kind.settle = [](void* state) {{{settle}}};
     kind.clock = {clock};
     return true;
 }}();

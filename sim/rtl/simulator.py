@@ -1,10 +1,10 @@
 """Which simulation runs a program in generated Verilog: the tile library or a machine folded to the program.
 
-The library is built once for a machine and takes any program at once; a folded machine, one build for each program, has its
-configuration as constants and is several times as fast. It is built where the cycles to come are so many that they end sooner
-with it, and used where it is in the cache.
+The library is built once for a machine, takes any program at once and is configured over its buses; a folded machine, one build
+for each program, has its configuration as constants and is several times as fast. It is built where the cycles to come are so
+many that they end sooner with it, and used where it is in the cache.
 
-    39 tiles, 70,000 cycles:       library 3 s; folded 40 s to build and 1 s
+    39 tiles, 70,000 cycles:       library 3 s; folded 20 s to build and 1 s
     39 tiles, 5,000,000 cycles:    library 3 min; folded 1.5 min
 
 Both are the same modules, and give the same words in the same cycles.
@@ -38,33 +38,30 @@ class Simulator:
     model : Model
     wires : str | None    The wire list of a tile library.
     why : str             For the report: which form it is, and why.
+    configurable : bool   It has its configuration network.
     """
 
     arch: Arch
     model: verilator.Model
     wires: str | None
     why: str
+    configurable: bool = True
 
     def start(self, check: bool = False) -> Machine:
         """Start it; `check` as of `Machine`."""
         return Machine(self.arch, self.model.executable, self.wires, check)
 
 
-def whole_machine(arch: Arch, cache: Path | None = None) -> Simulator:
+def whole_machine(arch: Arch, cache: Path | None = None, why: str = "") -> Simulator:
     """The machine with its configuration registers and network, from the tile library."""
-    model = library.library_model(arch, registers=True, cache=cache)
-    return Simulator(arch, model, stitch.wire_list(arch, None), f"{LIBRARY}: all {len(arch.tiles)} tiles")
-
-
-def from_library(arch: Arch, program: Program, cache: Path | None = None, why: str = LIBRARY) -> Simulator:
-    """The tiles of a program, from the tile library."""
-    model = library.library_model(arch, registers=False, cache=cache)
-    return Simulator(arch, model, stitch.wire_list(arch, folding.specialised(program, arch)), why)
+    model = library.library_model(arch, cache)
+    return Simulator(arch, model, stitch.wire_list(arch), why or f"{LIBRARY}: all {len(arch.tiles)} tiles")
 
 
 def folded(arch: Arch, program: Program, cache: Path | None = None, why: str = FOLDED) -> Simulator:
-    """The machine built for a program."""
-    return Simulator(arch, folding.machine_model(arch, program, cache), None, why)
+    """The tiles of a program, folded to it."""
+    model = folding.folded_model(arch, program, cache)
+    return Simulator(arch, model, stitch.wire_list(arch, folding.specialised(program, arch)), why, configurable=False)
 
 
 def for_program(arch: Arch, program: Program, cycles: int | None = None, cache: Path | None = None) -> Simulator:
@@ -77,5 +74,5 @@ def for_program(arch: Arch, program: Program, cycles: int | None = None, cache: 
     folded_s = FOLDED_BUILD_S + FOLDED_BUILD_S_PER_TILE * tiles + number * tiles / FOLDED_TILE_CYCLES
     expected = f"about {number:,} cycles of {tiles} tiles are" if cycles else f"{tiles} tiles are"
     if stitched_s <= folded_s:
-        return from_library(arch, program, cache, f"{LIBRARY}: {expected} done sooner than a build for the program")
+        return whole_machine(arch, cache, f"{LIBRARY}: {expected} done sooner than a build for the program")
     return folded(arch, program, cache, f"{FOLDED}: {expected} worth a build for the program")

@@ -1,10 +1,10 @@
 """The wire list of a machine: which instances of a tile library there are, and what joins them.
 
-It says what `hw.connectivity` says, of which the array's Verilog is made too. With the configuration of a program it has the
-tiles that the program uses, each with its configuration as a constant; without, all tiles with their configuration registers.
+It says what `hw.connectivity` says, of which the array's Verilog is made too. Without a program it has all tiles with their
+configuration registers, with one the tiles that the program uses, folded to it.
 
-    kind pe_even 0 10 n_data_i_payload ...        see stitched.h
-    part x3_y2 pe_odd
+    kind tile_pe_even 0 10 n_data_i_payload ...        see stitched.h
+    part x3_y2 tile_pe_odd
     wire x3_y2 e_data_o_payload x4_y2 w_data_i_payload
 
 Early inputs, those that an output follows in the same cycle, are a matter of parity: the outputs of an even tile follow the
@@ -15,16 +15,34 @@ modules' netlists.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.primitive import Flow
 from ...hw.arch.tile import LAYERS, TileSpec
-from ...hw.connectivity import BORDER, End, Site, Wire, column_name, connections, tile_name, window_name
+from ...hw.connectivity import (
+    ARRAY,
+    BORDER,
+    SHELL,
+    Constant,
+    End,
+    Site,
+    Wire,
+    around,
+    column_name,
+    connections,
+    glb_name,
+    tile_name,
+    window_name,
+)
+from ...hw.glb.tile import GlbTile
 from ...hw.tile.tile import logic_name
+from .folding import folded_name
 
-SHELL, WINDOW = "shell", "memory_window"
-# In which order parts settle after the tiles: a shell follows the columns, what fills memories follows the shell.
-COLUMN_RANK, SHELL_RANK, WINDOW_RANK = 1, 2, 3
+WINDOW = "memory_window"
+# In which order parts settle after the tiles: the shell follows the columns, GLB tiles the shell, which then follows them, and
+# what fills memories follows the shell.
+COLUMN_RANK, SHELL_RANK, GLB_RANK, WINDOW_RANK = 1, 2, 3, 4
 
 
 def early_inputs(arch: Arch, spec: TileSpec, parity: int) -> list[str]:
@@ -39,28 +57,47 @@ def early_inputs(arch: Arch, spec: TileSpec, parity: int) -> list[str]:
     return tracks + links
 
 
-def wire_list(arch: Arch, configuration: Mapping[Site, int] | None) -> str:
-    """The wire list; configuration: as `folding.specialised` gives it, or None for the whole machine."""
-    sites = {site: spec for site, spec in arch.tiles.items() if configuration is None or site in configuration}
-    registers = configuration is None
-    lines = [*_parts(arch, sites, registers)]
-    for wire in connections(arch, sites, registers):
-        sink = _instance(wire.sink)
+def wire_list(arch: Arch, program: Mapping[Site, int] | None = None) -> str:
+    """The wire list of a machine; program: the configurations to which tiles are folded, see `folding.specialised`."""
+    sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
+    registers = program is None
+    lines = [*_parts(arch, sites, program)]
+    for wire in wires(arch, sites, registers):
+        sink = wire.sink
         if not isinstance(wire, Wire):
-            lines.append(f"set {sink} {wire.sink.port} {wire.value:x}")
-        elif wire.sink.bit is None:
-            lines.append(f"wire {_instance(wire.source)} {wire.source.port} {sink} {wire.sink.port}")
+            lines.append(f"set {sink.instance} {sink.port} {wire.value:x}")
+        elif sink.bit is None:
+            lines.append(f"wire {wire.source.instance} {wire.source.port} {sink.instance} {sink.port}")
         else:
-            lines.append(f"bit {_instance(wire.source)} {wire.source.port} {sink} {wire.sink.port} {wire.sink.bit}")
-    lines += [f"set {tile_name(site)} cfg {number:x}" for site, number in (configuration or {}).items()]
+            lines.append(f"bit {wire.source.instance} {wire.source.port} {sink.instance} {sink.port} {sink.bit}")
     return "\n".join(lines) + "\n"
 
 
-def _instance(end: End) -> str:
-    return SHELL if end.instance == BORDER else end.instance
+def wires(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterator[Wire | Constant]:
+    """All wires between instances, the array not being one: what reaches its border is joined to what is around."""
+    sources: dict[str, End | int] = {}
+    sinks: dict[str, End] = {}
+    for wire in around(arch, range(arch.glb_tiles)):
+        source: End | int = wire.source if isinstance(wire, Wire) else wire.value
+        if wire.sink.instance == ARRAY:
+            sources[wire.sink.port] = source
+        elif isinstance(wire, Wire) and wire.source.instance == ARRAY:
+            sinks[wire.source.port] = wire.sink
+        else:
+            yield wire
+    for each in connections(arch, sites, registers):
+        sink = each.sink
+        if sink.instance == BORDER:
+            if sink.port not in sinks:
+                continue    # nobody asks
+            sink = replace(sinks[sink.port], bit=sink.bit)
+        source = each.source if isinstance(each, Wire) else each.value
+        if isinstance(source, End) and source.instance == BORDER:
+            source = sources[source.port]
+        yield Wire(source, sink) if isinstance(source, End) else Constant(sink, source)
 
 
-def _parts(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterator[str]:
+def _parts(arch: Arch, sites: Mapping[Site, TileSpec], program: Mapping[Site, int] | None) -> Iterator[str]:
     """Kinds, and instances of them."""
     seen: set[str] = set()
 
@@ -72,9 +109,12 @@ def _parts(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Itera
 
     for (x, y), spec in sites.items():
         logic = logic_name(spec, x + y & 1)
-        yield from part(tile_name((x, y)), f"tile_{logic}" if registers else logic, 0, early_inputs(arch, spec, x + y & 1))
-        if spec.has_memory and not registers:
+        kind = f"tile_{logic}" if program is None else folded_name(logic, program[x, y])
+        yield from part(tile_name((x, y)), kind, 0, early_inputs(arch, spec, x + y & 1))
+        if spec.has_memory and program is not None:
             yield from part(window_name((x, y)), WINDOW, WINDOW_RANK)
     for x in sorted({x for x, _ in sites}):
         yield from part(column_name(x), f"column_{arch.rows + 1}", COLUMN_RANK)
+    for number in range(arch.glb_tiles):
+        yield from part(glb_name(number), GlbTile.module_name, GLB_RANK)
     yield from part(SHELL, SHELL, SHELL_RANK)

@@ -11,12 +11,14 @@
 //   1. every part takes its rising edge;
 //   2. early wires move: what comes from registers, and what outputs of rank 0 (tiles) follow. Those tiles settle;
 //   3. all other wires of tiles move;
-//   4. the ranks above settle one after the other, and their wires move.
+//   4. the ranks above settle one after the other, and their wires move; then once more those whose inputs changed.
 // An input that is not early reaches no output of its tile before the next edge.
 //
-// A part whose inputs did not change over two edges, and whose state did not change over the second, is asleep until an input
-// changes. With --check parts asleep are evaluated as well, and every cycle is settled once more: if anything changes, the
-// simulation ends with a message.
+// A part whose inputs do not change is asleep from when its registers did not change over an edge, until an input changes. A
+// memory is not looked at: while registers and inputs stay, it can only be written with what it was written with before. But
+// what was written may be read at the next edge, so a part with a memory has to stay the same over two.
+// With --check parts asleep are evaluated as well, and every cycle is settled once more: if anything changes, the simulation
+// ends with a message.
 
 #include <algorithm>
 #include <cstdio>
@@ -34,9 +36,9 @@ static Vshell___024root* top;
 
 namespace {
 
-constexpr int kRanks = 4;
+constexpr int kRanks = 5;
+constexpr int kRounds = 2;              // of the ranks above the tiles
 constexpr uint32_t kLongestWait = 64;
-constexpr size_t kLargest = 1 << 16;    // bytes of state that are worth comparing; a shell with its memories is larger
 
 struct Wire {
     const void* from;
@@ -65,12 +67,14 @@ struct Part {
     std::vector<Wire> early, late;
     std::vector<Bit> bits;
     std::vector<char> kept;
+    std::vector<Place> registers;           // the state without memories
 };
 
 std::vector<Part> parts;
 std::vector<uint32_t> awake;            // parts that are not asleep
 std::vector<uint32_t> ranked[kRanks];   // parts above rank 0
 std::vector<uint32_t> pending;          // tiles to settle
+uint32_t unsettled = 0;                 // parts above rank 0 that are stale
 uint32_t shell;
 bool checking = false;
 
@@ -81,6 +85,7 @@ bool checking = false;
 
 inline void notice(uint32_t sink) {
     Part& part = parts[sink];
+    unsettled += part.rank && !part.stale;
     part.stale = part.touched = true;
     if (!part.awake) {
         part.awake = true;
@@ -129,17 +134,21 @@ void move_late(const Part& part) {
 
 void settle_part(Part& part) {
     part.kind->settle(part.state);
+    unsettled -= part.rank && part.stale;
     part.stale = false;
 }
 
 // The ranks above the tiles, in order; those settle whose inputs changed.
 void settle_ranks() {
-    for (const auto& rank : ranked) {
-        for (uint32_t number : rank) {
-            Part& part = parts[number];
-            if (!part.stale) continue;
-            settle_part(part);
-            move_late(part);
+    for (int round = 0; unsettled; ++round) {
+        if (round == kRounds) fail("the parts around the tiles do not settle");
+        for (const auto& rank : ranked) {
+            for (uint32_t number : rank) {
+                Part& part = parts[number];
+                if (!part.stale) continue;
+                settle_part(part);
+                move_late(part);
+            }
         }
     }
 }
@@ -164,29 +173,50 @@ void check_asleep(Part& part) {
     if (memcmp(before.data(), part.state, part.kind->bytes)) fail("part " + part.name + " was asleep and would have changed");
 }
 
+void keep(Part& part) {
+    part.kept.clear();
+    for (const Place& place : part.registers)
+        part.kept.insert(part.kept.end(), part.state + place.offset, part.state + place.offset + place.bytes);
+}
+
+bool is_kept(const Part& part) {
+    const char* kept = part.kept.data();
+    for (const Place& place : part.registers) {
+        if (memcmp(kept, part.state + place.offset, place.bytes)) return false;
+        kept += place.bytes;
+    }
+    return true;
+}
+
 void rest(uint32_t number) {
     Part& part = parts[number];
-    if (part.touched || part.kind->bytes > kLargest) {
+    if (part.touched) {
         part.touched = false;
         part.quiet = 0;
         part.look = 1;
-    } else if (++part.quiet == part.look) {
-        part.kept.assign(part.state, part.state + part.kind->bytes);
-    } else if (part.quiet > part.look) {
-        part.awake = memcmp(part.kept.data(), part.state, part.kind->bytes) != 0;
+        return;
+    }
+    if (++part.quiet < part.look) return;
+    if (part.quiet == part.look) {
+        keep(part);
+    } else if (!is_kept(part)) {
         part.quiet = 0;
         part.look = std::min(2 * part.look, kLongestWait);
+    } else if (part.quiet == part.look + 1 + !part.kind->memories.empty()) {
+        part.awake = false;
+        part.quiet = 0;
+        part.look = 1;
     }
 }
 
-const Port& port_of(const Part& part, const std::string& name) {
+const Place& port_of(const Part& part, const std::string& name) {
     auto found = part.kind->ports.find(name);
     if (found == part.kind->ports.end()) fail("part " + part.name + " has no port " + name);
     return found->second;
 }
 
 void set(const Part& part, const std::string& name, const std::string& digits) {
-    const Port& port = port_of(part, name);
+    const Place& port = port_of(part, name);
     auto* bytes = reinterpret_cast<uint8_t*>(part.state) + port.offset;
     memset(bytes, 0, port.bytes);
     size_t count = digits.size();
@@ -196,6 +226,19 @@ void set(const Part& part, const std::string& name, const std::string& digits) {
         if (digit / 2 >= port.bytes) fail("a value for " + part.name + "." + name + " is too long");
         bytes[digit / 2] |= value << 4 * (digit % 2);
     }
+}
+
+// What is left of a state without its memories.
+std::vector<Place> registers_of(const Kind& kind) {
+    std::vector<Place> memories = kind.memories, left;
+    std::sort(memories.begin(), memories.end(), [](const Place& one, const Place& other) { return one.offset < other.offset; });
+    size_t at = 0;
+    for (const Place& memory : memories) {
+        left.push_back({at, memory.offset - at});
+        at = memory.offset + memory.bytes;
+    }
+    left.push_back({at, kind.bytes - at});
+    return left;
 }
 
 void read(const std::string& text) {
@@ -226,6 +269,7 @@ void read(const std::string& text) {
             made.kind = &found->second;
             made.rank = ranks.at(other);
             made.state = static_cast<char*>(made.kind->make());
+            made.registers = registers_of(*made.kind);
             parts.push_back(std::move(made));
         } else if (word == "set") {
             file >> name >> port >> other;
@@ -234,7 +278,7 @@ void read(const std::string& text) {
             file >> name >> port >> other >> sink;
             Part& source = parts[part(name)];
             uint32_t number = part(other);
-            const Port &from = port_of(source, port), &to = port_of(parts[number], sink);
+            const Place &from = port_of(source, port), &to = port_of(parts[number], sink);
             char *begin = source.state + from.offset, *end = parts[number].state + to.offset;
             if (word == "bit") {
                 unsigned bit;

@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator, SimulatorContext
 
-from sardonyx.cache import Cache
+from sardonyx.cache import Cache, home
 from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import STATUS_REGISTER
@@ -221,7 +221,7 @@ def test_both_forms_contain_the_same_logic(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def converted() -> emit.EmitPlatform:
     """The tiles that arrays of one interconnect share, converted once."""
-    return emit.EmitPlatform()
+    return emit.EmitPlatform(home())
 
 
 @pytest.mark.parametrize("name", ["tiny", "small"])

@@ -1,4 +1,6 @@
-"""The least machine that has everything around an array, quick to build, and a program for it."""
+"""The least machine that has everything around an array, quick to build, and a program for it; and one for sparse kernels."""
+
+from dataclasses import replace
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Stream
 from sardonyx.compiler.ir.program import ELASTIC, Program
@@ -6,11 +8,15 @@ from sardonyx.compiler.ir.transfer import transfer
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
-from sardonyx.hw.arch.primitive import PASS_THROUGH
-from sardonyx.hw.arch.tile import PE, TileSpec
+from sardonyx.hw.arch.primitive import LEVEL, PASS_THROUGH
+from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
 LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
              glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
+
+# For every sparse kernel: without what only dense programs use.
+KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
+               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 
 SOURCE = {"expression": "b(i) = a(i)", "order": [], "formats": {}, "names": {"0,1": "copy"}}
 

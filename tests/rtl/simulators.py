@@ -31,7 +31,7 @@ def run_cocotb(component: wiring.Component, module: str, simulator: str, folder:
     """
     top = emit.module_name(component)
     with _environment(simulator):
-        built = _built(emit.collect(component), top, simulator)
+        built = _built(emit.collect(component, home()), top, simulator)
         log = folder / "log.txt"
         results = folder / "results.xml"
         # The runner ends the process on a failure; the log says more.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import halide as hl
 import numpy as np
 import pytest
-from collect import in_one_piece, ran
+from collect import folded, in_one_piece, ran
 from halide_programs import TYPES, X, Y, load
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
@@ -42,19 +43,21 @@ def agree(pipeline: Pipeline, images: dict[str, np.ndarray], shape: tuple[int, .
     return compiled, found
 
 
-def test_words_and_cycles_are_the_same_in_every_form_of_the_verilog() -> None:
-    """The tiles of the program, all tiles of the machine with their configuration, and a machine that is built for it."""
+@pytest.mark.parametrize("forms", [(folded,), pytest.param((folded, in_one_piece), marks=pytest.mark.slow)], ids=len)
+def test_words_and_cycles_are_the_same_in_every_form_of_the_verilog(forms: tuple[Callable[..., Any], ...]) -> None:
+    """The tiles of the program, the same folded to it, all tiles with their configuration, and a machine in one piece."""
     photo = hl.ImageParam(hl.UInt(8), 2, "photo")
     down = hl.Func("down")
     down[X, Y] = hl.u8((hl.u16(photo[X, Y]) * 3 + hl.u16(photo[X, Y + 1]) + hl.u16(photo[X + 1, Y + 2])) >> 2)
     images = {"photo": np.random.default_rng(0).integers(0, 256, (20, 61), dtype=np.uint8)}
     compiled, found = agree(load(down), images, (60, 18), (40, 10), engines=("rtl", "rtl-full"))
     assert compiled.static.lines
-    transactions = frames(compiled, images, (60, 18), (40, 10)).transactions(STENCILS.glb.load_loops)
-    found["folded"] = in_one_piece(compiled.program, STENCILS, transactions)
+    transactions = list(frames(compiled, images, (60, 18), (40, 10)).transactions(STENCILS.glb.load_loops))
+    for form in forms:
+        found[form.__name__] = form(compiled.program, STENCILS, transactions)
     assert len({run.cycles for _, run in found.values()}) == 1
     words = [[{name: each.tolist() for name, each in item.items()} for item in stored] for stored, _ in found.values()]
-    assert words[0] == words[1] == words[2]
+    assert words.count(words[0]) == len(words) == 2 + len(forms)
 
 
 def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:

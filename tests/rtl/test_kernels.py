@@ -5,22 +5,18 @@ kernels fit, without the dense parts (test_dense.py has them), which take long t
 a machine in one piece is built per kernel.
 """
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from collect import in_one_piece, simulated
+from collect import folded, in_one_piece, simulated
+from machines import KERNELS
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.tiles import Tiling
 from sardonyx.compiler.sparse.tiling import tile
-from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.glb import Glb
-from sardonyx.hw.arch.primitive import LEVEL
-from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.runtime.data.sub_tiles import Work, named
 from sardonyx.sim import engines
 from sardonyx.sim.expected import by_slot, expected
@@ -29,11 +25,6 @@ from sardonyx.sim.model.tokens import fabric
 from sardonyx.tensors import values as tensors
 from sardonyx.tensors.coordinates import Coo
 
-MACHINE = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
-               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
-# Kernels for which a machine is built in every run, half a minute each; for the others with the slow tests. These have products
-# and sums, repeaters, reducers, and trees of joiners.
-FOLDED = ("spmspm", "residual")
 DENSITIES = (0.05, 0.3, 1.0)
 
 
@@ -77,7 +68,7 @@ def transactions(name):
         pairs.append(whole(einsum, empty))
         for tensor in einsum.tensors:
             pairs.append(whole(einsum, data | {tensor: empty[tensor]}))
-    work = Work(tile(einsum, operands(einsum, kernel.shapes[-1], 0.2, 7), MACHINE.mem.level_words))
+    work = Work(tile(einsum, operands(einsum, kernel.shapes[-1], 0.2, 7), KERNELS.mem.level_words))
     pairs += list(zip(work.transactions(), expected(work), strict=True))[:12]
     return einsum, pairs
 
@@ -85,62 +76,58 @@ def transactions(name):
 @pytest.mark.parametrize("name", kernel_names())
 def test_kernel_gives_the_words_of_numpy_on_tokens_and_on_the_decoded_bitstream(name):
     einsum, pairs = transactions(name)
-    compiled = compile_einsum(einsum, MACHINE)
-    program = decode(encode(compiled.program, MACHINE), MACHINE)
+    compiled = compile_einsum(einsum, KERNELS)
+    program = decode(encode(compiled.program, KERNELS), KERNELS)
     assert program == compiled.program
     inputs, right = [p[0] for p in pairs], [p[1] for p in pairs]
-    for found in (fabric.run_graph(compiled.graph, inputs), fabric.run_program(program, MACHINE, inputs)):
+    for found in (fabric.run_graph(compiled.graph, inputs), fabric.run_program(program, KERNELS, inputs)):
         assert engines.differences(found, right)[1] == []
 
 
 @pytest.mark.parametrize("name", kernel_names())
-def test_kernel_gives_the_words_of_numpy_in_equal_cycles_with_its_tiles_alone_and_with_all_of_the_machine(name):
+def test_kernel_gives_the_words_of_numpy_in_generated_verilog(name):
     einsum, pairs = transactions(name)
-    compiled = compile_einsum(einsum, MACHINE)
-    inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
-    cycles = []
-    for full in (False, True):
-        stored, run = simulated(compiled.program, MACHINE, inputs, full=full)
-        assert engines.differences(stored, expected)[1] == []
-        cycles.append(run.cycles)
-    assert cycles[0] == cycles[1]
+    compiled = compile_einsum(einsum, KERNELS)
+    stored, _ = simulated(compiled.program, KERNELS, [p[0] for p in pairs], full=True)
+    assert engines.differences(stored, [p[1] for p in pairs])[1] == []
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FOLDED else pytest.mark.slow)
-                                  for name in kernel_names()])
-def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_it(name):
+@pytest.mark.parametrize("form,name", [
+    pytest.param(form, name, marks=() if form is folded and name == "vec_elemadd" else pytest.mark.slow)
+    for form in (folded, in_one_piece) for name in kernel_names()])
+def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_it(form, name):
     einsum, pairs = transactions(name)
-    compiled = compile_einsum(einsum, MACHINE)
+    compiled = compile_einsum(einsum, KERNELS)
     inputs, expected = [p[0] for p in pairs], [p[1] for p in pairs]
-    stored, run = in_one_piece(compiled.program, MACHINE, inputs)
+    stored, run = form(compiled.program, KERNELS, inputs)
     assert engines.differences(stored, expected)[1] == []
-    assert run.cycles == simulated(compiled.program, MACHINE, inputs, full=False)[1].cycles
+    assert run.cycles == simulated(compiled.program, KERNELS, inputs, full=True)[1].cycles
 
 
 def test_partial_results_of_sub_tiles_add_up():
     einsum = load_kernel("spmspm").einsum()
     data = operands(einsum, {"i": 60, "j": 50, "k": 70}, 0.1, 3)
-    tiling = tile(einsum, data, MACHINE.mem.level_words, 16)
+    tiling = tile(einsum, data, KERNELS.mem.level_words, 16)
     assert isinstance(tiling, Tiling)
     work = Work(tiling)
     assert work.result(expected(work)) == golden.evaluate(einsum, data)
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
-    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), MACHINE)
+    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), KERNELS)
     vector = np.array([2, 0, 1, 1, 0], np.uint16)
     short = {"b0": vector, "b_vals": np.array([1, 5], np.uint16), "c0": vector, "c_vals": np.array([2, 5], np.uint16)}
     with pytest.raises(AssertionError) as error:
-        simulated(compiled.program, MACHINE, [short], full=True)
+        simulated(compiled.program, KERNELS, [short], full=True)
     assert "nothing moved for" in str(error.value)
     assert "values_c" in str(error.value) or "mul" in str(error.value)
 
 
 def test_a_level_that_outgrows_its_buffer_is_named():
-    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), MACHINE)
+    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), KERNELS)
     long = np.array([2, 0, 1100, 1100, *range(1100)], np.uint16)
     values = np.array([1100, *[1] * 1100], np.uint16)
     blocks = {"b0": long, "b_vals": values, "c0": long, "c_vals": values}
     with pytest.raises(UserError) as error:
-        simulated(compiled.program, MACHINE, [blocks], full=True)
+        simulated(compiled.program, KERNELS, [blocks], full=True)
     assert "a level overflowed its buffer of 1024 words in tile" in str(error.value)

@@ -68,7 +68,7 @@ class Tiles:
         return Program(self.arch.fingerprint, STATIC, {}, config, ())
 
 
-@pytest.fixture(params=[False, True], ids=["specialised", "reconfigurable"])
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.slow), True], ids=["folded", "reconfigurable"])
 def full(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
@@ -100,7 +100,7 @@ def run(machine: Machine, program: Program, full: bool, watchdog: int = 300) -> 
 
 
 def start(arch: Arch, program: Program, full: bool) -> Machine:
-    return (simulator.whole_machine(arch) if full else simulator.from_library(arch, program)).start()
+    return (simulator.whole_machine(arch) if full else simulator.folded(arch, program)).start()
 
 
 def stored(machine: Machine, tile: int, at: int = BANK) -> list[int]:
@@ -144,7 +144,7 @@ def expected(x: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True)],
-                         ids=["specialised", "reconfigurable", "reconfigurable without FIFOs"])
+                         ids=["folded", "reconfigurable", "reconfigurable without FIFOs"])
 def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full: bool) -> None:
     first = LOAD_START_CYCLE + STENCIL_LATENCY + 5      # the cycle of y[5] at the store
     program = stencil(arch, first - 2)

@@ -20,27 +20,22 @@ from sardonyx.runtime.faults import explain, show_status
 from sardonyx.runtime.host import Outcome, execute, run
 from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, most_cycles
 from sardonyx.runtime.plan import _run as commands_of_a_run
-from sardonyx.sim.rtl.folding import machine_model
+from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
 ROOM = LEAST.glb.bank_bytes // 2
 TINY = get("tiny")
 
 
-@pytest.fixture(scope="module")
-def executable() -> str:
-    return str(machine_model(LEAST).executable)
-
-
 @pytest.fixture
-def machine(executable: str) -> Iterator[Machine]:
-    with copying(executable) as running:
+def machine() -> Iterator[Machine]:
+    with copying() as running:
         yield running
 
 
-def copying(executable: str) -> Machine:
+def copying() -> Machine:
     """A machine for a copier."""
-    return Machine(LEAST, executable)        # type: ignore[arg-type]
+    return simulator.whole_machine(LEAST).start()
 
 
 def block(*sections: "list[int]") -> np.ndarray:
@@ -63,8 +58,8 @@ SECTION = st.lists(st.integers(0, 0xFFFF), max_size=30)
 
 @settings(max_examples=15)
 @given(pairs=st.lists(st.tuples(SECTION, SECTION), min_size=1, max_size=30))
-def test_every_transaction_gets_its_own_block_back(executable: str, pairs: "list[tuple[list[int], list[int]]]") -> None:
-    with copying(executable) as machine:
+def test_every_transaction_gets_its_own_block_back(pairs: "list[tuple[list[int], list[int]]]") -> None:
+    with copying() as machine:
         outcomes = copy(machine, [block(*pair) for pair in pairs], bound=62, sections=2)
         # Each store may take 62 words of its bank.
         assert len(outcomes) == -(-len(pairs) // (ROOM // 62))

@@ -3,7 +3,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from machines import LEAST, copier
+from machines import KERNELS, LEAST, copier
+from stencil_machine import STENCILS
 
 from sardonyx.compiler.backend.encode import address, words
 from sardonyx.hw.arch.cgra import Arch
@@ -12,7 +13,6 @@ from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import BUSY, FINISHED, FLUSH_CYCLES, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.configuration import word_bits
 from sardonyx.sim.rtl import simulator
-from sardonyx.sim.rtl.folding import machine_model
 from sardonyx.sim.rtl.machine import Machine
 
 LOAD, STORE = 0, 1      # GLB tiles of the copier
@@ -20,7 +20,7 @@ LOAD, STORE = 0, 1      # GLB tiles of the copier
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    with Machine(LEAST, machine_model(LEAST).executable) as running:
+    with simulator.whole_machine(LEAST).start() as running:
         yield running
 
 
@@ -118,11 +118,12 @@ def test_every_configuration_register_is_read_as_written(machine: Machine) -> No
     check_configuration(LEAST, machine, 1)
 
 
-def test_every_configuration_register_of_the_tiny_preset_is_read_as_written() -> None:
-    tiny = get("tiny")
-    with simulator.whole_machine(tiny).start() as machine:
-        assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == tiny.fingerprint
-        check_configuration(tiny, machine, 2)
+@pytest.mark.parametrize("arch", [KERNELS, STENCILS, pytest.param(get("tiny"), marks=pytest.mark.slow)],
+                         ids=lambda arch: str(arch.name))
+def test_every_configuration_register_of_all_primitives_is_read_as_written(arch: Arch) -> None:
+    with simulator.whole_machine(arch).start() as machine:
+        assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == arch.fingerprint
+        check_configuration(arch, machine, 2)
 
 
 def test_runs_give_the_same_words_in_the_same_cycles(copying: Machine) -> None:

@@ -4,22 +4,22 @@ import functools
 import json
 import os
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from machines import LEAST, copier
+from one_piece import machine_in_one_piece
 
 from sardonyx.compiler.backend.encode import words
 from sardonyx.hw import emit
-from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.column import Column
 from sardonyx.hw.configuration import MemoryWindow
-from sardonyx.hw.connectivity import BORDER, Wire, connections
+from sardonyx.hw.connectivity import Wire
+from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
 from sardonyx.sim import engines
@@ -79,10 +79,9 @@ MACHINES = {"split": SMALLER, "full": replace(SMALLER, interconnect=Interconnect
                                             pytest.param("none", False, marks=pytest.mark.slow)])
 def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers(name, registers, tmp_path):
     arch = MACHINES[name]
-    wires = [wire for wire in connections(arch, arch.tiles, registers) if isinstance(wire, Wire)]
+    wires = [wire for wire in stitch.wires(arch, arch.tiles, registers) if isinstance(wire, Wire)]
     wired = {wire.source.port for wire in wires}
-    through = {"": set(followed_border(arch, tmp_path / "shell"))}
-    early = {}
+    through, early = {}, {}
     for spec, parity in {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}:
         component = (Tile if registers else TileLogic)(arch, spec, parity)
         found = followed(component, tmp_path / f"{spec.kind}{parity}")
@@ -90,12 +89,14 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
         for output, inputs in found.items():
             assert output not in wired or inputs - allowed - set(SETTINGS) == set(), (spec.kind, parity, output)
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
+    for name, component in (("shell", Shell(arch)), ("glb", GlbTile(arch.glb))):
+        through[name] = {output for output, inputs in followed(component, tmp_path / name).items() if inputs}
     column = followed(Column(arch.rows + 1), tmp_path / "column")
     assert column["tiles_flush"] == set()
 
     def kind(instance):
         if not instance.startswith("x"):
-            return "" if instance == BORDER else instance
+            return instance.rstrip("0123456789")
         x, y = (int(part[1:]) for part in instance.split("_"))
         return arch.tiles[x, y].kind, x + y & 1
 
@@ -104,9 +105,13 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
             assert wire.source.port not in through[kind(wire.source.instance)], wire
 
 
-def followed_border(arch: Arch, folder: Path) -> "Iterator[str]":
-    """The outputs of a shell that follow any of its inputs."""
-    return (output for output, inputs in followed(Shell(arch), folder).items() if inputs)
+def test_shell_and_global_buffer_settle_in_two_rounds(tmp_path):
+    """What the shell answers to a GLB tile in the same cycle reaches no output of the tile."""
+    answers = {output.split("_", 1)[1] for output, inputs in followed(Shell(LEAST), tmp_path / "shell").items()
+               if output.startswith("glb") and any(each.startswith("glb") for each in inputs)}
+    assert answers == {"stop"}
+    for output, inputs in followed(GlbTile(LEAST.glb), tmp_path / "glb").items():
+        assert not answers & inputs, output
 
 
 def test_what_fills_memories_comes_last(tmp_path):
@@ -123,16 +128,16 @@ def blocks(count: int, seed: int) -> "list[dict[str, np.ndarray]]":
     return [{"a_vals": np.array([n, *(rng.randrange(1 << 16) for _ in range(n))], np.uint16)} for n in lengths]
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["program", "whole"])
-def test_words_and_cycles_are_those_of_the_machine_in_one_piece(whole):
+@pytest.mark.parametrize("form", ["folded", "whole"])
+def test_words_and_cycles_are_those_of_the_machine_in_one_piece(form):
     """With everything that is asleep evaluated too, and every cycle settled once more."""
     program = copier(LEAST)
-    stitched = simulator.whole_machine(LEAST) if whole else simulator.from_library(LEAST, program)
+    whole = form == "whole"
+    stitched = simulator.whole_machine(LEAST) if whole else simulator.folded(LEAST, program)
     found = []
-    for each in (stitched, simulator.folded(LEAST, program)):
+    for each in (stitched, machine_in_one_piece(LEAST, None if whole else program)):
         stored = []
-        run = engines.run_on(each, program, blocks(30, 5), stored.append, configurable=whole and each is stitched,
-                             bounds=BOUNDS, check=each is stitched)
+        run = engines.run_on(each, program, blocks(30, 5), stored.append, bounds=BOUNDS, check=each is stitched)
         found.append((run.cycles, [block["b_vals"].tolist() for block in stored]))
     assert found[0] == found[1]
     assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
@@ -147,13 +152,13 @@ def test_a_configuration_is_read_back_through_the_stitched_channels():
 
 
 @pytest.mark.parametrize("change,message", [
-    (("part x0_y0 io_even", "part x0_y0 io_odder"), "the library has no module io_odder"),
+    (("part x0_y0 tile_io_even", "part x0_y0 tile_io_odder"), "the library has no module tile_io_odder"),
     (("wire x0_y1 n_data_o_payload", "wire x0_y1 n_data_o_pay"), "part x0_y1 has no port n_data_o_pay"),
-    (("set x0_y0 cfg", "set x9_y0 cfg"), "there is no part x9_y0"),
-    (("kind io_even", "sort io_even"), "'sort' is no line of a wire list"),
+    (("set x0_y0 tile_x", "set x9_y0 tile_x"), "there is no part x9_y0"),
+    (("kind tile_io_even", "sort tile_io_even"), "'sort' is no line of a wire list"),
 ])
 def test_a_wire_list_that_does_not_fit_the_library_is_refused(change, message):
-    made = simulator.from_library(LEAST, copier(LEAST))
+    made = simulator.whole_machine(LEAST)
     assert change[0] in made.wires
     with pytest.raises(AssertionError, match=message):
         with Machine(LEAST, made.model.executable, made.wires.replace(*change)) as machine:
@@ -162,20 +167,19 @@ def test_a_wire_list_that_does_not_fit_the_library_is_refused(change, message):
 
 def test_a_tile_that_settles_too_late_is_noticed():
     """The check sees it when no input counts as early."""
-    made = simulator.from_library(LEAST, copier(LEAST))
+    made = simulator.whole_machine(LEAST)
     text = made.wires
-    for kind in ("pe_even", "pe_odd", "io_even", "io_odd"):
+    for kind in ("tile_pe_even", "tile_pe_odd", "tile_io_even", "tile_io_odd"):
         line = next((line for line in text.splitlines() if line.startswith(f"kind {kind} ")), None)
         if line:
             text = text.replace(line, f"kind {kind} 0 0")
     with pytest.raises(AssertionError, match="had not settled"):
-        engines.run_on(replace(made, wires=text), copier(LEAST), blocks(8, 1), print, configurable=False, bounds=BOUNDS,
-                       check=True)
+        engines.run_on(replace(made, wires=text), copier(LEAST), blocks(8, 1), print, bounds=BOUNDS, check=True)
 
 
 def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):
     chosen = []
-    monkeypatch.setattr(simulator, "from_library", lambda arch, program, cache, why: chosen.append(why))
+    monkeypatch.setattr(simulator, "whole_machine", lambda arch, cache, why: chosen.append(why))
     monkeypatch.setattr(simulator, "folded", lambda arch, program, cache, why: chosen.append(why))
     monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: False)
     program = copier(LEAST)
