@@ -14,6 +14,7 @@ from stencil_machine import CORNERS, LANES, STENCILS
 import sardonyx.halide
 from sardonyx.api import Result
 from sardonyx.apps import dense
+from sardonyx.compiler.ir.program import STATIC
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.sim.rtl import simulator
 
@@ -119,7 +120,7 @@ def test_a_blur_in_lanes_in_configured_verilog(lanes: int) -> None:
 def test_a_program_takes_the_same_cycles_folded_and_reconfigurable(name: str, arch: Arch, lanes: int, columns: int, rows: int,
                                                                    depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the least machine that it fits, in tiles of 42 x 30, the last ones beyond the picture."""
-    monkeypatch.setattr(simulator, "LIBRARY_TILE_CYCLES", 1)
+    monkeypatch.setitem(simulator.LIBRARY_TILE_CYCLES, STATIC, 1)
     photo = skimage.data.camera()[100:150, 150:220]
     full, special = (checked(name, photo, engine=engine, arch=arch, tile=(42, 30), unroll=lanes)
                      for engine in ("rtl-full", "rtl"))

@@ -7,6 +7,7 @@ from stencil_machine import CORNERS, STENCILS
 
 import sardonyx.halide
 from sardonyx.apps.dense import matrix_product
+from sardonyx.compiler.ir.program import STATIC
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.sim.rtl import simulator
@@ -43,6 +44,6 @@ def test_four_by_four_on_onyx_adds_up_sixteen_products_a_cycle() -> None:
 
 @pytest.mark.slow
 def test_four_by_four_takes_the_same_cycles_folded_and_reconfigurable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator, "LIBRARY_TILE_CYCLES", 1)
+    monkeypatch.setitem(simulator.LIBRARY_TILE_CYCLES, STATIC, 1)
     cycles = [run(CORNERS, engine, 32, 4, 8, 20, 20).cycles for engine in ("rtl", "rtl-full")]
     assert cycles[0] == cycles[1]
