@@ -22,7 +22,7 @@ from .machine import Machine
 
 LIBRARY, FOLDED = "tile library", "folded"
 
-# Measured on two slow cores, with SpMSpM of 39 tiles and a blur of 11: tiles times cycles in a second, where those of an elastic
+# Measured on two slow cores, with SpMSpM of 39 tiles and a blur of 11: tiles times cycles in a second, where tiles of an elastic
 # program wait for half of the time and those of a static one never do; seconds of a build.
 LIBRARY_TILE_CYCLES = {ELASTIC: 600_000, STATIC: 300_000}
 FOLDED_TILE_CYCLES = {ELASTIC: 3_000_000, STATIC: 2_000_000}
