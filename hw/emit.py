@@ -36,6 +36,7 @@ from amaranth.lib.memory import Memory
 from ..cache import Cache, home
 from .arch.errors import UserError
 from .kept import generator, identity, load, save
+from .netlist import Face, netlist
 from .rtlil import readable, whole_reads
 from .yosys import run_yosys
 
@@ -85,12 +86,23 @@ class EmitPlatform:
             self.modules[name] = loaded = replace(loaded, key=key)
             return loaded
         self._inside.append({})
-        text = rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False)
+        text = self._convert(name, component)
         module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()))
         known = self.modules.setdefault(name, module)
         assert known.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
         self._save(module)
         return known
+
+    def _convert(self, name: str, component: wiring.Component) -> str:
+        """The RTLIL of a component, by Amaranth, or of its instances and wires if it says that there is nothing else in it."""
+        if not hasattr(component, "netlist"):
+            return readable(rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False))
+        component._MustUse__used = True
+        parts, wires = component.netlist()
+        faces = {part: _face(part, module.name, module.ports) for part, module in
+                 ((part, self.add(part)) for part in dict.fromkeys(parts.values()))}
+        clocks = sorted({clock for face in faces.values() for clock in face.clocks})
+        return netlist(_face(component, name, clocks), {instance: faces[part] for instance, part in parts.items()}, wires)
 
     def _load(self, name: str, kept: str) -> EmittedModule | None:
         """A module and all below it from the cache; None if one of them is not there."""
@@ -150,7 +162,6 @@ class EmittedModule:
     @classmethod
     def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None,
                    macros: tuple[str, ...]) -> EmittedModule:
-        text = readable(text)
         parts = re.findall(r"^module \\(\S+)$", text, re.M)
         assert parts and parts[0] == name, f"component {name} has no ports and no contents"
         # Amaranth writes the component itself first.
@@ -214,7 +225,9 @@ def macro(component: wiring.Component, *, flush: Value | None = None) -> Macro:
                              `component.module_name`, or the class name in snake case. Equal ones (same class,
                              same values of attributes) are converted once. If an attribute cannot be hashed,
                              each is converted and compared, unless the class gives an `emit_key`: something
-                             hashable that says the same as all its attributes.
+                             hashable that says the same as all its attributes. One that is only instances and wires
+                             may give a method `netlist`: its instances by name, equal ones best as one object, and
+                             `connectivity`'s wires. Its module is then made of these, and not by Amaranth.
     flush : Value(1)         Resets the component, in addition to the reset of the domain.
     """
     return Macro(component, flush)
@@ -372,6 +385,14 @@ def check_icarus(files: Sequence[Path], top: str) -> None:
     done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0 and not done.stdout, f"iverilog failed:\n{done.stdout[:10_000]}"
+
+
+def _face(component: wiring.Component, module: str, names: Sequence[str]) -> Face:
+    """A component as its module's ports; `names` tells whether clock and reset are among them."""
+    found = ports(component)
+    inputs, outputs = ({name: len(value) for name, (value, way) in found.items() if way is flow}
+                       for flow in (PortDirection.Input, PortDirection.Output))
+    return Face(module, inputs, outputs, tuple(clock for clock in ("clk", "rst") if clock in names))
 
 
 def ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
