@@ -2,26 +2,22 @@
 
 `macro` makes a component of a parent an instance of a module of its own; `emit` writes a component and every
 macro below it, one file a module, with a file list in dependency order. Amaranth converts each component to
-RTLIL, and Yosys writes them, in a process for each core, as Verilog with ``always_comb``, because plain ``always @*`` never
-runs in Icarus while its inputs do not change.
+RTLIL, of which `verilog` makes Verilog in the meantime.
 
 Output:  ``<module>.sv`` for every module and ``<top>.f``; the same input gives the same bytes, with no path
          or date in them.
-Cost:    Yosys starts in 0.15 s; Amaranth needs 2 s for every Mbit of memory.
+Cost:    Amaranth needs 2 s for every Mbit of memory.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,11 +31,11 @@ from amaranth.lib.memory import Memory
 
 from ..cache import Cache, home
 from .arch.errors import UserError
-from .kept import generator, identity, load, save
-from .rtlil import readable, whole_reads
+from .kept import KEY_DIGITS, identity, load, save
+from .netlist import Face, netlist
+from .rtlil import readable
+from .verilog import EmittedModule, Writer
 from .yosys import run_yosys
-
-KEY_DIGITS = 24
 
 
 @dataclass(frozen=True)
@@ -63,11 +59,12 @@ class EmitPlatform:
     """Collects the module of every macro while a design is elaborated; `modules` is in dependency order.
 
     cache : Cache | None    Where converted modules are looked for and kept.
+    take : function         Is given each module as soon as it is there.
     """
 
-    def __init__(self, cache: Cache | None = None) -> None:
+    def __init__(self, cache: Cache | None = None, take: Callable[[EmittedModule], None] = lambda module: None) -> None:
         self.modules: dict[str, EmittedModule] = {}
-        self.cache = cache
+        self.cache, self._take = cache, take
         # For every component that is being converted, the macros in it.
         self._inside: list[dict[str, None]] = [{}]
 
@@ -85,12 +82,29 @@ class EmitPlatform:
             self.modules[name] = loaded = replace(loaded, key=key)
             return loaded
         self._inside.append({})
-        text = rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False)
+        text = self._convert(name, component)
         module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()))
-        known = self.modules.setdefault(name, module)
-        assert known.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
+        known = self._put(module)
         self._save(module)
         return known
+
+    def _put(self, module: EmittedModule) -> EmittedModule:
+        known = self.modules.setdefault(module.name, module)
+        assert known.rtlil == module.rtlil, f"two different components are called {module.name}; set module_name"
+        if known is module:
+            self._take(module)
+        return known
+
+    def _convert(self, name: str, component: wiring.Component) -> str:
+        """The RTLIL of a component, by Amaranth, or of its instances and wires if it says that there is nothing else in it."""
+        if not hasattr(component, "netlist"):
+            return readable(rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False))
+        component._MustUse__used = True
+        parts, wires = component.netlist()
+        faces = {part: _face(part, module.name, module.ports) for part, module in
+                 ((part, self.add(part)) for part in dict.fromkeys(parts.values()))}
+        clocks = sorted({clock for face in faces.values() for clock in face.clocks})
+        return netlist(_face(component, name, clocks), {instance: faces[part] for instance, part in parts.items()}, wires)
 
     def _load(self, name: str, kept: str) -> EmittedModule | None:
         """A module and all below it from the cache; None if one of them is not there."""
@@ -106,11 +120,8 @@ class EmitPlatform:
         for inner in fields["macros"]:
             if self._load(*inner) is None:
                 return None
-        module = EmittedModule(name, None, body, tuple(fields["parts"]), tuple(fields["ports"]), kept,
-                               tuple(inner for inner, _ in fields["macros"]))
-        found = self.modules.setdefault(name, module)
-        assert found.rtlil == module.rtlil, f"two different components are called {name}; set module_name"
-        return found
+        return self._put(EmittedModule(name, None, body, tuple(fields["parts"]), tuple(fields["ports"]), kept,
+                                       tuple(inner for inner, _ in fields["macros"])))
 
     def _save(self, module: EmittedModule) -> None:
         macros = [(name, self.modules[name].kept) for name in module.macros]
@@ -122,48 +133,6 @@ class EmitPlatform:
     def rtlil(self) -> str:
         """All modules as one RTLIL text."""
         return "\n".join(module.rtlil for module in self.modules.values())
-
-
-@dataclass(frozen=True)
-class EmittedModule:
-    """A converted component.
-
-    Parameters
-    ----------
-    name : str
-    key : Hashable | None      What tells components of one name apart; None: compare the text.
-    rtlil : str                The module and the Amaranth submodules inside it.
-    parts : tuple of str       All module names in `rtlil`, `name` last.
-    ports : tuple of str       Port names, clk and rst among them where used.
-    kept : str | None          Its name in the cache (`kept.identity`), if it can be kept.
-    macros : tuple of str      Modules that it has instances of.
-    """
-
-    name: str
-    key: Hashable | None
-    rtlil: str
-    parts: tuple[str, ...]
-    ports: tuple[str, ...]
-    kept: str | None
-    macros: tuple[str, ...]
-
-    @classmethod
-    def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None,
-                   macros: tuple[str, ...]) -> EmittedModule:
-        text = readable(text)
-        parts = re.findall(r"^module \\(\S+)$", text, re.M)
-        assert parts and parts[0] == name, f"component {name} has no ports and no contents"
-        # Amaranth writes the component itself first.
-        head = text[:text.index("\nend\n")]
-        ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\(\S+)$", head, re.M)
-        return cls(name, key, text, tuple(reversed(parts)), tuple(ports), kept, macros)
-
-    @property
-    def outside(self) -> str:
-        """The module with its ports only, as others see it."""
-        head = self.rtlil[:self.rtlil.index("\nend\n")]
-        ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\\S+$", head, re.M)
-        return "\n".join(["attribute \\blackbox 1", f"module \\{self.name}", *ports, "end", ""])
 
 
 class Macro(Elaboratable):
@@ -214,7 +183,9 @@ def macro(component: wiring.Component, *, flush: Value | None = None) -> Macro:
                              `component.module_name`, or the class name in snake case. Equal ones (same class,
                              same values of attributes) are converted once. If an attribute cannot be hashed,
                              each is converted and compared, unless the class gives an `emit_key`: something
-                             hashable that says the same as all its attributes.
+                             hashable that says the same as all its attributes. One that is only instances and wires
+                             may give a method `netlist`: its instances by name, equal ones best as one object, and
+                             `connectivity`'s wires. Its module is then made of these, and not by Amaranth.
     flush : Value(1)         Resets the component, in addition to the reset of the domain.
     """
     return Macro(component, flush)
@@ -254,9 +225,10 @@ def _decided_by(component: wiring.Component) -> tuple[object, ...]:
     return type(component), values, sizes
 
 
-def collect(component: wiring.Component, cache: Cache | None = None) -> EmitPlatform:
+def collect(component: wiring.Component, cache: Cache | None = None,
+            take: Callable[[EmittedModule], None] = lambda module: None) -> EmitPlatform:
     """Convert a component and all macros below it to RTLIL, without Yosys; through a cache, if one is given."""
-    platform = EmitPlatform(cache)
+    platform = EmitPlatform(cache, take)
     with _garbage_kept():
         platform.add(component)
     return platform
@@ -280,79 +252,27 @@ def emit(component: wiring.Component, out_dir: Path, cache: Cache | None = None)
     The file list ``<top>.f`` in the same folder names them in that order, relative to the folder. Modules that were emitted
     before come from the cache (default: the user's), so that hardware that is patched in memory needs a cache of its own.
     """
-    return write(collect(component, cache or home()), Path(out_dir))
+    cache = cache or home()
+    with Writer(cache) as writer:
+        collect(component, cache, writer.take)
+        return _store(writer.texts(), Path(out_dir))
 
 
 def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:
     """Write collected modules as Verilog; the last one collected is the top."""
-    modules = platform.modules
-    parts = [part for module in modules.values() for part in module.parts]
-    assert len(set(parts)) == len(parts), "a submodule has the name of a macro: rename the macro"
+    with Writer(platform.cache) as writer:
+        for module in platform.modules.values():
+            writer.take(module)
+        return _store(writer.texts(), out_dir)
+
+
+def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:
     out_dir.mkdir(parents=True, exist_ok=True)
-    texts = verilog(platform)
-    files = [out_dir / f"{name}.sv" for name in modules]
-    for name, file in zip(modules, files):
-        file.write_text(texts[name])
+    files = [out_dir / f"{name}.sv" for name in texts]
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write_text(text)
     Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
     return files
-
-
-def verilog(platform: EmitPlatform) -> dict[str, str]:
-    """The Verilog of every collected module, from the platform's cache where it is there."""
-    modules, texts = platform.modules, {}
-    keys = {name: _verilog_key(platform, module) for name, module in modules.items()} if platform.cache else {}
-    for name, key in keys.items():
-        assert platform.cache is not None, "keys are those of a cache"
-        if (text := load(platform.cache, key)) is not None:
-            texts[name] = text
-    missing = [module for name, module in modules.items() if name not in texts]
-    groups = _groups(missing, os.cpu_count() or 1)
-    with ThreadPoolExecutor(len(groups) or 1) as pool:
-        for made in pool.map(lambda group: _written(platform, group), groups):
-            texts |= made
-    for module in missing:
-        if platform.cache is not None:
-            save(platform.cache, keys[module.name], texts[module.name])
-    return texts
-
-
-def _verilog_key(platform: EmitPlatform, module: EmittedModule) -> str:
-    """What Yosys reads to write a module."""
-    seen = "\0".join((generator(), module.rtlil, *(platform.modules[name].outside for name in module.macros)))
-    return f"{module.name}-sv-{hashlib.sha256(seen.encode()).hexdigest()[:KEY_DIGITS]}"
-
-
-def _groups(modules: Sequence[EmittedModule], count: int) -> list[list[EmittedModule]]:
-    """Modules in so many groups of about the same size of text, for as many runs of Yosys at once."""
-    groups: list[list[EmittedModule]] = [[] for _ in range(count)]
-    for module in sorted(modules, key=lambda module: -len(module.rtlil)):
-        min(groups, key=lambda group: sum(len(each.rtlil) for each in group)).append(module)
-    return [group for group in groups if group]
-
-
-def _written(platform: EmitPlatform, group: Sequence[EmittedModule]) -> dict[str, str]:
-    """The Verilog of some modules; what they have instances of stands beside them with its ports only."""
-    names = [module.name for module in group]
-    inside = dict.fromkeys(name for module in group for name in module.macros if name not in names)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "all.il").write_text("\n".join((*(platform.modules[name].outside for name in inside),
-                                                  *(module.rtlil for module in group))))
-        # What is no macro (Amaranth's own submodules) is drawn into its parent, so that every file is a module that a
-        # designer named. Without muxes and ROMs, processes stay `if` and `case` as they were written.
-        script = ["read_rtlil all.il", "hierarchy -check", *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
-                  "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect", "write_rtlil flat.il"]
-        (folder / "flatten.ys").write_text("\n".join(script) + "\n")
-        run_yosys(["-q", "-s", "flatten.ys"], folder)
-        # Last, because what is drawn in reads parts of its parent's vectors, and `proc` cuts vectors of which a part is
-        # overridden.
-        (folder / "whole.il").write_text(whole_reads((folder / "flat.il").read_text()))
-        script = ["read_rtlil whole.il"]
-        script += [f"select {name}\nwrite_verilog -sv -noattr -selected {name}.sv" for name in names]
-        (folder / "write.ys").write_text("\n".join(script) + "\n")
-        run_yosys(["-q", "-s", "write.ys"], folder)
-        # Yosys' header names its build.
-        return {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
 
 
 def check(files: Sequence[Path], top: str) -> None:
@@ -372,6 +292,14 @@ def check_icarus(files: Sequence[Path], top: str) -> None:
     done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0 and not done.stdout, f"iverilog failed:\n{done.stdout[:10_000]}"
+
+
+def _face(component: wiring.Component, module: str, names: Sequence[str]) -> Face:
+    """A component as its module's ports; `names` tells whether clock and reset are among them."""
+    found = ports(component)
+    inputs, outputs = ({name: len(value) for name, (value, way) in found.items() if way is flow}
+                       for flow in (PortDirection.Input, PortDirection.Output))
+    return Face(module, inputs, outputs, tuple(clock for clock in ("clk", "rst") if clock in names))
 
 
 def ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:

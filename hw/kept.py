@@ -25,6 +25,7 @@ from .arch.config import ConfigSet
 from .arch.op import BY_NAME, Op
 
 KIND = "verilog"
+KEY_DIGITS = 24
 _OURS = f"{__package__}."
 _PLAIN = (bool, int, float, str, bytes, type(None))
 

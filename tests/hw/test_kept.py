@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sardonyx.cache import Cache
-from sardonyx.hw import emit, kept
+from sardonyx.hw import emit, kept, verilog
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import ConfigRegisters
@@ -41,7 +41,7 @@ def test_what_was_emitted_is_not_made_again_and_has_the_same_bytes(tmp_path: Pat
     store = Cache(tmp_path / "cache")
     cold = emitted(tmp_path / "cold", store)
     monkeypatch.setattr(emit.rtlil, "convert", refuse)
-    monkeypatch.setattr(emit, "run_yosys", refuse)
+    monkeypatch.setattr(verilog, "run_yosys", refuse)
     assert emitted(tmp_path / "warm", store) == cold
 
 

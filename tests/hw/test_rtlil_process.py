@@ -70,6 +70,21 @@ def test_a_decision_of_which_all_cases_say_the_same_is_none() -> None:
 """)) == process("    assign \\x [0] \\a [0]\n")
 
 
+def test_many_decisions_one_after_the_other_take_as_long_as_they_are() -> None:
+    # Whoever settles what is before each case of its own has 4 ** 100 bodies.
+    text = process("    assign \\x [0] 1'0\n" + "".join(f"""\
+    switch \\s{at} [2:0]
+      case 3'--1
+        assign \\x [0] \\a [{at}]
+      case 3'-1-
+      case 3'1--
+    end
+""" for at in range(100)))
+    lines = assign_once(text).splitlines()
+    assert [line.strip() for line in lines[1:5]] == ["switch \\s99 [2:0]", "case 3'--1", "assign \\x [0] \\a [99]", "case"]
+    assert sum("switch" in line for line in lines) == 100
+
+
 def test_what_comes_last_is_asked_first() -> None:
     assert assign_once(process("""\
     assign \\x [0] \\y [0]
