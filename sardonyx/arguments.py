@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any, cast
 
 from .compiler.lang.einsum import Einsum, parse
 from .hw.arch import presets
@@ -51,7 +52,7 @@ def seed(value: object) -> int:
 
 def share(name: str, value: object) -> float:
     """A number from 0 to 1."""
-    if not isinstance(value, Real) or not 0 <= value <= 1:
+    if not isinstance(value, Real) or not 0 <= cast(Any, value) <= 1:
         raise UserError(f"it is {said(value)}, which is no share", name, "give a number from 0 to 1")
     return float(value)
 
