@@ -30,7 +30,7 @@ from .ir.mapped import LOAD, STORE, MappedGraph, Pin
 from .ir.program import STATIC
 from .ir.transfer import region
 from .lang.halide.pipeline import Pipeline
-from .pipeline import FINISH, MAP, RETIME, Compiled, Fitted, Route, Routed, Tell, finish, silent
+from .pipeline import FINISH, MAP, RETIME, Compiled, Fitted, Route, Routed, Tell, check_demands, finish, silent
 
 LOWER, SELECT, WALK = "lower", "select", "walk"
 STAGES = (LOWER, SELECT, WALK, *FINISH[STATIC])
@@ -124,6 +124,8 @@ def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, s
     check_lanes(pes, arch, tile, lanes)
     walked = walk(pes, tile, lanes)
     check_banks(walked, arch)
+    # Before storage is estimated, which takes longer than the square of so many PEs.
+    check_demands(mapped.demands(sum(node.op not in ("input", "lookup") for node in walked.graph.nodes), 0, 0, 0, arch), arch)
     tell(MAP)
     static = store(walked, arch)
     retimed: Retimed[Routed] | None = None

@@ -9,7 +9,7 @@ What a front end does before (`einsum.py`, `halide.py`) ends in the stage ``map`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,16 +143,20 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:
     """UserError naming every resource of which the program needs more than the machine has."""
-    short = [f"{needed} {what}, has {has}" for what, needed, has in mapped.graph_demands(graph, arch) if needed > has]
     primitives = {block.primitive for block in graph.blocks.values() if block.primitive}
     missing = sorted(primitives - {p.name for tile in (arch.pe, arch.mem) for p in tile.primitives})
     if missing:
         fix = "choose a machine with sparse primitives" if LEVEL.name in missing else "add them to the machine's description"
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
-    if short:
+    check_demands(mapped.graph_demands(graph, arch), arch)
+
+
+def check_demands(needs: Sequence[mapped.Demand], arch: Arch) -> None:
+    """UserError naming those that are more than the machine has."""
+    if short := [f"{needed} {what}, has {has}" for what, needed, has in needs if needed > has]:
         raise UserError(f"the program is too large for '{arch.name}': it needs " + "; ".join(short), "",
-                        f"{mapped.larger(mapped.graph_demands(graph, arch), arch)}, or compute the expression in parts")
+                        f"{mapped.larger(needs, arch)}, or compute the expression in parts")
 
 
 def routing_text(routing: Routing, arch: Arch) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any, cast
 
 from .compiler.lang.einsum import Einsum, parse
 from .hw.arch import presets
@@ -51,10 +52,9 @@ def seed(value: object) -> int:
 
 def share(name: str, value: object) -> float:
     """A number from 0 to 1."""
-    number = float(value) if isinstance(value, Real) else -1
-    if not 0 <= number <= 1:
+    if not isinstance(value, Real) or not 0 <= cast(Any, value) <= 1:
         raise UserError(f"it is {said(value)}, which is no share", name, "give a number from 0 to 1")
-    return number
+    return float(value)
 
 
 def text(name: str, value: object) -> str:
@@ -73,10 +73,20 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
 
 def sizes(name: str, value: object) -> tuple[int, ...]:
     """Sizes, x first."""
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+    if (found := _listed(value)) is None:
         raise UserError(f"it is {said(value)}, which is no sequence of sizes", name,
                         f"give sizes, x first, as {name}=(64, 64)")
-    return tuple(whole(name, each, 1) for each in islice(value, MOST_SIZES))
+    return tuple(whole(name, each, 1) for each in found)
+
+
+def _listed(value: object) -> tuple[object, ...] | None:
+    """What a sequence holds; None for what is none, as a text, a scalar of NumPy or a sparse matrix."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        return None
+    try:
+        return tuple(islice(value, MOST_SIZES))
+    except TypeError:
+        return None
 
 
 def statement(expression: object, loops: object, storage: object, operands: Collection[str], misplaced: Collection[object]
@@ -101,10 +111,10 @@ def order(value: object) -> str | tuple[str, ...]:
     """A loop order: a text, or names of indices; nothing is no order."""
     if value is None or isinstance(value, str):
         return value or ""
-    names = tuple(islice(value, MOST_SIZES)) if isinstance(value, Iterable) and not isinstance(value, bytes) else (None,)
-    if not all(isinstance(each, str) for each in names):
+    names = _listed(value)
+    if names is None or not all(isinstance(each, str) for each in names):
         raise UserError(f"it is {said(value)}, which is no loop order", "order", "give a text, such as 'ijk'")
-    return names
+    return tuple(map(str, names))
 
 
 def formats(value: object) -> dict[str, str]:

@@ -67,7 +67,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
-    pipeline = read_program(program, arguments.numbers("params", params or {}))
+    pipeline = read_program(program, arguments.numbers("params", {} if params is None else params))
     images, notes = read_images(pipeline, arguments.mapping("inputs", inputs))
     reach = extents(pipeline, images)
     pipeline = bind(pipeline, reach)

@@ -93,6 +93,7 @@ def test_a_kernel_runs_on_random_operands_by_name():
                                  "  try: give a whole number from 1 to 2147483647"),
     ({"B": B, "seed": 10 ** 5000}, "seed: it is a very long int, but has to be 9223372036854775807 or less\n"
                                    "  try: give a whole number from 0 to 9223372036854775807"),
+    ({"B": B, "order": np.array(3)}, "order: it is array(3), which is no loop order\n  try: give a text, such as 'ijk'"),
     ({"B": "b\0.mtx"}, "'b\\x00.mtx': this is no path: it holds a NUL\n  try: give the path of a file"),
 ])
 def test_what_does_not_fit_is_refused(arguments, message):
@@ -106,6 +107,8 @@ def test_an_expression_is_a_text_and_a_kernel_has_a_density():
         sardonyx.einsum(5)
     with pytest.raises(UserError, match="density: it is 2, which is no share"):
         api.kernel("spmv", density=2)
+    with pytest.raises(UserError, match="density: it is a very long int, which is no share"):
+        api.kernel("spmv", density=10 ** 5000)
 
 
 def test_a_file_that_is_no_text_is_no_bitstream(tmp_path):

@@ -156,6 +156,27 @@ def test_a_mistake_in_the_command_line_leaves_with_2(
     assert capsys.readouterr() == ("", message)
 
 
+@pytest.mark.parametrize("name", ["tile", "seed", "engine", "values", "format", "order", "arch", "out", "dump", "json"])
+def test_a_tensor_called_like_an_option_is_to_be_renamed(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expression = f"x(i) = {name}(i)"
+    assert main(["run", "einsum", expression, f"--{name}", "v.npy"]) == 2
+    assert capsys.readouterr().err == (f"sardonyx: {expression}: tensor {name} is called like an option, so that no operand "
+                                       "reaches it\n  try: rename it in the expression\n")
+
+
+def test_options_of_other_commands_are_names_of_tensors(files: Path, called: "dict[str, Any]") -> None:
+    assert main(["run", "einsum", "x(i) = list(i) * b(i)", "--list", "v.npy", "--b", "v.npy", "--tile", "3"]) == 0
+    assert called["list"] == Path("v.npy") and called["tile"] == 3
+
+
+@pytest.mark.parametrize("words", ["a.mtx", "--B a.mtx b.mtx", "a.mtx --tile 3"])
+def test_an_operand_without_a_name_is_refused(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "einsum", EINSUM, *words.split()]) == 2
+    name = words.split()[-1] if words.startswith("--") else "a.mtx"
+    assert capsys.readouterr().err == (f"sardonyx: {name}: an operand has no name\n"
+                                       "  try: give it by the name of its tensor, as --B FILE\n")
+
+
 def failing(fault: BaseException) -> "Callable[..., Any]":
     def call(*_: Any, **__: Any) -> Any:
         raise fault

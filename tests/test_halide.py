@@ -258,12 +258,14 @@ def test_tiles_and_lanes_must_fit() -> None:
     ("unroll", "2", "it is '2', which is no whole number\n  try: give a whole number, 1 or more"),
     ("tile", 4, "it is 4, which is no sequence of sizes\n  try: give sizes, x first, as tile=(64, 64)"),
     ("tile", (2.5, 3), "it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
+    ("shape", np.array(4), "it is array(4), which is no sequence of sizes\n  try: give sizes, x first, as shape=(64, 64)"),
     ("shape", "44", "it is '44', which is no sequence of sizes\n  try: give sizes, x first, as shape=(64, 64)"),
     ("shape", (-1, 4), "it is -1, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ("seed", "a", "it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
     ("arch", 5, "it is of type int, which is no machine\n"
                 "  try: name one of tiny, small, amber, onyx or a .json file, or give an Arch"),
     ("inputs", [PHOTO], "it is of type list, which says no names\n  try: give a dictionary, inputs={'name': ...}"),
+    ("params", np.arange(2), "it is of type ndarray, which says no names\n  try: give a dictionary, params={'name': ...}"),
     ("params", [("a", 1)], "it is of type list, which says no names\n  try: give a dictionary, params={'name': ...}")])
 def test_an_argument_that_is_no_such_value_is_named(name: str, value: object, text: str) -> None:
     copy = func(image("photo", "uint8")[X, Y] + 1)

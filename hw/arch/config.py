@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
 
+import numpy as np
 from amaranth.lib import data
 
 from .check import Identifier, Misfit, Whole, check
@@ -60,7 +61,7 @@ class Field:
             if value not in self.choices:
                 raise UserError(f"'{value}' is not a value of {self.name}", where, f"choose one of {', '.join(self.choices)}")
             return self.choices.index(value)
-        if isinstance(value, str) or not 0 <= int(value) < 1 << self.bits:
+        if not isinstance(value, int | np.integer | np.bool_) or not 0 <= int(value) < 1 << self.bits:
             raise UserError(f"{value!r} is not a value of {self.name}", where, f"give 0..{(1 << self.bits) - 1}")
         return int(value)
 

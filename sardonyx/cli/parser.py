@@ -63,9 +63,29 @@ class Parser(argparse.ArgumentParser):
         if not self.operands:
             return super().parse_known_args(args, namespace)
         rest, operands = self._split(args)
-        found, extra = super().parse_known_args(rest, namespace)
+        try:
+            found, extra = super().parse_known_args(rest, namespace)
+        except UserError:
+            self._check_names(rest)
+            raise
+        self._check_names([getattr(found, "expression", "")])
+        if unnamed := [word for word in extra if not word.startswith("-")]:
+            raise UserError("an operand has no name", shown(unnamed[0]), "give it by the name of its tensor, as --B FILE")
         found.operands = operands
         return found, extra
+
+    def _check_names(self, words: Iterable[str]) -> None:
+        """UserError for an expression with a tensor called like an option, which takes what is given for the tensor."""
+        from ..compiler.lang.einsum import parse  # here, so that help and doctor work where a package is broken
+
+        for word in words:
+            try:
+                tensors = [access.tensor for access in parse(word).operands]
+            except UserError:
+                continue
+            if taken := [name for name in tensors if f"--{name}" in self._known]:
+                raise UserError(f"tensor {taken[0]} is called like an option, so that no operand reaches it", word,
+                                "rename it in the expression")
 
     def _split(self, words: Iterable[str]) -> tuple[list[str], dict[str, Path | Number]]:
         rest: list[str] = []

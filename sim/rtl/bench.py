@@ -222,6 +222,11 @@ def _check_primitive(name: object, config: object, inputs: object) -> None:
         if not isinstance(each, Mapping | None):
             raise UserError(f"{what} is of type {type(each).__name__}, which says no names", f"primitive {name}",
                             f"give a dictionary, {what}={{'name': ...}}")
+    known = PRIMITIVES[name].config.fields
+    for field_name in (config or {}):     # type: ignore[attr-defined]
+        if field_name not in known:
+            raise UserError(f"it has no configuration field {shown(repr(field_name))}", f"primitive {name}",
+                            f"its fields are {', '.join(known) or 'none'}")
     ports = [port.name for port in PRIMITIVES[name].inputs]
     for port, tokens in (inputs or {}).items():     # type: ignore[attr-defined]
         if port not in ports:

@@ -43,6 +43,8 @@ def test_choices_are_written_and_read_by_name():
 
 @pytest.mark.parametrize("values,message", [
     ({"form": "both"}, "dropper: 'both' is not a value of form\n  try: choose one of coordinate, value"),
+    ({"form": 0.5}, "dropper: 0.5 is not a value of form\n  try: give 0..1"),
+    ({"form": None}, "dropper: None is not a value of form\n  try: give 0..1"),
     ({"form": 2}, "dropper: 2 is not a value of form\n  try: give 0..1"),
     ({"mode": 1}, "dropper has no configuration field 'mode'\n  try: fields are form"),
 ])

@@ -28,6 +28,32 @@ def test_what_is_not_read_as_json(folder: Path, content: bytes) -> None:
     assert str(error.value) == f"{folder / 'a.json'}: not JSON\n  try: start from the arch.json of a preset"
 
 
+@pytest.mark.parametrize(("old", "new", "what"), [
+    ('"columns": 8', '"columns": 4, "columns": 8', "'columns' stands twice"),
+    ('"register_words": 32', '"register_words": 32, "register_words": 2', "'register_words' stands twice in 'pe'"),
+    ('"glb": {', '"glb": {"banks": 2}, "glb": {', "'glb' stands twice"),
+])
+def test_a_name_that_stands_twice_is_refused(folder: Path, old: str, new: str, what: str) -> None:
+    (folder / "a.json").write_text(TEXT.decode().replace(old, new))
+    with pytest.raises(UserError) as error:
+        load(folder / "a.json")
+    assert str(error.value) == f"{folder / 'a.json'}: {what}\n  try: leave one of them"
+
+
+def test_a_file_that_never_ends_is_refused(folder: Path) -> None:
+    path = folder / "zero.json"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(UserError) as error:
+        load(path)
+    assert str(error.value) == f"{path}: the file has more than 1 MB\n  try: start from the arch.json of a preset"
+
+
+def test_a_name_with_a_nul_is_no_path() -> None:
+    with pytest.raises(UserError) as error:
+        load("a\0.json")
+    assert str(error.value) == "'a\\x00.json': this is no path: it holds a NUL\n  try: give the path of a file"
+
+
 @settings(max_examples=200)
 @given(seed=st.integers(0, 1 << 32))
 def test_damaged_descriptions_are_read_or_refused(folder: Path, seed: int) -> None:

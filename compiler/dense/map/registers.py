@@ -63,8 +63,8 @@ def channels(walk: Walk, number: int, waits: Mapping[str, int], start: int, word
     node = walk.graph.nodes[number]
     config: Config = {}
     base = channel = 0
-    sizes = ScheduleSizes(words)
     if list(node.kept()):
+        sizes = ScheduleSizes(words)
         for port, pattern in schedules(walk, number, waits, start).items():
             config |= fields(sizes, port, pattern)
     for (operand, each), taken in zip(node.kept(), kept_words(node, walk), strict=True):

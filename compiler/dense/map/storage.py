@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ....hw.arch.buffer import READS
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ....hw.arch.op import BY_NAME, CONDITION_CODES
@@ -229,6 +230,11 @@ def longest_line(arch: Arch) -> int:
     return arch.mem.buffer_words - 4 * arch.mem.sram_lanes
 
 
+def read_ports(arch: Arch) -> int:
+    """Streams that a line gives: a word of each, and one that is written, take the port of the SRAM once in a line's lanes."""
+    return min(len(READS), arch.mem.sram_lanes - 1)
+
+
 class _Mapper:
     """Collects blocks, nets and leads."""
 
@@ -309,13 +315,17 @@ class _Mapper:
             self.spans[line] = self.walk.span(node)
             self._join(source, Pin(line, "in0"), 0)
 
+        longest = longest_line(self.arch)
         for cluster in clusters:
-            while waits[cluster[0]] - passed > longest_line(self.arch):
+            if (longest - WINDOW if waits[cluster[0]] > longest else longest) < shortest_line(self.arch):
+                raise UserError(f"a value has to wait {waits[cluster[0]]} cycles, and MEM tiles of {self.arch.mem.buffer_words}"
+                                " words are too small to keep it", "", "give the MEM tiles more sram_lines")
+            while waits[cluster[0]] - passed > longest:
                 # So old that it goes through a line of its own first.
                 another()
                 self.lines[line] = ("out0",)
-                source, passed, line = Pin(line, "out0"), passed + longest_line(self.arch) - WINDOW, ""
-            if not line or len(ports) == 2:
+                source, passed, line = Pin(line, "out0"), passed + longest - WINDOW, ""
+            if not line or len(ports) == read_ports(self.arch):
                 another()
             ports.append(f"out{len(ports)}")
             self.lines[line] = tuple(ports)

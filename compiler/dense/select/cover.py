@@ -42,6 +42,8 @@ ABSORBED = {**dict.fromkeys(SUMS, (*SUMS, "word")), "shr": SUMS, "min": ("min",)
 CHOICES = 5
 # Sets of flags that are kept for every flag in a tree, so that there are no more of them than that squared to look at.
 CUTS = 16
+# Flags of flags that are looked into for a flag, so that its truth is not asked for without end; behind them it is made of PEs.
+NESTED = 64
 # For each of three flags, the codes in which it is 1; all codes.
 CODES, ALL_CODES = (0xAA, 0xCC, 0xF0), 0xFF
 # Plans that are made within each other at most.
@@ -427,7 +429,7 @@ class Cover:
             assert isinstance(each, Ref), "constants are folded"
             if each not in known:
                 known[each] = {frozenset((each,))}
-                if each == root or self._is_open(each, *BITS):
+                if each == root or (len(inner) < NESTED and self._is_open(each, *BITS)):
                     inner.append(each)
                     todo += reversed(self._inside(each).operands)
         for ref in sorted(inner, key=lambda each: each.node):

@@ -12,13 +12,14 @@ flag. `in_step` tells; PEs are shared only where it allows, and flags get copies
 
 Needs:   PeGraph.
 Gives:   PeGraph with the same results; in step if any number of copies can bring it there.
+Cost:    `STEPS` references, which are counted and not timed, so that a program is compiled to the same words everywhere.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...ir.dataflow import PeGraph, PeNode, Ref, picked
 
@@ -36,17 +37,28 @@ WITHOUT_OVERFLOW = {("adc", 0): "taa", ("sbc", 1): "tsa"}
 HOP, ROW = 4, 256
 # PEs that copies of flags may take: a flag of flags is copied with all that it is made of, again and again.
 COPIES = 300
+# References of PEs that are looked at to bring flags in step and to merge comparisons; then they stay as they are.
+STEPS = 5_000_000
+
+
+@dataclass
+class _Budget:
+    """How many references may still be looked at."""
+
+    left: int
 
 
 def share_flags(graph: PeGraph, ops: Container[str]) -> PeGraph:
     """Merge comparisons into other PEs, unless the graph gets out of step; copy flags if it is. `ops`: that PEs have."""
-    if not in_step(graph):
-        graph = _copied(graph)
-    quiet = in_step(graph)
+    budget = _Budget(STEPS)
+    if not in_step(graph, budget):
+        graph = _copied(graph, budget)
+    quiet = in_step(graph, budget)
     place = 0
-    while place < len(graph.nodes):
+    while place < len(graph.nodes) and budget.left > 0:
+        budget.left -= len(graph.nodes) * (graph.nodes[place].op == "sbc")
         for merged in _merged(graph, place, ops):
-            if not quiet or in_step(merged):
+            if not quiet or in_step(merged, budget):
                 graph = merged
                 break
         else:
@@ -54,13 +66,18 @@ def share_flags(graph: PeGraph, ops: Container[str]) -> PeGraph:
     return graph
 
 
-def in_step(graph: PeGraph) -> bool:
-    """Whether start cycles exist in which every PE has its words there, early or not, and its flags arrive just then."""
+def in_step(graph: PeGraph, budget: _Budget | None = None) -> bool:
+    """Whether start cycles exist in which every PE has its words there, early or not, and its flags arrive just then; not if
+    the budget is spent before that is known."""
     uses = [(user, ref, HOP + sum(o * ROW ** i for i, o in enumerate(ref.offset)))
             for user, node in enumerate(graph.nodes) for _, ref in node.refs()]
     flags = [use for use in uses if use[1].port == "p"]
     starts = [0] * len(graph.nodes)
     for _ in range(len(flags) + 2):
+        if budget is not None:
+            budget.left -= len(uses)
+            if budget.left <= 0:
+                return False
         before = list(starts)
         for user, ref, cycles in uses:
             starts[user] = max(starts[user], starts[ref.node] + cycles)
@@ -134,7 +151,7 @@ def _ordered(graph: PeGraph, stay: set[int]) -> PeGraph:
     return picked(graph, order)
 
 
-def _copied(graph: PeGraph) -> PeGraph:
+def _copied(graph: PeGraph, budget: _Budget) -> PeGraph:
     """The graph with copies of flags, one reader after the other getting its own, until it is in step."""
     copies = 0
     for user in reversed(range(len(graph.nodes))):
@@ -153,7 +170,7 @@ def _copied(graph: PeGraph) -> PeGraph:
         nodes[user] = _reads(nodes[user], {ref: Ref(_copy(nodes, ref.node), ref.offset, "p") for ref in sorted(
             own, key=lambda ref: (ref.node, ref.offset))})
         graph = replace(graph, nodes=tuple(nodes))
-        if in_step(graph):
+        if in_step(graph, budget) or budget.left <= 0:
             break
     return _ordered(graph, set(range(len(graph.nodes))))
 

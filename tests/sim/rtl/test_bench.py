@@ -177,6 +177,8 @@ def test_a_model_is_built_once() -> None:
                           "  try: give a dictionary, config={'name': ...}"),
     (("joiner", {}, "1 D"), "primitive joiner: inputs is of type str, which says no names\n"
                             "  try: give a dictionary, inputs={'name': ...}"),
+    (("joiner", {5: 1}), "primitive joiner: it has no configuration field 5\n  try: its fields are op, use_ref0, use_ref1"),
+    (("joiner", {"op": None}), "joiner: None is not a value of op\n  try: give 0..1"),
     (("joiner", {}, {"crd9": "1 D"}), "primitive joiner: it has no stream 'crd9' to give tokens to\n"
                                       "  try: its streams are crd0, ref0, crd1, ref1"),
     (("joiner", {}, {"crd0": 5}), "primitive joiner: the tokens of crd0 are of type int\n"

@@ -107,6 +107,21 @@ def test_pes_without_a_register_file_cannot_let_operands_wait() -> None:
                                 "  try: use wider tiles, or give the PEs larger register files")
 
 
+@pytest.mark.parametrize(("lines", "lanes", "width"), [(4, 4, 40), (8, 4, 40), (4, 8, 40), (8, 8, 200)])
+def test_mem_tiles_too_small_for_a_line_are_refused(lines: int, lanes: int, width: int) -> None:
+    arch = replace(SMALL, mem=replace(SMALL.mem, sram_lines=lines, sram_lanes=lanes))
+    with pytest.raises(UserError) as error:
+        store(walk(stencil({(0, 0): 1, (0, 1): 2}), (width, 2)), arch)
+    assert str(error.value) == (f"a value has to wait {width} cycles, and MEM tiles of {lines * lanes} words are too small to "
+                                "keep it\n  try: give the MEM tiles more sram_lines")
+
+
+def test_a_line_of_two_lanes_has_time_for_one_read_port() -> None:
+    arch = replace(SMALL, mem=replace(SMALL.mem, sram_lanes=2))
+    static = store(walk(stencil({(0, y): 1 + y for y in range(3)}), (40, 4)), arch)
+    assert static.lines == {"photo line 0": ("out0",), "photo line 1": ("out0",)}
+
+
 def test_flags_that_must_come_at_two_times_are_refused() -> None:
     """The flag of 1 is read by 2, and by 3 together with what 2 gives."""
     nodes = (PeNode("input", name="photo"), PeNode("sbc", {"a": Ref(0, (0,)), "b": 5, "d": 1}, cond="ult"),

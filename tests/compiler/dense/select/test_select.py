@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from words import DIMS, EDGES, Words, assert_same_meaning, at, graphs, harris, plane, unsharp, weighted
 
+from sardonyx.compiler.dense.select import cover
+from sardonyx.compiler.dense.select import flags as flags_module
 from sardonyx.compiler.dense.select.flags import in_step
 from sardonyx.compiler.dense.select.fold import fold
 from sardonyx.compiler.dense.select.select import select
@@ -275,6 +277,30 @@ def test_a_flag_for_pes_one_behind_the_other_is_computed_for_each():
     pes = select(graph)
     assert_same_meaning(graph, pes)
     assert in_step(pes) and pes.pes == 5
+
+
+@pytest.mark.parametrize("steps,most", [(3, 4), (300, 90)])
+def test_a_condition_on_two_flags_may_be_nested_deeply(steps, most, monkeypatch):
+    monkeypatch.setattr(cover, "CUTS", 2)   # so that it takes a second
+    words = Words()
+    a, b = words.input("a"), words.input("b")
+    less, same = words.lt(a, b), words.eq(a, b)
+    flag = less
+    for _ in range(steps):
+        flag = words.bit_xor(words.bit_and(flag, less), same)
+    graph = words.graph(words.select(flag, a, b))
+    pes = select(graph)
+    assert_same_meaning(graph, pes)
+    assert pes.pes <= most
+
+
+def test_comparisons_stay_as_they_are_when_the_budget_is_spent(monkeypatch):
+    graph = one(lambda w, a, b, c: w.select(w.lt(w.sub(a, b), 0, signed=True), w.max(a, c), c))
+    merged = select(graph)
+    monkeypatch.setattr(flags_module, "STEPS", 1)
+    alone = select(graph)
+    assert_same_meaning(graph, alone)
+    assert alone.pes > merged.pes
 
 
 # Meaning.

@@ -78,6 +78,15 @@ def test_waiting_operands_take_regions_of_the_register_file_one_behind_the_other
         assert max(taken, default=0) < SMALL.pe.register_words
 
 
+def test_a_pe_without_a_register_file_is_set_where_nothing_waits() -> None:
+    arch = replace(SMALL, pe=replace(SMALL.pe, register_words=0))
+    static = store(walk(stencil({(0, 0): 3}), (8, 2)), arch)
+    times = align(static, dict.fromkeys(sinks(static), 3), arch)
+    assert not any(times.waits.values())
+    blocks = settle(static, times, arch).graph.blocks.values()
+    assert all("depth0" not in block.config for block in blocks if block.kind == "pe")
+
+
 def test_a_row_of_a_tile_may_be_longer_than_a_loop_counts() -> None:
     static, _, found = settled(stencil({(0,): 1}), 5 * 2000)
     assert len(flags(static, found, "out")) == 10000
