@@ -22,8 +22,8 @@ from .machine import Machine
 
 LIBRARY, FOLDED = "tile library", "folded"
 
-# Measured on two slow cores, with SpMSpM of 39 tiles and a blur of 11: tiles times cycles in a second, where tiles of an elastic
-# program wait for half of the time and those of a static one never do; seconds of a build.
+# Measured on two slow cores, with SpMSpM of 39 tiles and a blur of 11: tiles times cycles in a second (those of an elastic
+# program wait half of the time, those of a static one never do), and seconds of a build.
 LIBRARY_TILE_CYCLES = {ELASTIC: 600_000, STATIC: 300_000}
 FOLDED_TILE_CYCLES = {ELASTIC: 3_000_000, STATIC: 2_000_000}
 FOLDED_BUILD_S, FOLDED_BUILD_S_PER_TILE = 2.0, 0.7
