@@ -1,9 +1,7 @@
-"""What is wired to what: one list for the array and one for what is around it, of which their Verilog is made and the stitched
-simulation.
+"""What is wired to what in the array: one list, of which its Verilog is made and the stitched simulation.
 
 Instances have the names that they have in the Verilog: ``x3_y2`` a tile, ``column3`` what stands beside a column, and
 ``window_x3_y2`` what fills the SRAM of a tile in the specialised form; ``""`` is the border, the ports of the array itself.
-Around it are ``array``, ``shell`` and ``glb0``, ``glb1``, ...
 
 Output:  `Wire`: a port or a bit of one drives a port or a bit of one; `Constant`: a port that a number drives.
 Cost:    0.1 s for 32 x 16 tiles.
@@ -11,23 +9,20 @@ Cost:    0.1 s for 32 x 16 tiles.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-
-from amaranth.lib.wiring import In
 
 from .arch.cgra import Arch
 from .arch.interconnect import STEP
 from .arch.primitive import Flow
 from .arch.tile import LAYERS, OPPOSITE, TileSpec
-from .glb.tile import COLUMN_STREAMS, control_members
 
 Site = tuple[int, int]
 STREAM = (("payload", True), ("valid", True), ("ready", False))
 REQUEST, ANSWER = ("valid", "write", "addr", "wdata"), ("rvalid", "rdata")
 SRAM_REQUEST = ("enable", "address", "write", "data")
-BORDER, ARRAY, SHELL = "", "array", "shell"
+BORDER = ""
 
 
 @dataclass(frozen=True)
@@ -65,32 +60,6 @@ def window_name(site: Site) -> str:
 
 def column_name(x: int) -> str:
     return f"column{x}"
-
-
-def glb_name(tile: int) -> str:
-    return f"glb{tile}"
-
-
-def around(arch: Arch, tiles: Collection[int]) -> Iterator[Wire | Constant]:
-    """All wires between array, shell and the GLB tiles that there are; what comes from nowhere is 0."""
-    def either(one: End, other: End, forward: bool) -> Wire:
-        return Wire(one, other) if forward else Wire(other, one)
-
-    for x in range(arch.columns):
-        tile, way = divmod(x, arch.glb.columns_per_tile)
-        for port, (part, forward) in product(arch.io.ports, STREAM):
-            inner, outward = End(ARRAY, f"{port.name}{x}__{part}"), (port.flow is Flow.OUT) is forward
-            if tile in tiles and port.name in COLUMN_STREAMS:
-                yield either(End(glb_name(tile), f"{port.name}{way}__{part}"), inner, outward)
-            elif outward:
-                yield Constant(inner, 0)
-        for part in (*REQUEST, *ANSWER):
-            name = f"config{x}__{part}"
-            yield either(End(SHELL, name), End(ARRAY, name), part in REQUEST)
-    for name in ("flush", "active", "overflow"):
-        yield either(End(SHELL, name), End(ARRAY, name), name == "flush")
-    for tile, (name, member) in product(tiles, control_members(arch.glb).items()):
-        yield either(End(SHELL, f"{glb_name(tile)}_{name}"), End(glb_name(tile), name), member.flow is In)
 
 
 def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterator[Wire | Constant]:

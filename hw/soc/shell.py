@@ -11,10 +11,10 @@ from amaranth.lib.wiring import In, Out
 from ..arch.cgra import Arch
 from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
 from ..configuration import CHANNEL
-from ..connectivity import SHELL, glb_name
 from ..emit import Macro, macro
 from ..glb.tile import control_members
 from ..interconnect.boxes import Members
+from .around import SHELL, glb_name
 from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
 from .controller import Controller

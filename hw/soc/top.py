@@ -10,9 +10,10 @@ from amaranth.lib import wiring
 
 from ..arch.cgra import Arch
 from ..array import Array
-from ..connectivity import ARRAY, SHELL, Wire, around, glb_name
+from ..connectivity import Wire
 from ..emit import macro, ports
 from ..glb.tile import GlbTile
+from .around import ARRAY, SHELL, around, glb_name
 from .shell import Shell, bus_members
 
 

@@ -20,22 +20,9 @@ from dataclasses import replace
 from ...hw.arch.cgra import Arch
 from ...hw.arch.primitive import Flow
 from ...hw.arch.tile import LAYERS, TileSpec
-from ...hw.connectivity import (
-    ARRAY,
-    BORDER,
-    SHELL,
-    Constant,
-    End,
-    Site,
-    Wire,
-    around,
-    column_name,
-    connections,
-    glb_name,
-    tile_name,
-    window_name,
-)
+from ...hw.connectivity import BORDER, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
 from ...hw.glb.tile import GlbTile
+from ...hw.soc.around import ARRAY, SHELL, around, glb_name
 from ...hw.tile.tile import logic_name
 from .folding import folded_name
 
