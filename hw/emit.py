@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -256,6 +256,22 @@ def emit(component: wiring.Component, out_dir: Path, cache: Cache | None = None)
     with Writer(cache) as writer:
         collect(component, cache, writer.take)
         return _store(writer.texts(), Path(out_dir))
+
+
+def emit_each(components: Iterable[wiring.Component], out_dir: Path, cache: Cache | None = None) -> list[list[Path]]:
+    """Write components that share modules into one folder; for each the files that `emit` would return."""
+    cache = cache or home()
+    with Writer(cache) as writer:
+        platform = EmitPlatform(cache, writer.take)
+        with _garbage_kept():
+            names = [platform.add(component).name for component in components]
+        files = {file.stem: file for file in _store(writer.texts(), Path(out_dir))}
+
+    def below(name: str) -> dict[str, None]:
+        inner = (part for macro in platform.modules[name].macros for part in below(macro))
+        return dict.fromkeys((*inner, name))
+
+    return [[files[part] for part in below(name)] for name in names]
 
 
 def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:

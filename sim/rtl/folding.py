@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
@@ -24,12 +24,13 @@ from ...cache import Cache, home
 from ...compiler.ir.program import Program
 from ...hw import emit
 from ...hw.arch.cgra import Arch
+from ...hw.arch.tile import TileSpec
 from ...hw.column import Column
 from ...hw.configuration import MemoryWindow, packed
 from ...hw.connectivity import Site
 from ...hw.glb.tile import GlbTile
 from ...hw.soc.shell import Shell
-from ...hw.tile.tile import TileLogic, logic_name
+from ...hw.tile.tile import TileLogic
 from . import library, verilator
 
 
@@ -71,45 +72,28 @@ def _name(arch: Arch, configuration: Mapping[Site, int]) -> str:
 
 def _tiles(arch: Arch, configuration: Mapping[Site, int], store: Cache) -> list[Path]:
     """The folders of the compiled tiles of a program, each once."""
-    numbers: dict[str, set[int]] = {}
-    kinds: dict[str, TileLogic] = {}
+    numbers: dict[tuple[TileSpec, int], set[int]] = {}
     for (x, y), number in configuration.items():
-        spec, parity = arch.tiles[x, y], x + y & 1
-        logic = logic_name(spec, parity)
-        if logic not in kinds:
-            kinds[logic] = TileLogic(arch, spec, parity)
-        numbers.setdefault(logic, set()).add(number)
+        numbers.setdefault((arch.tiles[x, y], x + y & 1), set()).add(number)
+    tiles = [TileLogic(arch, *kind) for kind in numbers]
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(cpu_count() or 1) as pool:
-        jobs = [job for logic, component in kinds.items()
-                for job in _folded(component, sorted(numbers[logic]), Path(work) / logic, store)]
-        return list(pool.map(lambda job: library.compiled(job[0], job[1], store), jobs))
+        files = emit.emit_each(tiles, Path(work), store)
+        jobs = [_folded(tile, each, number) for tile, each, configured in zip(tiles, files, numbers.values(), strict=True)
+                for number in sorted(configured)]
+        return list(pool.map(lambda job: library.compiled(job[-1].stem, job, store), jobs))
 
 
-def _folded(component: TileLogic, numbers: Sequence[int], folder: Path, store: Cache) -> Iterator[tuple[str, list[Path]]]:
-    """Write a kind of tile, and for each configuration a module around it: its name and its files."""
-    folder.mkdir()
-    platform = emit.collect(component, store)
-    files = emit.write(platform, folder)
-    logic = emit.module_name(component)
-    for number in numbers:
-        name = folded_name(logic, number)
-        file = folder / f"{name}.sv"
-        file.write_text(_around(component, name, platform.modules[logic].ports, number))
-        yield name, [*files, file]
-
-
-def _around(component: TileLogic, name: str, ports: Sequence[str], number: int) -> str:
-    """The Verilog of a module with the ports of a tile but ``cfg``, which is a number."""
-    members = emit.ports(component)
-    width = len(members["cfg"][0])
-    others = [port for port in ports if port != "cfg"]
-
-    def declared(port: str) -> str:
-        if port not in members:
-            return f"  input {port}"    # clock and reset
-        value, direction = members[port]
-        return f"  {direction.value} [{len(value) - 1}:0] {port}"
-
-    return "\n".join([f"module {name}(", ",\n".join(map(declared, others)), ");",
-                      f"  {emit.module_name(component)} tile (", *(f"    .{port}({port})," for port in others),
-                      f"    .cfg({width}'h{number:x})", "  );", "endmodule", ""])
+def _folded(tile: TileLogic, files: Sequence[Path], number: int) -> list[Path]:
+    """The files of a tile, and one with a module around it that has its ports but ``cfg``, which is a number."""
+    ports = emit.ports(tile)
+    width = len(ports.pop("cfg")[0])
+    flows = [*(("input", 1, name) for name in ("clk", "rst")),
+             *((direction.value, len(value), name) for name, (value, direction) in ports.items())]
+    logic = emit.module_name(tile)
+    name = folded_name(logic, number)
+    lines = [f"module {name}(", ",\n".join(f"  {flow} [{bits - 1}:0] {port}" for flow, bits, port in flows), ");",
+             f"  {logic} tile (", *(f"    .{port}({port})," for _, _, port in flows), f"    .cfg({width}'h{number:x})", "  );",
+             "endmodule"]
+    own = files[-1].with_name(f"{name}.sv")
+    own.write_text("\n".join(lines) + "\n")
+    return [*files, own]

@@ -70,9 +70,12 @@ def digest(arch: Arch, *parts: str) -> str:
 
 
 def built(components: Iterable[wiring.Component], store: Cache) -> list[Path]:
-    """The folders of compiled modules, in order."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda component: _module(component, store), components))
+    """The folders of compiled modules, in order: objects, headers and Verilog of each."""
+    components = list(components)
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        pool.submit(verilator.prepare, store)   # while Amaranth works on one core
+        files = emit.emit_each(components, Path(work), store)
+        return list(pool.map(lambda each: compiled(each[-1].stem, each, store), files))
 
 
 def link(folder: Path, parts: Sequence[Path], store: Cache) -> None:
@@ -95,14 +98,8 @@ def _main(shell: Path, store: Cache) -> Path:
     return store.once("modules", f"main-{verilator.build_digest(shell.name, str(OPTIMIZE), *sources)}", make)
 
 
-def _module(component: wiring.Component, store: Cache) -> Path:
-    """The folder of a compiled module: its objects, headers and Verilog."""
-    with tempfile.TemporaryDirectory() as work:
-        return compiled(emit.module_name(component), emit.emit(component, Path(work), store), store)
-
-
 def compiled(name: str, files: Sequence[Path], store: Cache) -> Path:
-    """The same of a module called `name` in Verilog files."""
+    """The folder of a compiled module called `name` in Verilog files."""
     texts = (f"{file.name}\0{file.read_text()}" for file in files)
 
     def make(folder: Path) -> None:

@@ -233,7 +233,8 @@ def _units(generated: Path, names: Sequence[str]) -> list[list[str]]:
     limit = max(_UNIT_BYTES, sum(sizes.values()) // 8)
     units: list[list[str]] = []
     room = 0
-    for name, size in sizes.items():
+    # Small ones first, so that those beside a large one still are together.
+    for name, size in sorted(sizes.items(), key=lambda each: each[1]):
         if size > room:
             units.append([])
             room = limit
@@ -242,12 +243,19 @@ def _units(generated: Path, names: Sequence[str]) -> list[list[str]]:
     return units
 
 
+def prepare(cache: Cache) -> None:
+    """Make what every build needs and a machine has once, which takes as long as a module."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for made in [pool.submit(_library, cache), *(pool.submit(_header, level, cache) for level in (0, 1))]:
+            made.result()
+
+
 def _library(cache: Cache) -> Path:
-    """Verilator's run-time objects, compiled once on a machine."""
+    """Verilator's run-time objects, compiled once on a machine; no model calls them in every cycle."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
             source = tools().root / "include" / f"{name}.cpp"
-            _run([*_compiler(2), "-c", str(source), "-o", str(folder / f"{name}.o")])
+            _run([*_compiler(0), "-c", str(source), "-o", str(folder / f"{name}.o")])
 
     return cache.once("verilator", f"library-{_identity()}", make)
 
