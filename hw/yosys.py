@@ -12,6 +12,7 @@ Cost: 4 ms a run, and 0.2 s for the first one of a process.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.metadata
 import importlib.resources
@@ -112,6 +113,8 @@ def _loaded() -> tuple[wasmtime.Linker, wasmtime.Module]:
         module = wasmtime.Module.deserialize_file(engine, str(compiled))
     linker = wasmtime.Linker(engine)
     linker.define_wasi()
+    # While the interpreter is being taken down, Wasmtime's objects could no longer free what they hold.
+    atexit.register(_loaded.cache_clear)
     return linker, module
 
 

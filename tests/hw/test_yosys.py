@@ -1,6 +1,7 @@
 """The first run of Yosys on a machine compiles it: alone. The others run what was compiled, in this process."""
 
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,12 @@ def test_what_yowasp_has_not_kept_is_compiled_again(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(wasmtime.Module, "deserialize_file", load)
     assert "Yosys" in yosys.run_yosys(["-V"], tmp_path)
     assert began == ["-V"]
+
+
+def test_a_process_that_ran_yosys_ends_quietly(tmp_path: Path) -> None:
+    script = "import sys; from pathlib import Path; from sardonyx.hw.yosys import run_yosys; run_yosys(['-V'], Path(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_runs_at_once_do_not_see_each_other(tmp_path: Path) -> None:
