@@ -60,8 +60,8 @@ def test_what_yowasp_has_not_kept_is_compiled_again(tmp_path: Path, monkeypatch:
 
 
 def test_a_process_that_ran_yosys_ends_quietly(tmp_path: Path) -> None:
-    script = "import sys; from pathlib import Path; from sardonyx.hw.yosys import run_yosys; run_yosys(['-V'], Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
+    script = "from pathlib import Path; from sardonyx.hw.yosys import run_yosys; run_yosys(['-V'], Path('.'))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
