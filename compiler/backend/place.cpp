@@ -28,19 +28,29 @@ struct Random {  // splitmix64
 
 // The sites of one kind as a grid without the rows and columns that hold none, so that a window over MEM
 // columns four tiles apart is sampled as evenly as one over adjacent PE columns.
+struct Range {
+    int low, high;
+};
+
 struct Grid {
     std::vector<int> xs, ys;
     std::vector<int32_t> site;  // by y, then x; -1: none
+    // Windows by reach, then position on the axis, each row made when it is first asked for.
+    std::vector<std::vector<Range>> near_x, near_y;
 
     static int rank(const std::vector<int>& axis, int value) {
         return int(std::lower_bound(axis.begin(), axis.end(), value) - axis.begin());
     }
-    // Index range [lo, hi] of an axis within `reach` of position i, never only i itself when there is more.
-    static void window(const std::vector<int>& axis, int i, int reach, int& lo, int& hi) {
-        lo = rank(axis, axis[i] - reach);
-        hi = rank(axis, axis[i] + reach + 1) - 1;
-        lo = std::max(0, std::min(lo, i - 1));
-        hi = std::min(int(axis.size()) - 1, std::max(hi, i + 1));
+    // Index range of an axis within `reach` of position i, never only i itself when there is more.
+    static Range window(const std::vector<int>& axis, int i, int reach) {
+        int low = rank(axis, axis[i] - reach), high = rank(axis, axis[i] + reach + 1) - 1;
+        return {std::max(0, std::min(low, i - 1)), std::min(int(axis.size()) - 1, std::max(high, i + 1))};
+    }
+    static Range near(const std::vector<int>& axis, std::vector<std::vector<Range>>& known, int i, int reach) {
+        if (size_t(reach) >= known.size()) known.resize(reach + 1);
+        if (known[reach].empty())
+            for (size_t each = 0; each < axis.size(); each++) known[reach].push_back(window(axis, int(each), reach));
+        return known[reach][i];
     }
 };
 
@@ -54,6 +64,11 @@ struct Placer {
     Random random;
 
     std::vector<Grid> grids;
+    std::vector<int32_t> rank_x, rank_y;   // of a site in its grid
+    struct Spot {
+        int32_t x, y;
+    };
+    std::vector<Spot> at;                  // by block, as `site_of` says
     std::vector<int32_t> owner;            // by group: the block in it, -1: free
     std::vector<int32_t> nets_ptr, nets_of;  // nets of a block
     std::vector<int32_t> movable;
@@ -70,10 +85,15 @@ struct Placer {
         return first == last || std::binary_search(first, last, site);
     }
 
+    void put(int block, int site) {
+        site_of[block] = site;
+        at[block] = {site_x[site], site_y[site]};
+    }
+
     int64_t net_cost(int net) const {
         int x0 = INT32_MAX, x1 = INT32_MIN, y0 = INT32_MAX, y1 = INT32_MIN;
         for (int i = net_ptr[net]; i < net_ptr[net + 1]; i++) {
-            int s = site_of[net_block[i]], x = site_x[s], y = site_y[s];
+            auto [x, y] = at[net_block[i]];
             x0 = std::min(x0, x), x1 = std::max(x1, x), y0 = std::min(y0, y), y1 = std::max(y1, y);
         }
         return power[x1 - x0 + y1 - y0];
@@ -99,10 +119,14 @@ struct Placer {
         }
         for (int s = 0; s < sites; s++) {
             Grid& g = grids[site_kind[s]];
-            g.site[Grid::rank(g.ys, site_y[s]) * g.xs.size() + Grid::rank(g.xs, site_x[s])] = s;
+            rank_x.push_back(Grid::rank(g.xs, site_x[s]));
+            rank_y.push_back(Grid::rank(g.ys, site_y[s]));
+            g.site[rank_y[s] * g.xs.size() + rank_x[s]] = s;
         }
         owner.assign(groups, -1);
+        at.resize(blocks);
         for (int b = 0; b < blocks; b++) {
+            put(b, site_of[b]);
             owner[site_group[site_of[b]]] = b;
             if (allow_ptr[b + 1] - allow_ptr[b] != 1) movable.push_back(b);
         }
@@ -133,12 +157,10 @@ struct Placer {
     int pick(int block, int reach) {
         int count = allow_ptr[block + 1] - allow_ptr[block], here = site_of[block];
         if (count) return allow[allow_ptr[block] + random.below(count)];
-        const Grid& g = grids[block_kind[block]];
-        int x0, x1, y0, y1;
-        Grid::window(g.xs, Grid::rank(g.xs, site_x[here]), reach, x0, x1);
-        Grid::window(g.ys, Grid::rank(g.ys, site_y[here]), reach, y0, y1);
+        Grid& g = grids[block_kind[block]];
+        Range in_x = Grid::near(g.xs, g.near_x, rank_x[here], reach), in_y = Grid::near(g.ys, g.near_y, rank_y[here], reach);
         for (int attempt = 0; attempt < 4; attempt++) {
-            int x = x0 + random.below(x1 - x0 + 1), y = y0 + random.below(y1 - y0 + 1);
+            int x = in_x.low + random.below(in_x.high - in_x.low + 1), y = in_y.low + random.below(in_y.high - in_y.low + 1);
             int site = g.site[y * g.xs.size() + x];
             if (site >= 0 && site != here) return site;
         }
@@ -162,16 +184,16 @@ struct Placer {
         tick++;
         touched.clear();
         touch(block);
-        site_of[block] = to;
+        put(block, to);
         int other_from = -1;  // of the group of `to`, but not always `to` itself
-        if (other >= 0) touch(other), other_from = site_of[other], site_of[other] = from;
+        if (other >= 0) touch(other), other_from = site_of[other], put(other, from);
         change = 0;
         for (int n : touched) change += (trial[n] = net_cost(n)) - cost_of[n];
         bool keep = change <= 0 || temperature < 0 ||
                     double(change) <= temperature * exponential[random.below(int(exponential.size()))];
         if (!keep) {
-            site_of[block] = from;
-            if (other >= 0) site_of[other] = other_from;
+            put(block, from);
+            if (other >= 0) put(other, other_from);
             return false;
         }
         for (int n : touched) cost_of[n] = trial[n];

@@ -13,6 +13,7 @@ Source: Amber JSSC V (iteration domain, address and schedule generator) and V-A 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated
@@ -94,6 +95,8 @@ class MemSizes:
 MEM_SIZES = tuple(field.name for field in fields(MemSizes))
 
 
+# A machine has one or two sizes, and simulations ask for each port of each tile.
+@functools.lru_cache(maxsize=64)
 def buffer_config(sizes: MemSizes) -> ConfigSet:
     """The configuration of the primitive `buffer`: fields ``{port}_...`` as above, in an order that packs well."""
     found = [Field("rom", 1, "rd0 reads, in every cycle, the address that arrives on wr0")]

@@ -5,7 +5,7 @@ import broken
 import pytest
 from amaranth.lib import wiring
 from chains import FIFO2, Chain, Link, Static, fifo_link, pass_through_link, stage_link
-from prover import Verdict, cover, prove
+from prover import Harness, Side, Verdict, cover, prove
 
 from sardonyx.hw.arch.interconnect import MODES, Interconnect
 from sardonyx.hw.interconnect.stage import EVEN, ODD, PARITIES, stage
@@ -26,32 +26,32 @@ CHAINS |= {f"fifo-{depth}": ([fifo_link(depth)], width) for depth, width in ((2,
 CHAINS |= {"pass-through": ([pass_through_link()], 17)}
 
 
-@pytest.mark.parametrize("name", CHAINS)
-def test_chain_keeps_words_order_contract_and_rate(name: str, tmp_path: Path) -> None:
-    chain = Chain(*CHAINS[name])
-    assert prove(chain, tmp_path, chain.k) == Verdict(True)
+# By the cycles that induction needs.
+BY_K: dict[int, dict[str, Harness]] = {}
+for name, (links, width) in CHAINS.items():
+    chain = Chain(links, width)
+    BY_K.setdefault(chain.k, {})[name] = chain
 
 
-@pytest.mark.parametrize("name", ["split-even-4", "full-odd-4", "fifo-5"])
-def test_chain_can_fill_up(name: str, tmp_path: Path) -> None:
-    assert cover(Chain(*CHAINS[name]), tmp_path, 20)
+@pytest.mark.parametrize("k", BY_K)
+def test_chains_keep_words_order_contract_and_rate(k: int, tmp_path: Path) -> None:
+    assert prove(Side(BY_K[k]), tmp_path, k) == Verdict(True)
+
+
+def test_chains_can_fill_up(tmp_path: Path) -> None:
+    assert cover(Side({name: Chain(*CHAINS[name]) for name in ("split-even-4", "full-odd-4", "fifo-5")}), tmp_path, 20)
 
 
 SETTINGS = [(fifo, parity, mode, 0 if parity == EVEN and mode == "static" else 1)
             for fifo in ("split", "full") for parity in (EVEN, ODD) for mode in ("static", "delay")]
 
 
-@pytest.mark.parametrize(("fifo", "parity", "mode", "latency"), SETTINGS)
-def test_static_stage_is_a_pipeline_register(fifo: str, parity: int, mode: str, latency: int,
-                                             tmp_path: Path) -> None:
-    def make(width: int) -> wiring.Component:
-        return stage(Interconnect(fifo=fifo), parity, width)
+def test_static_stages_and_fifo2_are_pipeline_registers(tmp_path: Path) -> None:
+    def static(fifo: str, parity: int, mode: str, latency: int) -> Harness:
+        return Static(lambda width: stage(Interconnect(fifo=fifo), parity, width), ("mode", MODES.index(mode)), latency)
 
-    assert prove(Static(make, ("mode", MODES.index(mode)), latency), tmp_path) == Verdict(True)
-
-
-def test_static_fifo2_is_a_pipeline_register(tmp_path: Path) -> None:
-    assert prove(Static(Fifo2, ("static", 1), 1), tmp_path) == Verdict(True)
+    stages = {"-".join(map(str, setting)): static(*setting) for setting in SETTINGS}
+    assert prove(Side(stages | {"fifo2": Static(Fifo2, ("static", 1), 1)}), tmp_path) == Verdict(True)
 
 
 def test_wrong_static_latency_is_found(tmp_path: Path) -> None:
@@ -67,16 +67,36 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize(("make", "found"), BUGS)
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a route"])
-def test_planted_bug_is_found(make: Callable[[int], wiring.Component], found: str, alone: bool,
-                              tmp_path: Path) -> None:
+def planted(make: Callable[[int], wiring.Component], alone: bool) -> Harness:
     bug = Link(make, 1, 1, lambda part, _: part.o.valid)
-    verdict = prove(Chain([bug] if alone else [bug, FIFO2]), tmp_path, bound=12, only=found)
-    if not alone and found.startswith("o "):
-        assert verdict == Verdict(True), "the FIFO behind it restores the contract"
-        return
-    assert verdict.failed == (found,) and verdict.trace and verdict.trace.exists()
+    return Chain([bug] if alone else [bug, FIFO2])
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a route"])
+def test_planted_bugs_are_found(alone: bool, tmp_path: Path) -> None:
+    # Each beside the others, with no assertion but the one that must find it.
+    chains = {f"bug{n}": planted(make, alone) for n, (make, _) in enumerate(BUGS)}
+    asked = [f"bug{n} {found}" for n, (_, found) in enumerate(BUGS)]
+    verdict = prove(Side(chains), tmp_path, bound=12, only=asked)
+    # The FIFO behind it restores the contract.
+    restored = [] if alone else [name for name, (_, found) in zip(asked, BUGS) if found.startswith("o ")]
+    assert len(restored) == (0 if alone else 2)
+    assert sorted(verdict.failed) == sorted(set(asked) - set(restored))
+
+
+def test_a_failing_run_is_shown(tmp_path: Path) -> None:
+    verdict = prove(planted(broken.NoSkid, True), tmp_path, bound=12, only="in order")
+    assert verdict.failed == ("in order",) and verdict.trace and verdict.trace.exists()
+
+
+def test_side_by_side_a_chain_fails_as_alone(tmp_path: Path) -> None:
+    """In the same cycle and under its name, whether the others hold or are broken themselves."""
+    alone = prove(planted(broken.Echo, True), tmp_path, bound=12)
+    beside = prove(Side({"good": Chain([FIFO2]), "bad": planted(broken.Echo, True)}), tmp_path, bound=12)
+    assert beside.failed == tuple(f"bad {name}" for name in alone.failed) and beside.cycles == alone.cycles
+    open_beside = prove(Side({"good": Static(Fifo2, ("static", 1), 1), "open": Chain([FIFO2])}), tmp_path,
+                        only=["open in order"])
+    assert open_beside == Verdict(False, open=("open in order",))
 
 
 def test_open_induction_is_no_proof(tmp_path: Path) -> None:

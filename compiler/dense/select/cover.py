@@ -84,6 +84,7 @@ class Cover:
         # A node and whether the shared nodes that were asked about are cut -> the next one to ask about, or the plan.
         self.found: dict[tuple[int, ...], int | Plan] = {}
         self.asked: list[dict[int, bool]] = []
+        self.inside: dict[Ref, WordNode] = {}
         self.first = self._first()
         # What was spent: PEs and operands of all trees that were made, and nodes that were looked at to choose among them.
         self.work = 0
@@ -192,8 +193,10 @@ class Cover:
 
     def _inside(self, ref: Ref) -> WordNode:
         """The node behind a reference, its operands as the reader sees them."""
-        node = self.nodes[ref.node]
-        return replace(node, operands=tuple(moved_operand(each, ref.offset) for each in node.operands))
+        if ref not in self.inside:
+            node = self.nodes[ref.node]
+            self.inside[ref] = replace(node, operands=tuple(moved_operand(each, ref.offset) for each in node.operands))
+        return self.inside[ref]
 
     def _trees(self, number: int) -> Iterator[Value]:
         """Trees to choose from."""

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import product
+from operator import lt, sub
 
 from ....hw.arch.op import BY_NAME, WORD
 from .tree import Pe, Value, age, pe
@@ -148,8 +149,10 @@ def _best(state: State, ops: frozenset[str]) -> tuple[Cost, Move | None]:
         return (0, 0.0), None
     found: tuple[Cost, Move | None] = ((1 << 30, 0.0), None)
     for move, takes, cost in _moves_of(ops):
-        left = tuple(has - taken for has, taken in zip(state, takes))
-        if min(left) < 0 or any(left) != bool(move.rest):
+        if any(map(lt, state, takes)):
+            continue
+        left = tuple(map(sub, state, takes))
+        if any(left) != bool(move.rest):
             continue
         pes, area = _best(left if move.rest > 0 else _flipped(left), ops)[0] if move.rest else (0, 0.0)
         found = min(found, ((pes + 1, area + cost), move), key=lambda each: each[0])

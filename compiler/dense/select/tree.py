@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import add
 
 from ...ir.dataflow import Operand, Ref
 
@@ -62,7 +63,8 @@ def moved_operand(operand: Operand, offset: tuple[int, ...]) -> Operand:
     """The operand of a node at the point p + offset."""
     if isinstance(operand, int):
         return operand
-    return replace(operand, offset=tuple(o + by for o, by in zip(operand.offset, offset)))
+    # By its class, not by `replace`: half a million times for a large filter.
+    return Ref(operand.node, tuple(map(add, operand.offset, offset)), operand.port)
 
 
 def parts(value: Value) -> Iterator[Value]:

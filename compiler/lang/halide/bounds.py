@@ -68,12 +68,12 @@ def required(pipeline: Pipeline, regions: Mapping[str, Region]) -> dict[str, Reg
     The pipeline is bound to its images (`walk.bind`) if it asks for their extents. Outputs grow where updates write
     beyond what is asked for.
     """
-    return _Analysis(pipeline).required(regions)
+    return Analysis(pipeline).required(regions)
 
 
 def interval(pipeline: Pipeline, expr: Expr, variables: Variables) -> Interval | None:
     """All values that an expression can have for variables in these intervals; None for floats."""
-    return _Analysis(pipeline).interval(expr, variables)
+    return Analysis(pipeline).interval(expr, variables)
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,17 @@ class Stage:
 
 def stages(pipeline: Pipeline, func: Func, region: Region) -> tuple[Stage, ...]:
     """The definitions of a Func for the region where it is computed, pure one first."""
-    return _Analysis(pipeline).stages(func, region)
+    return Analysis(pipeline).stages(func, region)
 
 
-class _Analysis:
+class Analysis:
+    """What the functions above find, for one pipeline: it keeps what is the same for all regions."""
+
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
         self.known: dict[object, Interval | None] = {}
+        self.parts: dict[tuple[int, ...], tuple[Expr, ...]] = {}
+        self.counted: dict[int, bool] = {}
         self.contents = {name: Interval(int(min(image.data)), int(max(image.data)))
                          for name, image in pipeline.inputs.items() if image.data and is_integer(image.type)}
 
@@ -185,8 +189,8 @@ class _Analysis:
             if update.predicate is not None:
                 # The condition is looked at in the whole domain.
                 everywhere = self._loops(func, replace(update, predicate=None), stage.variables) or {}
-                yield from ((part, everywhere) for part in postorder(update.predicate) if isinstance(part, Access))
-        yield from ((part, stage.variables) for part in postorder(*roots) if isinstance(part, Access))
+                yield from ((part, everywhere) for part in self._parts(update.predicate) if isinstance(part, Access))
+        yield from ((part, stage.variables) for part in self._parts(*roots) if isinstance(part, Access))
 
     def _touched(self, args: tuple[Expr, ...], variables: Variables, func: Func) -> Region:
         found = []
@@ -199,13 +203,15 @@ class _Analysis:
 
     def _counted(self, expr: Expr, variables: Variables, bound: Interval) -> Interval:
         """Exact values of an index in which a variable occurs twice, by trying all."""
-        parts = tuple(postorder(expr))
-        uses = [id(child) for part in parts for child in children(part)]
-        names = [part.name for part in parts if isinstance(part, Variable)]
-        if all(uses.count(id(part)) <= 1 for part in parts if not isinstance(part, Number)) \
-                and len(names) == len(set(names)):
+        parts = self._parts(expr)
+        if id(expr) not in self.counted:
+            uses = [id(child) for part in parts for child in children(part)]
+            all_names = [part.name for part in parts if isinstance(part, Variable)]
+            self.counted[id(expr)] = any(uses.count(id(part)) > 1 for part in parts if not isinstance(part, Number)) \
+                or len(all_names) > len(set(all_names))
+        if not self.counted[id(expr)]:
             return bound
-        names = sorted(set(names))
+        names = sorted({part.name for part in parts if isinstance(part, Variable)})
         if any(isinstance(part, Access) for part in parts) or any(name not in variables for name in names) \
                 or prod(variables[name].extent for name in names) > COUNTED_OUT:
             return bound
@@ -226,9 +232,16 @@ class _Analysis:
 
     def interval(self, expr: Expr, variables: Variables) -> Interval | None:
         done: dict[int, Interval | None] = {}
-        for part in postorder(expr):
+        for part in self._parts(expr):
             done[id(part)] = self._one(part, [done[id(child)] for child in children(part)], variables)
         return done[id(expr)]
+
+    def _parts(self, *roots: Expr) -> tuple[Expr, ...]:
+        """`postorder`, walked once. What is kept holds the roots, so that no other expression gets their identity."""
+        key = tuple(map(id, roots))
+        if key not in self.parts:
+            self.parts[key] = tuple(postorder(*roots))
+        return self.parts[key]
 
     def _one(self, expr: Expr, args: list[Interval | None], variables: Variables) -> Interval | None:
         if not is_integer(expr.type):

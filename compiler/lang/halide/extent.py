@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from sardonyx.hw.arch.errors import UserError
 
-from .bounds import Interval, box, required
+from .bounds import Analysis, Interval, box
 from .pipeline import Access, Binary, Expr, Intrinsic, Number, Pipeline, Select, Variable
 from .walk import accesses, children, postorder
 
@@ -29,9 +29,10 @@ def largest(pipeline: Pipeline, extents: Mapping[str, tuple[int, ...]]) -> tuple
     """
     name = pipeline.outputs[0]
     func = pipeline.funcs[name]
+    analysis = Analysis(pipeline)
 
     def outside(shape: tuple[int, ...]) -> Iterator[str]:
-        needs = required(pipeline, {name: box(shape)})
+        needs = analysis.required({name: box(shape)})
         for image, sizes in extents.items():
             for dim, (needed, size) in enumerate(zip(needs.get(image, ()), sizes, strict=False)):
                 if needed not in Interval(0, size - 1):

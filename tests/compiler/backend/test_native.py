@@ -9,25 +9,34 @@ from sardonyx.compiler.backend import native
 from sardonyx.hw.arch.errors import UserError
 
 
-def test_an_object_is_built_once_and_nothing_else_stays(tmp_path):
-    target = native.build(Cache(tmp_path))
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A cache in which the object is."""
+    found = Cache(tmp_path_factory.mktemp("cache"))
+    native.build(found)
+    return found
+
+
+def test_an_object_is_built_once_and_nothing_else_stays(store):
+    target = native.build(store)
     built = target.stat().st_mtime_ns
-    assert native.build(Cache(tmp_path)) == target
+    assert native.build(store) == target
     assert target.stat().st_mtime_ns == built
-    assert [entry.path for entry in Cache(tmp_path).entries()] == [target.parent]
-    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {target.name, f".{target.parent.name}.lock"}
+    assert [entry.path for entry in store.entries()] == [target.parent]
+    assert {path.name for path in store.folder.rglob("*") if path.is_file()} == {target.name, f".{target.parent.name}.lock"}
 
 
-def test_another_source_is_another_object(tmp_path, monkeypatch):
-    first = native.build(Cache(tmp_path))
-    monkeypatch.setattr(native, "FLAGS", (*native.FLAGS, "-DOTHER"))
-    assert native.build(Cache(tmp_path)) != first
+def test_another_source_is_another_object(store, tmp_path, monkeypatch):
+    first = native.build(store).relative_to(store.folder)
+    monkeypatch.setattr(native, "FLAGS", (*native.FLAGS, "-O0"))
+    other = native.build(Cache(tmp_path)).relative_to(tmp_path)
+    assert other != first and other.name == first.name
 
 
-def test_a_cached_object_needs_no_compiler(tmp_path, monkeypatch):
-    target = native.build(Cache(tmp_path))
+def test_a_cached_object_needs_no_compiler(store, monkeypatch):
+    target = native.build(store)
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
-    assert native.build(Cache(tmp_path)) == target
+    assert native.build(store) == target
 
 
 def test_a_missing_compiler_names_the_line_that_installs_one(tmp_path, monkeypatch):
