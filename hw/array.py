@@ -1,8 +1,8 @@
 """The array: a page of instances, tiles and what stands beside a column of them, and the wires between them.
 
 `Array(arch)` is the reconfigurable machine: every tile with its configuration registers.
-`Array(arch, program)` is the same machine under one configuration, for simulation: only the tiles of the
-program, their configuration as constants. Both have the same ports and the same timing.
+`Array(arch, program)` is the same machine under one configuration, for tests: only the tiles of the program, their
+configuration as constants or as signals of a parent. Both have the same ports and the same timing.
 
 Cost:  32 x 16 (onyx) becomes 3.4 MB of Verilog: each tile kind is converted once per parity, and the array itself is only
        wires, written in half a second without Amaranth (`netlist`).
@@ -42,15 +42,15 @@ class Array(wiring.Component):
     Parameters
     ----------
     arch : Arch
-    program : {(x, y): int}      For the specialised form: the configuration of every used tile as the number
-                                 that its ``cfg`` port takes (`configuration.packed` makes it of configuration
-                                 words). None: the reconfigurable machine.
+    program : {(x, y): int}      The configuration of every used tile as the number that its ``cfg`` port takes
+                                 (`configuration.packed` makes it of configuration words). None: the
+                                 reconfigurable machine.
 
     Members
     -------
-    g2f{x}, g2f_bit{x} : In(stream)       From the global buffer to column x.
+    g2f{x}, g2f_bit{x} : In(stream)       From the global buffer to column x; it gives no bits.
     f2g{x}, f2g_bit{x} : Out(stream)      From column x to the global buffer.
-    config{x} : In(CHANNEL)               Configuration of column x; if specialised, only the contents of memories are
+    config{x} : In(CHANNEL)               Configuration of column x; with a program, only the contents of memories are
                                           written, and nothing is answered.
     flush : In(1)                         Resets all tiles but their configuration, one cycle later.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.

@@ -1,7 +1,8 @@
 """What is wired to what in the array: one list, of which its Verilog is made and the stitched simulation.
 
 Instances have the names that they have in the Verilog: ``x3_y2`` a tile, ``column3`` what stands beside a column, and
-``window_x3_y2`` what fills the SRAM of a tile in the specialised form; ``""`` is the border, the ports of the array itself.
+``window_x3_y2`` what fills the SRAM of a tile where tiles have no registers; ``""`` is the border, the ports of the array
+itself.
 
 Output:  `Wire`: a port or a bit of one drives a port or a bit of one; `Constant`: a port that a number drives.
 Cost:    0.1 s for 32 x 16 tiles.

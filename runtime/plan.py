@@ -74,8 +74,7 @@ class _Batch:
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
     """Configure a machine, and disable every stream that an earlier run may have left on.
 
-    configurable: the machine has its configuration network; one that is specialised to a program lacks contents of memories
-    alone.
+    configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
     """
     yield Configure(tuple(words(program, arch) if configurable else contents(program)))
     for tile in range(arch.glb_tiles):

@@ -53,7 +53,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
     arch : str | Arch       A preset, a .json file, or a description.
     engine : str            golden, tokens, fabric, rtl or rtl-full.
-    tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: the largest that fits.
+    tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: that of the fewest estimated cycles.
     values : str            For files: exact, round or small.
     dump : Path             Folder for every stage of the compiler.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.

@@ -6,7 +6,7 @@ ENGINES = {
     "golden": "NumPy, no hardware",
     "tokens": "untimed token model of the graph",
     "fabric": "the decoded bitstream on the routing graph",
-    "rtl": "generated Verilog of the tiles that the program uses",
+    "rtl": "generated Verilog: all tiles, or for many cycles those of the program, folded to it",
     "rtl-full": "generated Verilog of all tiles, configured over its buses",
 }
 

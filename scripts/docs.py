@@ -86,10 +86,13 @@ def flow() -> str:
     own = list(dict.fromkeys(stage for front in fronts for stage in front if stage not in shared))
     assert {stage for each in FINISH.values() for stage in each} == set(shared), "every stage of the pipeline has its line"
     where = {own[0]: "compiler/einsum.py, compiler/halide.py", MAP: "compiler/pipeline.py"}
-    rows = [("sardonyx.einsum", "sardonyx.halide.run", "sardonyx/execute.py"), ("statement", "pipeline", "compiler/lang")]
+    rows = [("sardonyx.einsum", "sardonyx.halide.run", "sardonyx/api.py, sardonyx/halide.py"),
+            ("statement", "pipeline", "compiler/lang")]
     rows += [(*(stage if stage in front else "|" for front in fronts), where.get(stage, "")) for stage in (*own, *shared)]
-    models = [name for name in ENGINES if not name.startswith("rtl")]
-    rows += [(", ".join(models), ", ".join(name for name in ENGINES if name not in models), "sim/engines.py"),
+    # NumPy alone runs no bitstream.
+    verilog = [name for name in ENGINES if name.startswith("rtl")]
+    models = [name for name in ENGINES if name not in (*verilog, "golden")]
+    rows += [(", ".join(models), ", ".join(verilog), "sim/engines.py"),
              ("|", "plan of a launch", "runtime/plan.py")]
     rows += [("|", command.__name__, "" if at else "runtime/commands.py") for at, command in enumerate(get_args(Command))]
     lines = [f"{left:^27}{right:^27}{place}".rstrip() for left, right, place in rows]

@@ -1,8 +1,8 @@
 """The engines: ways to run a compiled program on its data, all giving the same words.
 
 ``golden`` NumPy, which needs no program; ``tokens`` the graph that the compiler mapped; ``fabric`` the decoded bitstream on
-the routing graph; ``rtl`` generated Verilog of the tiles that the program uses; ``rtl-full`` that of all tiles, configured over
-its buses.
+the routing graph; ``rtl-full`` generated Verilog of all tiles, configured over its buses; ``rtl`` the same or, for many
+cycles, that of the tiles of the program, folded to it.
 
 What a graph and a configuration mean is told by the mode of the program: tokens that wait for each other (`model/tokens`), or
 words in known cycles (`model/cycles`, `model/walked`).

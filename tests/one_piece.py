@@ -9,7 +9,7 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.kept import generator
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.sim.rtl import verilator
-from sardonyx.sim.rtl.folding import specialised
+from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.library import HARNESS
 from sardonyx.sim.rtl.simulator import Simulator
 
@@ -17,8 +17,8 @@ HEADER = Path(__file__).with_suffix(".h").read_text()
 
 
 def machine_in_one_piece(arch: Arch, program: "Program | None" = None) -> Simulator:
-    """The machine specialised to a program, or the reconfigurable one."""
-    constants = None if program is None else specialised(program, arch)
+    """The machine under the configuration of a program, or the reconfigurable one."""
+    constants = None if program is None else configurations(program, arch)
     key = hashlib.sha256(f"{arch.fingerprint:016x} {constants} {generator()}".encode()).hexdigest()
     model = verilator.build_keyed(key, lambda folder: emit.emit(Sardonyx(arch, constants), folder), HARNESS,
                                   Sardonyx.module_name, includes={"simulation.h": HEADER})

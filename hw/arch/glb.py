@@ -10,7 +10,7 @@ from typing import Annotated
 
 from .check import PowerOfTwo, Whole, check
 
-WORD_BYTES = 8
+LINE_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Glb:
 
     columns_per_tile: Annotated[int, Whole(1, 256)] = 2
     banks: Annotated[int, PowerOfTwo(1, 256)] = 2
-    bank_bytes: Annotated[int, PowerOfTwo(2 * WORD_BYTES, 1 << 24)] = 128 * 1024
+    bank_bytes: Annotated[int, PowerOfTwo(2 * LINE_BYTES, 1 << 24)] = 128 * 1024
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
 

@@ -6,12 +6,12 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import WORD_BYTES, Glb
+from ..arch.glb import LINE_BYTES, Glb
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
 
-LANES = WORD_BYTES // 2
+LANES = LINE_BYTES // 2
 
 
 class LoadDma(wiring.Component):

@@ -5,7 +5,7 @@ Instances have the names that they have in the Verilog: ``array``, ``shell`` and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 from amaranth.lib.wiring import In
@@ -22,8 +22,8 @@ def glb_name(tile: int) -> str:
     return f"glb{tile}"
 
 
-def around(arch: Arch, tiles: Collection[int]) -> Iterator[Wire | Constant]:
-    """All wires between array, shell and the GLB tiles that there are; what comes from nowhere is 0."""
+def around(arch: Arch) -> Iterator[Wire | Constant]:
+    """All wires between array, shell and GLB tiles; what comes from nowhere is 0."""
     def either(one: End, other: End, forward: bool) -> Wire:
         return Wire(one, other) if forward else Wire(other, one)
 
@@ -31,7 +31,7 @@ def around(arch: Arch, tiles: Collection[int]) -> Iterator[Wire | Constant]:
         tile, way = divmod(x, arch.glb.columns_per_tile)
         for port, (part, forward) in product(arch.io.ports, STREAM):
             inner, outward = End(ARRAY, f"{port.name}{x}__{part}"), (port.flow is Flow.OUT) is forward
-            if tile in tiles and port.name in COLUMN_STREAMS:
+            if port.name in COLUMN_STREAMS:
                 yield either(End(glb_name(tile), f"{port.name}{way}__{part}"), inner, outward)
             elif outward:
                 yield Constant(inner, 0)
@@ -40,5 +40,5 @@ def around(arch: Arch, tiles: Collection[int]) -> Iterator[Wire | Constant]:
             yield either(End(SHELL, name), End(ARRAY, name), part in REQUEST)
     for name in ("flush", "active", "overflow"):
         yield either(End(SHELL, name), End(ARRAY, name), name == "flush")
-    for tile, (name, member) in product(tiles, control_members(arch.glb).items()):
+    for tile, (name, member) in product(range(arch.glb_tiles), control_members(arch.glb).items()):
         yield either(End(SHELL, f"{glb_name(tile)}_{name}"), End(glb_name(tile), name), member.flow is In)

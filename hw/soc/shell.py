@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,8 +37,6 @@ class Shell(wiring.Component):
     Parameters
     ----------
     arch : Arch
-    tiles : ints               For the specialised form: the GLB tiles that there are; registers and words of others read as 0.
-                               None: all.
 
     Members
     -------
@@ -53,15 +51,15 @@ class Shell(wiring.Component):
 
     module_name = SHELL
 
-    def __init__(self, arch: Arch, tiles: Collection[int] | None = None) -> None:
-        self.arch, self.tiles = arch, tuple(range(arch.glb_tiles)) if tiles is None else tuple(sorted(tiles))
-        control = {f"{glb_name(tile)}_{name}": member.flip() for tile in self.tiles
+    def __init__(self, arch: Arch) -> None:
+        self.arch = arch
+        control = {f"{glb_name(tile)}_{name}": member.flip() for tile in range(arch.glb_tiles)
                    for name, member in control_members(arch.glb).items()}
         super().__init__({**bus_members(), **array_members(arch), **control})
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint, self.tiles
+        return self.arch.fingerprint
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -81,7 +79,7 @@ class Shell(wiring.Component):
 
     def _every(self, name: str) -> Iterator[Value]:
         """A port of every GLB tile."""
-        return (self._glb(tile, name) for tile in self.tiles)
+        return (self._glb(tile, name) for tile in range(self.arch.glb_tiles))
 
     def _glb(self, tile: int, name: str) -> Value:
         return Value.cast(getattr(self, f"{glb_name(tile)}_{name}"))
@@ -121,25 +119,23 @@ class Shell(wiring.Component):
             base = GLB_REGISTERS + number * GLB_REGISTER_STRIDE
             m.d.comb += [chosen.eq(bus.address[8:] == base >> 8), inside.eq(bus.address[:8] < 4 * len(files[1][2]))]
             with m.If(chosen & inside):
-                m.d.comb += bus.error.eq(0)
-            if number in self.tiles:
-                m.d.comb += [self._glb(number, "register_index").eq(bus.address[2:8]),
-                             self._glb(number, "register_data").eq(bus.data),
-                             self._glb(number, "register_write").eq(bus.write & chosen)]
-                with m.If(chosen & inside):
-                    m.d.comb += bus.value.eq(self._glb(number, "register_value"))
+                m.d.comb += [bus.error.eq(0), bus.value.eq(self._glb(number, "register_value"))]
+            # Nothing toggles in tiles that are not meant.
+            m.d.comb += [self._glb(number, "register_index").eq(Mux(chosen, bus.address[2:8], 0)),
+                         self._glb(number, "register_data").eq(Mux(chosen, bus.data, 0)),
+                         self._glb(number, "register_write").eq(bus.write & chosen)]
 
     def _memory(self, m: Module, data: Macro) -> None:
-        """Which GLB tile a 64-bit word is in; words of tiles left out are written to nowhere and read as 0."""
+        """Which GLB tile a 64-bit word is in."""
         bits = (self.arch.glb.tile_bytes // 8 - 1).bit_length()
         was = Signal(range(max(2, self.arch.glb_tiles)))
         m.d.comb += data.ready.eq(1)
         m.d.sync += was.eq(data.line[bits:])
-        for number in self.tiles:
+        for number in range(self.arch.glb_tiles):
             here = Signal(name=f"here{number}")
             m.d.comb += [here.eq(data.line[bits:] == number), self._glb(number, "host_valid").eq(data.valid & here)]
             for name in ("write", "line", "data", "strobe"):
-                m.d.comb += self._glb(number, f"host_{name}").eq(getattr(data, name))
+                m.d.comb += self._glb(number, f"host_{name}").eq(Mux(here, getattr(data, name), 0))
             with m.If(here):
                 m.d.comb += data.ready.eq(self._glb(number, "host_ready"))
             with m.If(was == number):

@@ -23,8 +23,7 @@ class Sardonyx(wiring.Component):
     Parameters
     ----------
     arch : Arch
-    program : {(x, y): int}     The array specialised to a configuration (see `hw.array`); GLB tiles whose columns it does
-                                not use are left out and their registers read as 0.
+    program : {(x, y): int}     The array under one configuration, see `Array`.
 
     Members
     -------
@@ -41,14 +40,12 @@ class Sardonyx(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        used = {x // self.arch.glb.columns_per_tile for x, y in self.arch.tiles if y == 0 and
-                (self.program is None or (x, y) in self.program)}
-        parts: dict[str, wiring.Component] = {ARRAY: Array(self.arch, self.program), SHELL: Shell(self.arch, used),
-                                              **{glb_name(tile): GlbTile(self.arch.glb) for tile in sorted(used)}}
+        parts: dict[str, wiring.Component] = {ARRAY: Array(self.arch, self.program), SHELL: Shell(self.arch)}
+        parts |= {glb_name(tile): GlbTile(self.arch.glb) for tile in range(self.arch.glb_tiles)}
         for name, part in parts.items():
             m.submodules[name] = macro(part)
         of = {name: ports(part) for name, part in parts.items()}
-        for wire in around(self.arch, sorted(used)):
+        for wire in around(self.arch):
             sink, _ = of[wire.sink.instance][wire.sink.port]
             m.d.comb += sink.eq(of[wire.source.instance][wire.source.port][0] if isinstance(wire, Wire) else wire.value)
         for name, (port, direction) in ports(self).items():

@@ -148,7 +148,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arch", metavar="NAME|FILE", default="small",
                         help="a preset or a description file (default: small)")
     parser.add_argument("--tile", metavar="N", type=whole(1),
-                        help="extent of a sub-tile (default: the largest that fits)")
+                        help="extent of a sub-tile (default: that of the fewest estimated cycles)")
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
                         help="seed of placement and random operands (default: 0)")
 

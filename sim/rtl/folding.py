@@ -34,7 +34,7 @@ from ...hw.tile.tile import TileLogic
 from . import library, verilator
 
 
-def specialised(program: Program, arch: Arch) -> dict[Site, int]:
+def configurations(program: Program, arch: Arch) -> dict[Site, int]:
     """The configuration of every used tile as the number that its ``cfg`` port takes."""
     spaces = {site: arch.config_map(arch.tiles[site].kind) for site in program.config}
     return {site: packed(spaces[site], spaces[site].encode(values)) for site, values in sorted(program.config.items())}
@@ -49,7 +49,7 @@ def folded_model(arch: Arch, program: Program, cache: Path | None = None) -> ver
     """The executable of a machine with the tiles of a program; its arguments are those of `library.library_model`."""
     store = Cache(cache) if cache else home()
     began = time.perf_counter()
-    configuration = specialised(program, arch)
+    configuration = configurations(program, arch)
 
     def make(folder: Path) -> None:
         memories = {(spec.sram_lines, spec.sram_lanes): None for spec in arch.tiles.values() if spec.has_memory}
@@ -63,7 +63,7 @@ def folded_model(arch: Arch, program: Program, cache: Path | None = None) -> ver
 def is_built(arch: Arch, program: Program, cache: Path | None = None) -> bool:
     """Whether the model of a program is in the cache."""
     store = Cache(cache) if cache else home()
-    return store.find("models", _name(arch, specialised(program, arch))) is not None
+    return store.find("models", _name(arch, configurations(program, arch))) is not None
 
 
 def _name(arch: Arch, configuration: Mapping[Site, int]) -> str:

@@ -13,9 +13,13 @@ struct Place {
     size_t bytes;
 };
 
+struct Port : Place {
+    bool live;          // an input that something reads; an output that is not constant
+};
+
 struct Kind {
     size_t bytes;                               // of the state, which holds the ports too
-    std::unordered_map<std::string, Place> ports;
+    std::unordered_map<std::string, Port> ports;
     std::vector<Place> memories;
     void* (*make)();                            // a state as it is after power-up
     void (*settle)(void*);                      // outputs follow inputs

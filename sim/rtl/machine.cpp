@@ -1,4 +1,4 @@
-// A Verilator model of the whole machine behind its two buses, driven by commands on standard input.
+// A simulated machine behind its two buses, driven by commands on standard input.
 //
 // Commands and answers are little-endian binary; `sim/rtl/machine.py` is the other end.
 //   W address data            AXI4-Lite write                      -> response
@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <vector>
 
-// Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle` and `step`: folded.h for a machine
-// in one piece, stitched.h for one of a tile library.
+// Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle` and `step`: stitched.h, or for a
+// machine in one piece tests/one_piece.h.
 #include "simulation.h"
 
 // Byte offsets of the controller registers used by command C; given by machine.py as the program's arguments.

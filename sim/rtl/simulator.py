@@ -2,7 +2,7 @@
 
 The library is built once for a machine, takes any program at once and is configured over its buses; a folded machine, one build
 for each program, has its configuration as constants and is several times as fast. It is built where the cycles to come are so
-many that they end sooner with it, and used where it is in the cache.
+many that they end not much later with it, because it is there for the next run, and used where it is in the cache.
 
     39 tiles, 70,000 cycles:       library 5 s; folded 29 s to build and 1 s
     39 tiles, 5,000,000 cycles:    library 5 min; folded 1.5 min
@@ -39,7 +39,7 @@ class Simulator:
     ----------
     arch : Arch
     model : Model
-    wires : str | None    The wire list of a tile library.
+    wires : str | None    The wire list of a stitched machine.
     why : str             For the report: which form it is, and why.
     configurable : bool   It has its configuration network.
     """
@@ -64,11 +64,11 @@ def whole_machine(arch: Arch, cache: Path | None = None, why: str = "") -> Simul
 def folded(arch: Arch, program: Program, cache: Path | None = None, why: str = FOLDED) -> Simulator:
     """The tiles of a program, folded to it."""
     model = folding.folded_model(arch, program, cache)
-    return Simulator(arch, model, stitch.wire_list(arch, folding.specialised(program, arch)), why, configurable=False)
+    return Simulator(arch, model, stitch.wire_list(arch, folding.configurations(program, arch)), why, configurable=False)
 
 
 def for_program(arch: Arch, program: Program, cycles: int | None = None, cache: Path | None = None) -> Simulator:
-    """The simulation with which `cycles` of a program end sooner; by default it is few."""
+    """The simulation with which `cycles` of a program end sooner, see `PATIENCE`; None counts as none."""
     if folding.is_built(arch, program, cache):
         return folded(arch, program, cache, f"{FOLDED}: it was built for this program before")
     tiles, number = len(program.config), cycles or 0

@@ -45,7 +45,7 @@ def early_inputs(arch: Arch, spec: TileSpec, parity: int) -> list[str]:
 
 
 def wire_list(arch: Arch, program: Mapping[Site, int] | None = None) -> str:
-    """The wire list of a machine; program: the configurations to which tiles are folded, see `folding.specialised`."""
+    """The wire list of a machine; program: the configurations to which tiles are folded, see `folding.configurations`."""
     sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
     registers = program is None
     lines = [*_parts(arch, sites, program)]
@@ -64,7 +64,7 @@ def wires(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterat
     """All wires between instances, the array not being one: what reaches its border is joined to what is around."""
     sources: dict[str, End | int] = {}
     sinks: dict[str, End] = {}
-    for wire in around(arch, range(arch.glb_tiles)):
+    for wire in around(arch):
         source: End | int = wire.source if isinstance(wire, Wire) else wire.value
         if wire.sink.instance == ARRAY:
             sources[wire.sink.port] = source

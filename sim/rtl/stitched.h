@@ -45,6 +45,7 @@ struct Wire {
     void* to;
     uint32_t bytes;
     uint32_t sink;
+    bool live;
 };
 
 struct Bit {
@@ -209,14 +210,14 @@ void rest(uint32_t number) {
     }
 }
 
-const Place& port_of(const Part& part, const std::string& name) {
+const Port& port_of(const Part& part, const std::string& name) {
     auto found = part.kind->ports.find(name);
     if (found == part.kind->ports.end()) fail("part " + part.name + " has no port " + name);
     return found->second;
 }
 
 void set(const Part& part, const std::string& name, const std::string& digits) {
-    const Place& port = port_of(part, name);
+    const Port& port = port_of(part, name);
     auto* bytes = reinterpret_cast<uint8_t*>(part.state) + port.offset;
     memset(bytes, 0, port.bytes);
     size_t count = digits.size();
@@ -278,7 +279,7 @@ void read(const std::string& text) {
             file >> name >> port >> other >> sink;
             Part& source = parts[part(name)];
             uint32_t number = part(other);
-            const Place &from = port_of(source, port), &to = port_of(parts[number], sink);
+            const Port &from = port_of(source, port), &to = port_of(parts[number], sink);
             char *begin = source.state + from.offset, *end = parts[number].state + to.offset;
             if (word == "bit") {
                 unsigned bit;
@@ -289,7 +290,8 @@ void read(const std::string& text) {
                 continue;
             }
             if (from.bytes != to.bytes) fail("ports " + port + " and " + sink + " differ in size");
-            Wire wire{begin, end, static_cast<uint32_t>(from.bytes), number};
+            if (!to.live) continue;
+            Wire wire{begin, end, static_cast<uint32_t>(from.bytes), number, from.live};
             const auto& first = early[std::find_if(kinds().begin(), kinds().end(), [&](const auto& each) {
                 return &each.second == parts[number].kind; })->first];
             bool is_early = std::find(first.begin(), first.end(), sink) != first.end();
@@ -364,4 +366,8 @@ static void create(int argc, char** argv) {
             move_late(part);
         }
     pending.clear();
+    // What never changes has moved for the last time.
+    auto constant = [](const Wire& wire) { return !wire.live; };
+    for (Part& part : parts)
+        for (auto* wires : {&part.early, &part.late}) wires->erase(std::remove_if(wires->begin(), wires->end(), constant), wires->end());
 }

@@ -6,7 +6,7 @@ Errors:  UserError if a tool is missing; AssertionError with the tool's report i
          Warnings are errors, except for the waivers of `hw.emit`: a combinational loop (UNOPTFLAT) never
          passes.
 Cost:    a component of a tile 0.6 s (Yosys 0.2, Verilator 0.1, compiler 0.3); 6 s more the first time on a
-         machine, for the precompiled header. A 4 x 4 machine, reconfigurable: two minutes on two cores.
+         machine, for the precompiled header.
 """
 
 from __future__ import annotations

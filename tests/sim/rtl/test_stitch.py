@@ -24,7 +24,7 @@ from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
 from sardonyx.sim import engines
 from sardonyx.sim.rtl import simulator, stitch
-from sardonyx.sim.rtl.folding import specialised
+from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.machine import Machine
 
 SMALLER = replace(get("tiny"), interconnect=Interconnect(2))
@@ -183,7 +183,7 @@ def test_the_library_is_chosen_for_few_cycles_and_a_build_for_many(monkeypatch):
     monkeypatch.setattr(simulator, "folded", lambda arch, program, cache, why: chosen.append(why))
     monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: False)
     program = copier(LEAST)
-    assert len(specialised(program, LEAST)) == 4
+    assert len(configurations(program, LEAST)) == 4
     for cycles in (None, 1000, 10**9):
         simulator.for_program(LEAST, program, cycles)
     monkeypatch.setattr(simulator.folding, "is_built", lambda *arguments: True)
