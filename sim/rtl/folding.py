@@ -25,11 +25,8 @@ from ...compiler.ir.program import Program
 from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.arch.tile import TileSpec
-from ...hw.column import Column
 from ...hw.configuration import MemoryWindow, packed
 from ...hw.connectivity import Site
-from ...hw.glb.tile import GlbTile
-from ...hw.soc.shell import Shell
 from ...hw.tile.tile import TileLogic
 from . import library, verilator
 
@@ -53,7 +50,7 @@ def folded_model(arch: Arch, program: Program, cache: Path | None = None) -> ver
 
     def make(folder: Path) -> None:
         memories = {(spec.sram_lines, spec.sram_lanes): None for spec in arch.tiles.values() if spec.has_memory}
-        rest = [*(MemoryWindow(*memory) for memory in memories), Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
+        rest = [*(MemoryWindow(*memory) for memory in memories), *library.beside_tiles(arch)]
         library.link(folder, [*_tiles(arch, configuration, store), *library.built(rest, store)], store)
 
     made = store.once("models", _name(arch, configuration), make)

@@ -48,13 +48,18 @@ _PORT = re.compile(r"VL_(?:IN|OUT)(?:8|16|64|W)?\(&(\w+),")
 def modules(arch: Arch) -> list[wiring.Component]:
     """The modules of a machine, each once, the shell last."""
     tiles = {(spec, x + y & 1): None for (x, y), spec in arch.tiles.items()}
-    return [*(Tile(arch, *kind) for kind in tiles), Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
+    return [*(Tile(arch, *kind) for kind in tiles), *beside_tiles(arch)]
+
+
+def beside_tiles(arch: Arch) -> list[wiring.Component]:
+    """The modules of a machine that are not tiles, the shell last."""
+    return [Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
 
 
 def library_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
     """The executable of a machine; its arguments are those of `machine.cpp` and a list of wires."""
     store = Cache(cache) if cache else home()
-    name = f"{arch.name}-{digest(arch)}"
+    name = f"library-{digest(arch)}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     began = time.perf_counter()

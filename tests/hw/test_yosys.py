@@ -3,10 +3,8 @@
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import wasmtime
@@ -15,48 +13,64 @@ from sardonyx.cache import Cache
 from sardonyx.hw import yosys
 
 
-def test_the_first_run_on_a_machine_is_alone_and_happens_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threads of a process wait for each other; `Cache.once` lets processes wait."""
-    began, most = [], []
-    both = threading.Barrier(2)
-    real = subprocess.run
+class Code:
+    """What Yosys was compiled to, without compiling it again."""
 
-    def run(command: "list[str]", **options: Any) -> "subprocess.CompletedProcess[str]":
-        began.append(command[3:])
-        time.sleep(0.05)
-        most.append(len(began))
-        return real(command, **options)
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def serialize(self) -> bytes:
+        return self.text
+
+
+def test_yosys_is_compiled_once_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads of a process wait for each other; `Cache.once` lets processes wait."""
+    compiled = []
+    both = threading.Barrier(2)
+    yosys.run_yosys(["-V"], tmp_path)
+    kept = yosys.home().find(yosys._PACKAGE, yosys._versions())
+    assert kept is not None
+    code = Code((kept / yosys._CODE).read_bytes())
+
+    def compile_it(engine: wasmtime.Engine) -> Code:
+        compiled.append(engine)
+        return code
 
     def first(name: str) -> str:
         both.wait()
         return yosys.run_yosys(["-Q", "-p", f"log {name}"], tmp_path)
 
-    yosys._loaded.cache_clear()
     monkeypatch.setattr(yosys, "home", lambda: Cache(tmp_path / "cache"))
-    monkeypatch.setattr(yosys.subprocess, "run", run)
+    monkeypatch.setattr(yosys, "_compiled", compile_it)
+    yosys._loaded.cache_clear()
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(first, ("one", "two")))
     assert ["one" in text for text in said] == [True, False] and ["two" in text for text in said] == [False, True]
-    assert began == [["-V"]] and most == [1]
     yosys._loaded.cache_clear()         # as in another process
     yosys.run_yosys(["-V"], tmp_path)
-    assert began == [["-V"]]
+    assert len(compiled) == 1
 
 
-def test_what_yowasp_has_not_kept_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    began = []
-    real = wasmtime.Module.deserialize_file
+def test_what_another_processor_has_kept_is_compiled_for_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    yosys.run_yosys(["-V"], tmp_path)
+    _, module = yosys._loaded()
+    engine = yosys._loaded()[0].engine
+    compiled = []
 
-    def load(engine: wasmtime.Engine, path: str) -> wasmtime.Module:
-        if not began:
-            raise wasmtime.WasmtimeError("cut short")
-        return real(engine, path)
+    def foreign(engine: wasmtime.Engine, path: str) -> wasmtime.Module:
+        raise wasmtime.WasmtimeError("compiled for another processor")
+
+    def compile_it(own: wasmtime.Engine) -> wasmtime.Module:
+        compiled.append(own)
+        return module
 
     yosys._loaded.cache_clear()
-    monkeypatch.setattr(yosys, "_compile", lambda: began.append("-V"))
-    monkeypatch.setattr(wasmtime.Module, "deserialize_file", load)
+    monkeypatch.setattr(wasmtime, "Engine", lambda settings: engine)
+    monkeypatch.setattr(wasmtime.Module, "deserialize_file", foreign)
+    monkeypatch.setattr(yosys, "_compiled", compile_it)
     assert "Yosys" in yosys.run_yosys(["-V"], tmp_path)
-    assert began == ["-V"]
+    assert compiled == [engine]
+    yosys._loaded.cache_clear()
 
 
 def test_a_process_that_ran_yosys_ends_quietly(tmp_path: Path) -> None:
