@@ -27,13 +27,16 @@ from .tile.core import link_members
 from .tile.tile import Tile, TileLogic
 
 
+def shell_members(arch: Arch) -> Members:
+    """The ports of an array to the shell, see `Array`."""
+    return {"flush": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
+            **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
+
+
 def border(arch: Arch) -> Members:
     """The ports of an array, see `Array`."""
-    members: Members = {"flush": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns)}
     links = {name.removeprefix("link_"): link for name, link in link_members(arch.io).items()}
-    for x in range(arch.columns):
-        members |= {f"config{x}": In(CHANNEL), **{f"{name}{x}": link for name, link in links.items()}}
-    return members
+    return shell_members(arch) | {f"{name}{x}": link for x in range(arch.columns) for name, link in links.items()}
 
 
 class Array(wiring.Component):

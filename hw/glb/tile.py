@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import Glb
+from ..arch.glb import LINE_BYTES, Glb
 from ..arch.soc import EXTENT_BITS, RW, STORE_STATIC, STRIDE_BITS, glb_registers
 from ..arch.token import TOKEN
 from ..emit import macro
@@ -23,10 +23,11 @@ COLUMN_STREAMS = {"g2f": Out(stream.Signature(TOKEN)), "f2g": In(stream.Signatur
 
 def control_members(glb: Glb) -> Members:
     """The side of a tile that faces the controller and the host."""
+    line_bits = (glb.tile_bytes // LINE_BYTES - 1).bit_length()
     return {
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
         "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
-        "host_valid": In(1), "host_write": In(1), "host_line": In((glb.tile_bytes // 8 - 1).bit_length()), "host_data": In(64),
+        "host_valid": In(1), "host_write": In(1), "host_line": In(line_bits), "host_data": In(64),
         "host_strobe": In(8), "host_ready": Out(1), "host_word": Out(64)}
 
 

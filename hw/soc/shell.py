@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
 from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
-from ..configuration import CHANNEL
+from ..array import shell_members
 from ..emit import Macro, macro
 from ..glb.tile import control_members
 from ..interconnect.boxes import Members
@@ -23,12 +23,6 @@ from .controller import Controller
 def bus_members() -> Members:
     """The ports of the machine to the outside: two buses and the interrupt."""
     return {**axi_ports(DATA_ADDRESS_BITS), **axi_lite_ports(REGISTER_ADDRESS_BITS), "irq": Out(1)}
-
-
-def array_members(arch: Arch) -> Members:
-    """The ports of a shell to the array."""
-    return {"flush": Out(1), "active": In(arch.columns), "overflow": In(arch.columns),
-            **{f"config{x}": Out(CHANNEL) for x in range(arch.columns)}}
 
 
 class Shell(wiring.Component):
@@ -55,7 +49,8 @@ class Shell(wiring.Component):
         self.arch = arch
         control = {f"{glb_name(tile)}_{name}": member.flip() for tile in range(arch.glb_tiles)
                    for name, member in control_members(arch.glb).items()}
-        super().__init__({**bus_members(), **array_members(arch), **control})
+        array = {name: member.flip() for name, member in shell_members(arch).items()}
+        super().__init__({**bus_members(), **array, **control})
 
     @property
     def emit_key(self) -> object:
@@ -127,15 +122,16 @@ class Shell(wiring.Component):
 
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""
-        bits = (self.arch.glb.tile_bytes // 8 - 1).bit_length()
+        bits = len(self._glb(0, "host_line"))
         was = Signal(range(max(2, self.arch.glb_tiles)))
         m.d.comb += data.ready.eq(1)
         m.d.sync += was.eq(data.line[bits:])
         for number in range(self.arch.glb_tiles):
             here = Signal(name=f"here{number}")
-            m.d.comb += [here.eq(data.line[bits:] == number), self._glb(number, "host_valid").eq(data.valid & here)]
+            meant = self._glb(number, "host_valid")
+            m.d.comb += [here.eq(data.line[bits:] == number), meant.eq(data.valid & here)]
             for name in ("write", "line", "data", "strobe"):
-                m.d.comb += self._glb(number, f"host_{name}").eq(Mux(here, getattr(data, name), 0))
+                m.d.comb += self._glb(number, f"host_{name}").eq(Mux(meant, getattr(data, name), 0))
             with m.If(here):
                 m.d.comb += data.ready.eq(self._glb(number, "host_ready"))
             with m.If(was == number):
