@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sardonyx import api, emission
+from sardonyx import api, emission, halide
 from sardonyx.cache import home
 from sardonyx.cli import console as console_module
 from sardonyx.cli import doctor, main, parser
@@ -177,6 +177,9 @@ def test_an_operand_without_a_name_is_refused(words: str, files: Path, capsys: p
                                        "  try: give it by the name of its tensor, as --B FILE\n")
 
 
+PRODUCT = ["run", "demo", "--matrix", "a.mtx"]
+
+
 def failing(fault: BaseException) -> "Callable[..., Any]":
     def call(*_: Any, **__: Any) -> Any:
         raise fault
@@ -186,7 +189,7 @@ def failing(fault: BaseException) -> "Callable[..., Any]":
 def test_a_user_error_is_a_message_and_json(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(UserError("row 9 is not in 1..8", "a.mtx:3", "check the sizes")))
-    assert main(["run", "demo", "--json"]) == 2
+    assert main([*PRODUCT, "--json"]) == 2
     out, err = capsys.readouterr()
     assert err == "sardonyx: a.mtx:3: row 9 is not in 1..8\n  try: check the sizes\n"
     assert json.loads(out) == {"ok": False, "error": {"what": "row 9 is not in 1..8", "where": "a.mtx:3",
@@ -196,13 +199,13 @@ def test_a_user_error_is_a_message_and_json(
 def test_a_file_that_cannot_be_used_is_the_users_mistake(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(PermissionError(13, "Permission denied", "/etc/out")))
-    assert main(["run", "demo"]) == 2
+    assert main([*PRODUCT]) == 2
     assert capsys.readouterr().err == "sardonyx: /etc/out: permission denied\n  try: name another file or folder\n"
 
 
 def test_memory_that_does_not_suffice_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(MemoryError("Unable to allocate 9 TiB")))
-    assert main(["run", "demo"]) == 2
+    assert main([*PRODUCT]) == 2
     assert capsys.readouterr().err == (
         "sardonyx: not enough memory: Unable to allocate 9 TiB\n"
         "  try: use smaller operands, or fewer indices that run over everything\n")
@@ -219,18 +222,18 @@ def test_the_kind_of_the_result_is_checked_before_the_run(name: str, files: Path
 def test_a_fault_of_ours_says_so_and_shows_its_trace_only_when_asked(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(AssertionError("two nets share a mux")))
-    assert main(["run", "demo"]) == 1
+    assert main([*PRODUCT]) == 1
     err = capsys.readouterr().err
     assert err.startswith("sardonyx: internal fault: AssertionError: two nets share a mux\n")
     assert "Please open an issue" in err and "Traceback" not in err
-    assert main(["run", "demo", "--debug"]) == 1
+    assert main([*PRODUCT, "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_not_a_traceback(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(KeyboardInterrupt()))
-    assert main(["run", "demo"]) == 130
+    assert main([*PRODUCT]) == 130
     assert capsys.readouterr().err == "sardonyx: interrupted\n"
 
 
@@ -271,6 +274,40 @@ def test_a_stage_that_counts_is_one_stage(monkeypatch: pytest.MonkeyPatch, capsy
     assert re.fullmatch(r"  simulating 5 tiles, [1-4] done \.\.\. \d s", lines[0])
     assert re.fullmatch(r"  simulating 5 tiles, 4 done: \d\.\d s", lines[1])
     assert len(lines) == 2
+
+
+def test_work_beside_gives_its_result_or_raises_what_kept_it_from_one() -> None:
+    with Console() as console:
+        sums, fault = console.beside(lambda: 1 + 1), console.beside(failing(UserError("no room", "out")))
+        assert sums() == 2
+        with pytest.raises(UserError, match="no room"):
+            fault()
+
+
+def test_work_beside_has_a_stage_of_its_own_that_ends_with_it(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console_module, "PATIENCE_S", 0.2)
+    with Console() as console:
+        def blur() -> None:
+            console.progress("blur")
+            time.sleep(0.5)
+        console.progress("product")
+        console.beside(blur)()
+        time.sleep(0.5)
+        console.end()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["  product ... 0 s", "  blur ... 0 s"]
+    assert re.fullmatch(r"  blur: 0\.[5-7] s", lines[2]) and re.fullmatch(r"  product: 1\.[0-3] s", lines[3])
+
+
+def test_both_programs_of_the_demo_are_told(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    monkeypatch.setattr(api, "demo", lambda **_: api.Outcome({"scipy": "equal"}))
+    monkeypatch.setattr(halide, "demo", lambda *_, **__: api.Outcome({"halide": "equal"}))
+    assert main(["run", "demo", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "scipy  equal\n\nhalide  equal\n"
+    monkeypatch.setattr(halide, "demo", failing(UserError("no room", "out")))
+    assert main(["run", "demo", "--out", str(tmp_path)]) == 2
 
 
 def test_table_formats_each_kind_of_value() -> None:
@@ -338,7 +375,7 @@ def test_a_full_disk_is_said_in_one_message(arguments: str, code: int) -> None:
 def test_a_broken_pipe_to_a_simulator_is_not_success(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(BrokenPipeError(32, "Broken pipe")))
-    assert main(["run", "demo"]) == 1
+    assert main([*PRODUCT]) == 1
     assert "internal fault: BrokenPipeError" in capsys.readouterr().err
 
 

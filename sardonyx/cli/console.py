@@ -7,14 +7,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from typing import Protocol, TextIO
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Protocol, TextIO, TypeVar
 
 from ..hw.arch.errors import UserError
 
 PATIENCE_S = 2.0
 """A stage that is shorter is not worth a line."""
 REPEAT_S = 15.0
+T = TypeVar("T")
 
 
 class Reported(Protocol):
@@ -25,6 +27,15 @@ class Reported(Protocol):
 
     @property
     def text(self) -> str: ...
+
+
+class _Stage:
+    """What a thread does, since when, and when to say so next; seconds of time.monotonic."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.began = time.monotonic()
+        self.next = self.began + PATIENCE_S
 
 
 class Console:
@@ -41,7 +52,7 @@ class Console:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._watch: threading.Thread | None = None
-        self._stage, self._stage_began, self._next = "", 0.0, 0.0
+        self._stages: dict[int, _Stage] = {}
 
     def __enter__(self) -> Console:
         return self
@@ -53,32 +64,52 @@ class Console:
 
     def progress(self, stage: str) -> None:
         """Begin a stage, such as ``placing 45 blocks``, or say how far it is, ``placing 45 blocks, 12 done``; it is printed
-        once it lasts PATIENCE_S."""
+        once it lasts PATIENCE_S. Each thread has a stage of its own."""
+        thread = threading.get_ident()
         with self._lock:
-            if self._stage and stage.partition(", ")[0] == self._stage.partition(", ")[0]:
-                self._stage = stage
+            now = self._stages.get(thread)
+            if now is not None and now.what.partition(", ")[0] == stage.partition(", ")[0]:
+                now.what = stage
                 return
-            self._close()
-            self._stage, self._stage_began = stage, time.monotonic()
-            self._next = self._stage_began + PATIENCE_S
+            self._close(thread)
+            self._stages[thread] = _Stage(stage)
             if self._watch is None:
                 # A thread, because the stages are calls into code that knows nothing of consoles.
                 self._watch = threading.Thread(target=self._run, name="progress", daemon=True)
                 self._watch.start()
 
+    def beside(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Begin work in a thread of its own; what is returned waits for its result, or raises what kept it from one.
+
+        An executor would keep an interrupted command alive until the work is done.
+        """
+        future: Future[T] = Future()
+
+        def body() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as fault:
+                future.set_exception(fault)
+            finally:
+                with self._lock:
+                    self._close(threading.get_ident())
+
+        threading.Thread(target=body, daemon=True).start()
+        return future.result
+
     def _run(self) -> None:
         while not self._ended.wait(0.1):
             with self._lock:
                 now = time.monotonic()
-                if self._stage and now >= self._next:
-                    write(f"  {self._stage} ... {now - self._stage_began:.0f} s", sys.stderr)
-                    self._next = now + REPEAT_S
+                for stage in self._stages.values():
+                    if now >= stage.next:
+                        write(f"  {stage.what} ... {now - stage.began:.0f} s", sys.stderr)
+                        stage.next = now + REPEAT_S
 
-    def _close(self) -> None:
-        lasted = time.monotonic() - self._stage_began
-        if self._stage and lasted >= PATIENCE_S:
-            write(f"  {self._stage}: {lasted:.1f} s", sys.stderr)
-        self._stage = ""
+    def _close(self, thread: int) -> None:
+        stage = self._stages.pop(thread, None)
+        if stage is not None and (lasted := time.monotonic() - stage.began) >= PATIENCE_S:
+            write(f"  {stage.what}: {lasted:.1f} s", sys.stderr)
 
     def show(self, outcome: Reported) -> None:
         """Print a result: its text or its report as a table, or JSON."""
@@ -91,7 +122,8 @@ class Console:
     def end(self, hint: str = "") -> None:
         """Print how long the command took and what the user may do next."""
         with self._lock:
-            self._close()
+            for thread in list(self._stages):
+                self._close(thread)
         write(f"done in {self._elapsed():.1f} s" + (f"; next: {hint}" if hint else ""), sys.stderr)
 
     def _elapsed(self) -> float:

@@ -233,19 +233,22 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
 
 
 def run_demo(options: argparse.Namespace, console: Console) -> int:
-    """Run the demo."""
+    """Run the demo: its two programs beside each other, since a simulation keeps one core busy."""
     from .. import api
 
-    product = api.demo(options.matrix, out=options.out, progress=console.progress)
     if options.matrix is not None:
-        console.show(product)
+        console.show(api.demo(options.matrix, out=options.out, progress=console.progress))
         console.end(f"open the picture in {options.out}")
         return 0
-    from .. import halide
 
-    blur = halide.demo(options.out / "blur", progress=console.progress)
-    text = f"{table(product.report)}\n\n{table(blur.report)}"
-    console.show(api.Outcome({"product": product.report, "blur": blur.report}, text))
+    def blur() -> api.Outcome:
+        from .. import halide
+        return halide.demo(options.out / "blur", progress=lambda stage: console.progress(f"blur: {stage}"))
+
+    other = console.beside(blur)
+    product = api.demo(out=options.out, progress=lambda stage: console.progress(f"product: {stage}"))
+    reports = {"product": product.report, "blur": other().report}
+    console.show(api.Outcome(reports, "\n\n".join(map(table, reports.values()))))
     console.end(f"open the pictures in {options.out}, or sardonyx run demo --matrix FILE")
     return 0
 
