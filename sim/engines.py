@@ -10,6 +10,7 @@ words in known cycles (`model/cycles`, `model/walked`).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,9 @@ class Run:
                    other.simulator or self.simulator, self.build_s + other.build_s,
                    self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog)
 
+_preparing = threading.Lock()
+"""Two threads that prepare at once would both convert the modules that they share; one of them keeps all cores busy."""
+
 
 def silent(stage: str) -> None:
     """Report progress to nobody."""
@@ -140,7 +144,8 @@ def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], 
     simulated. cache: folder of built models; default: the user's cache folder.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
-    made = simulator.whole_machine(arch, cache) if full else simulator.for_program(arch, program, cycles, cache)
+    with _preparing:
+        made = simulator.whole_machine(arch, cache) if full else simulator.for_program(arch, program, cycles, cache)
     return run_on(made, program, transactions, take, bounds=bounds, total=total, progress=progress)
 
 
