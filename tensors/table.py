@@ -22,6 +22,8 @@ INTEGER = rb"[-+]?[0-9]{1,800}"
 REAL = rb"[-+]?(?:[0-9]{1,800}(?:\.[0-9]{0,800})?|\.[0-9]{1,800})(?:[eE][-+]?[0-9]{1,5})?"
 # Extents that fit an index.
 LONGEST = (1 << 31) - 1
+# Where a number can be nonzero and below the smallest double.
+_TINY = re.compile(rb"[eE]-[0-9]{3}|\.0{300}")
 _PIECE_BYTES = 1 << 20
 
 
@@ -41,8 +43,17 @@ def read_rows(text: bytes, columns: Sequence[bytes], refuse: Callable[[int, list
             raise refuse(text.count(b"\n", 0, at) + 1 + number, words)
         numbers = np.fromstring(piece, sep=" ") if count else np.zeros(0)
         assert len(numbers) == count * len(columns), "NumPy reads what the patterns say"
+        if _TINY.search(piece):
+            _keep_nonzeros(numbers, piece.split())
         parts.append(numbers)
     return np.concatenate([np.zeros(0), *parts]).reshape(-1, len(columns))
+
+
+def _keep_nonzeros(numbers: NDArray[np.float64], words: Sequence[bytes]) -> None:
+    """Make what is nonzero and was read as 0, such as 1e-400, the double next to 0: it is an entry."""
+    for at in np.flatnonzero(numbers == 0):
+        if re.search(rb"[1-9]", re.split(rb"[eE]", words[at])[0]):
+            numbers[at] = np.copysign(np.nextafter(0, 1), numbers[at])
 
 
 def row_at(text: bytes, row: int, start: int = 0) -> tuple[int, list[str]]:

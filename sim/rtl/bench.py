@@ -27,6 +27,7 @@ from amaranth.lib import wiring
 
 from ...cache import Cache, home
 from ...hw import emit, verilog
+from ...hw.arch.check import Whole
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
 from ...hw.arch.tile import MEM, PE, TileSpec
@@ -36,6 +37,7 @@ from .bench_top import BenchTop
 
 HARNESS = Path(__file__).with_suffix(".cpp")
 _NONE = (1 << 64) - 1
+_COUNTS = dict.fromkeys(("stalls", "max_cycles", "idle"), Whole(1, _NONE))
 # In the order of `Fault` in bench.cpp.
 _FAULTS = ("", "valid is retracted", "the payload changes while it waits",
            "valid depends on ready of the same stream", "tokens still move at the limit")
@@ -205,6 +207,7 @@ def run_primitive(name: str, config: Mapping[str, int | str | bool] | None = Non
     ``run_primitive("joiner", {"op": "union"}, {"crd0": "1 2 S0 D", "crd1": "2 S0 D"}, stalls=7)``
     """
     _check_primitive(name, config, inputs)
+    _check_options(name, {"stalls": stalls, **options})
     case = primitive_case(name, config, inputs, stalls, **options)
     result = primitive_bench(name, tile).run_many([case])[0]
     missing = [port.name for port in PRIMITIVES[name].inputs if port.name not in case.inputs]
@@ -235,6 +238,21 @@ def _check_primitive(name: object, config: object, inputs: object) -> None:
         if not isinstance(tokens, Iterable):
             raise UserError(f"the tokens of {port} are of type {type(tokens).__name__}", f"primitive {name}",
                             "write them, as '1 2 S0 D', or give a list")
+
+
+def _check_options(name: str, options: Mapping[str, object]) -> None:
+    """UserError for a field of `Case` that is out of range; None means what it means there."""
+    counts = [(option, value, _COUNTS[option]) for option, value in options.items() if option in _COUNTS and value is not None]
+    expect = options.get("expect")
+    if expect is not None:
+        outputs = [port.name for port in PRIMITIVES[name].outputs]
+        if not isinstance(expect, Mapping) or not set(expect) <= set(outputs):
+            raise UserError(f"expect is {shown(repr(expect))}, which is no dictionary of its outputs", f"primitive {name}",
+                            f"give the tokens to stop at by stream, of {', '.join(outputs)}")
+        counts += [(f"expect of {port}", value, Whole(0, _NONE)) for port, value in expect.items()]
+    for option, value, legal in counts:
+        if not legal.fits(value):
+            raise UserError(f"{option} is {shown(repr(value))}", f"primitive {name}", f"give {legal.legal}")
 
 
 def written(primitive: Primitive, result: Result) -> dict[str, str]:

@@ -27,3 +27,9 @@ def test_text_is_looked_at_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> No
     assert row_at(text, 42) == (85, ["42", "42.5"])
     with pytest.raises(UserError, match=r"^161: \['80', '80,5'\]$"):
         read_rows(text.replace(b"80.5", b"80,5"), (INDEX, REAL), refuse)
+
+
+def test_a_nonzero_below_the_smallest_double_stays_one() -> None:
+    tiny = 5e-324
+    text = b"1 1e-400\n2 -1E-999\n3 0e-400\n4 -0." + b"0" * 400 + b"7\n5 2e-300\n"
+    assert read_rows(text, (INDEX, REAL), refuse).tolist() == [[1, tiny], [2, -tiny], [3, 0], [4, -tiny], [5, 2e-300]]

@@ -191,3 +191,18 @@ def test_a_primitive_and_its_streams_are_known_by_name(arguments: "tuple[Any, ..
     with pytest.raises(UserError) as error:
         run_primitive(*arguments)
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("options,message", [
+    ({"stalls": 0}, "stalls is 0\n  try: give a whole number 1..18446744073709551615"),
+    ({"max_cycles": -1}, "max_cycles is -1\n  try: give a whole number 1..18446744073709551615"),
+    ({"idle": 2.5}, "idle is 2.5\n  try: give a whole number 1..18446744073709551615"),
+    ({"expect": 3}, "expect is 3, which is no dictionary of its outputs\n  try: give the tokens to stop at by stream, of o"),
+    ({"expect": {"i": 1}},
+     "expect is {'i': 1}, which is no dictionary of its outputs\n  try: give the tokens to stop at by stream, of o"),
+    ({"expect": {"o": "all"}}, "expect of o is 'all'\n  try: give a whole number 0..18446744073709551615"),
+])
+def test_what_bounds_a_run_is_a_number_in_range(options: "dict[str, Any]", message: str) -> None:
+    with pytest.raises(UserError) as error:
+        run_primitive("pass_through", {}, {"i": "1 D"}, **options)
+    assert str(error.value) == f"primitive pass_through: {message}"
