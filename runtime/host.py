@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiler.ir.program import Program
-from ..hw.arch.soc import FINISHED
+from ..hw.arch.soc import CONTROLLER, FINISHED, named
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
 from .device import Device
@@ -73,7 +73,7 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
             case WriteMemory(address, words):
                 device.write_memory(address, words)
             case Start():
-                device.write_register("control", 1)
+                device.write_register("control", named(CONTROLLER)["control"].word(start=1))
             case Wait(limit):
                 assert device.wait(limit), "no interrupt: neither the run nor its limit of cycles ended"
                 status = device.read_register("status")

@@ -29,7 +29,7 @@ from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
-from ..hw.arch.soc import MOVED_WINDOW, STORE_STATIC
+from ..hw.arch.soc import MOVED_WINDOW, glb_registers, named
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.load_loops import Loop, Reads, in_order
 
@@ -166,25 +166,26 @@ def _check(what: str, words: int, room: int) -> None:
 
 def _loads(program: Program, arch: Arch, batch: _Batch) -> Iterator[Command]:
     """Words into memory, and the registers of the load streams."""
+    control = named(glb_registers(arch.glb))["load_control"]
     for each in program.loads:
         tile, reads = _tile(each, arch.glb), batch.reads[each.name]
         yield WriteMemory(_address(each, arch.glb), reads.held)
-        yield WriteRegister("load_control", 1 | _column(each, arch.glb), tile)
+        yield WriteRegister("load_control", control.word(enable=1, column=_column(each, arch.glb)), tile)
         yield WriteRegister("load_start", _start(each, arch.glb), tile)
         yield from _loops("load", reads.loops, arch.glb.load_loops, tile)
 
 
 def _stores(program: Program, arch: Arch, transactions: int) -> Iterator[Command]:
     """The registers of the store streams."""
+    control = named(glb_registers(arch.glb))["store_control"]
     for each in program.stores:
-        tile, control = _tile(each, arch.glb), 1 | _column(each, arch.glb)
+        tile, static = _tile(each, arch.glb), int(bool(each.loops))
+        yield WriteRegister("store_control", control.word(enable=1, static=static, column=_column(each, arch.glb)), tile)
         if each.loops:
-            yield WriteRegister("store_control", control | 1 << STORE_STATIC, tile)
             yield WriteRegister("store_start", _start(each, arch.glb), tile)
             yield WriteRegister("store_limit", each.count, tile)
             yield from _loops("store", each.loops, arch.glb.store_loops, tile)
         else:
-            yield WriteRegister("store_control", control, tile)
             yield WriteRegister("store_start", _start(each, arch.glb), tile)
             yield WriteRegister("store_limit", each.room, tile)
             yield WriteRegister("store_sections", each.sections * transactions, tile)
@@ -222,8 +223,8 @@ def _tile(each: Transfer, glb: Glb) -> int:
 
 
 def _column(each: Transfer, glb: Glb) -> int:
-    """The field `column` of a control register."""
-    return each.column % glb.columns_per_tile << 8
+    """Which of the columns of its GLB tile."""
+    return each.column % glb.columns_per_tile
 
 
 def _start(each: Transfer, glb: Glb) -> int:

