@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .axi_lite import OKAY, SLVERR
+from .register_slice import sliced
 
 ID_BITS = 4
 FIXED_BURST = 0
@@ -43,7 +44,8 @@ class AxiData(wiring.Component):
     ready : In(1)                             It is done (write), or its word follows in the next cycle (read).
     word : In(64)
 
-    Timing: one beat per cycle for writes; one beat every two cycles for reads.
+    Timing: one beat per cycle for writes; one beat every two cycles for reads. Every output of the bus comes from a register
+    (`sliced`).
     """
 
     def __init__(self, memory_bytes: int, address_bits: int = 32) -> None:
@@ -56,19 +58,21 @@ class AxiData(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        bus = sliced(m, self, axi_ports(self.address_bits), "s_axi_")
         line = Signal(self.address_bits - 3)
         beats = Signal(8)
         bad = Signal()
         refused = Signal()
         identity = Signal(ID_BITS)
-        m.d.comb += [self.line.eq(line), self.data.eq(self.s_axi_wdata), self.strobe.eq(self.s_axi_wstrb),
+        m.d.comb += [self.line.eq(line), self.data.eq(bus.wdata), self.strobe.eq(bus.wstrb),
                      bad.eq(refused | (line >= self.memory_bytes // 8)),
-                     self.s_axi_bid.eq(identity), self.s_axi_rid.eq(identity)]
+                     bus.bid.eq(identity), bus.rid.eq(identity)]
 
         def accept(channel: str) -> list[object]:
             """Take a burst's address; what cannot be served is marked and answered with an error."""
             def port(name: str) -> Signal:
-                return getattr(self, f"s_axi_{channel}{name}")
+                found: Signal = getattr(bus, channel + name)
+                return found
 
             return [line.eq(port("addr")[3:]), beats.eq(port("len")), identity.eq(port("id")),
                     refused.eq((port("size") != 3) | ((port("burst") == FIXED_BURST) & port("len").any()) | port("burst")[1])]
@@ -77,38 +81,38 @@ class AxiData(wiring.Component):
         held = Signal(64)
         with m.FSM(name="state"):
             with m.State("IDLE"):
-                m.d.comb += [self.s_axi_awready.eq(1), self.s_axi_arready.eq(~self.s_axi_awvalid)]
-                with m.If(self.s_axi_awvalid):
-                    m.d.sync += [*accept("aw"), self.s_axi_bresp.eq(OKAY)]
+                m.d.comb += [bus.awready.eq(1), bus.arready.eq(~bus.awvalid)]
+                with m.If(bus.awvalid):
+                    m.d.sync += [*accept("aw"), bus.bresp.eq(OKAY)]
                     m.next = "WRITE"
-                with m.Elif(self.s_axi_arvalid):
+                with m.Elif(bus.arvalid):
                     m.d.sync += accept("ar")
                     m.next = "READ"
             with m.State("WRITE"):
-                m.d.comb += [self.valid.eq(self.s_axi_wvalid & ~bad), self.write.eq(1),
-                             self.s_axi_wready.eq(self.ready | bad)]
-                with m.If(self.s_axi_wvalid & self.s_axi_wready):
+                m.d.comb += [self.valid.eq(bus.wvalid & ~bad), self.write.eq(1),
+                             bus.wready.eq(self.ready | bad)]
+                with m.If(bus.wvalid & bus.wready):
                     m.d.sync += [line.eq(line + 1), beats.eq(beats - 1)]
-                    with m.If(bad | (self.s_axi_wlast != (beats == 0))):
-                        m.d.sync += self.s_axi_bresp.eq(SLVERR)
-                    with m.If(self.s_axi_wlast | (beats == 0)):
+                    with m.If(bad | (bus.wlast != (beats == 0))):
+                        m.d.sync += bus.bresp.eq(SLVERR)
+                    with m.If(bus.wlast | (beats == 0)):
                         m.next = "RESPOND"
             with m.State("RESPOND"):
-                m.d.comb += self.s_axi_bvalid.eq(1)
-                with m.If(self.s_axi_bready):
+                m.d.comb += bus.bvalid.eq(1)
+                with m.If(bus.bready):
                     m.next = "IDLE"
             with m.State("READ"):
                 m.d.comb += self.valid.eq(~bad)
                 with m.If(self.ready | bad):
-                    m.d.sync += [fresh.eq(1), self.s_axi_rresp.eq(Mux(bad, SLVERR, OKAY))]
+                    m.d.sync += [fresh.eq(1), bus.rresp.eq(Mux(bad, SLVERR, OKAY))]
                     m.next = "SEND"
             with m.State("SEND"):
-                m.d.comb += [self.s_axi_rvalid.eq(1), self.s_axi_rlast.eq(beats == 0),
-                             self.s_axi_rdata.eq(Mux(fresh, self.word, held))]
+                m.d.comb += [bus.rvalid.eq(1), bus.rlast.eq(beats == 0),
+                             bus.rdata.eq(Mux(fresh, self.word, held))]
                 m.d.sync += fresh.eq(0)
                 with m.If(fresh):
                     m.d.sync += held.eq(self.word)
-                with m.If(self.s_axi_rready):
+                with m.If(bus.rready):
                     m.d.sync += [line.eq(line + 1), beats.eq(beats - 1)]
                     m.next = "READ"
                     with m.If(beats == 0):

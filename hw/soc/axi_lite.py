@@ -6,6 +6,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .register_slice import sliced
+
 OKAY, SLVERR = 0, 2
 
 
@@ -31,7 +33,8 @@ class AxiLite(wiring.Component):
     value : In(32)        The register at address, in the same cycle.
     error : In(1)         There is no register at address.
 
-    Timing: a write is answered in the cycle after address and data have arrived, a read likewise.
+    Timing: a write is answered three cycles after address and data came, a read likewise; one access a cycle for a master that
+    goes on before the answer. Every output of the bus comes from a register (`sliced`).
     """
 
     def __init__(self, address_bits: int = 16) -> None:
@@ -43,25 +46,26 @@ class AxiLite(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        bus = sliced(m, self, axi_lite_ports(self.address_bits), "s_axil_")
         writes = Signal()
         reads = Signal()
         whole = Signal()
         m.d.comb += [
-            writes.eq(self.s_axil_awvalid & self.s_axil_wvalid & ~self.s_axil_bvalid),
-            reads.eq(self.s_axil_arvalid & ~self.s_axil_rvalid & ~writes),
-            whole.eq(self.s_axil_wstrb.all()),
-            self.s_axil_awready.eq(writes), self.s_axil_wready.eq(writes), self.s_axil_arready.eq(reads),
-            self.address[2:].eq(Mux(writes, self.s_axil_awaddr[2:], self.s_axil_araddr[2:])),
+            writes.eq(bus.awvalid & bus.wvalid & (~bus.bvalid | bus.bready)),
+            reads.eq(bus.arvalid & (~bus.rvalid | bus.rready) & ~writes),
+            whole.eq(bus.wstrb.all()),
+            bus.awready.eq(writes), bus.wready.eq(writes), bus.arready.eq(reads),
+            self.address[2:].eq(Mux(writes, bus.awaddr[2:], bus.araddr[2:])),
             self.write.eq(writes & whole & ~self.error),
-            self.data.eq(self.s_axil_wdata),
+            self.data.eq(bus.wdata),
         ]
         with m.If(writes):
-            m.d.sync += [self.s_axil_bvalid.eq(1), self.s_axil_bresp.eq(Mux(whole & ~self.error, OKAY, SLVERR))]
-        with m.Elif(self.s_axil_bready):
-            m.d.sync += self.s_axil_bvalid.eq(0)
+            m.d.sync += [bus.bvalid.eq(1), bus.bresp.eq(Mux(whole & ~self.error, OKAY, SLVERR))]
+        with m.Elif(bus.bready):
+            m.d.sync += bus.bvalid.eq(0)
         with m.If(reads):
-            m.d.sync += [self.s_axil_rvalid.eq(1), self.s_axil_rdata.eq(self.value),
-                         self.s_axil_rresp.eq(Mux(self.error, SLVERR, OKAY))]
-        with m.Elif(self.s_axil_rready):
-            m.d.sync += self.s_axil_rvalid.eq(0)
+            m.d.sync += [bus.rvalid.eq(1), bus.rdata.eq(self.value),
+                         bus.rresp.eq(Mux(self.error, SLVERR, OKAY))]
+        with m.Elif(bus.rready):
+            m.d.sync += bus.rvalid.eq(0)
         return m

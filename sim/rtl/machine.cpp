@@ -56,9 +56,14 @@ static uint32_t write_register(uint32_t address, uint32_t data) {
     top->s_axil_wdata = data;
     top->s_axil_wstrb = 0xF;
     top->s_axil_awvalid = top->s_axil_wvalid = 1;
-    for (settle(); !(top->s_axil_awready && top->s_axil_wready); bound(since, "AXI4-Lite write")) tick();
-    tick();
-    top->s_axil_awvalid = top->s_axil_wvalid = 0;
+    // Address and data are taken in cycles of their own.
+    for (settle(); top->s_axil_awvalid || top->s_axil_wvalid; bound(since, "AXI4-Lite write")) {
+        const bool address_taken = top->s_axil_awready, data_taken = top->s_axil_wready;
+        tick();
+        if (address_taken) top->s_axil_awvalid = 0;
+        if (data_taken) top->s_axil_wvalid = 0;
+        settle();
+    }
     top->s_axil_bready = 1;
     for (settle(); !top->s_axil_bvalid; bound(since, "AXI4-Lite write response")) tick();
     uint32_t response = top->s_axil_bresp;
@@ -141,15 +146,30 @@ static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
     return worst;
 }
 
+// Writes registers without waiting for an answer before the next write.
 static uint32_t configure() {
     uint32_t worst = 0, count = get<uint32_t>();
-    for (uint32_t i = 0; i < count; ++i) {
-        uint32_t address = get<uint32_t>(), data = get<uint32_t>();
-        uint32_t first = write_register(config_address_register, address);
-        uint32_t second = write_register(config_write_register, data);
-        if (first > worst) worst = first;
-        if (second > worst) worst = second;
+    std::vector<uint32_t> words(2 * size_t(count));     // address, data, address, data, ...
+    for (uint32_t& word : words) word = get<uint32_t>();
+    top->s_axil_wstrb = 0xF;
+    top->s_axil_bready = 1;
+    uint64_t since = cycles;
+    for (size_t given = 0, taken = 0, answered = 0; answered < words.size(); tick()) {
+        top->s_axil_awvalid = given < words.size();
+        top->s_axil_wvalid = taken < words.size();
+        top->s_axil_awaddr = given % 2 ? config_write_register : config_address_register;
+        top->s_axil_wdata = taken < words.size() ? words[taken] : 0;
+        settle();
+        given += top->s_axil_awvalid && top->s_axil_awready;
+        taken += top->s_axil_wvalid && top->s_axil_wready;
+        if (top->s_axil_bvalid) {
+            if (top->s_axil_bresp > worst) worst = top->s_axil_bresp;
+            ++answered;
+            since = cycles;
+        }
+        bound(since, "AXI4-Lite write");
     }
+    top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_bready = 0;
     return worst;
 }
 
