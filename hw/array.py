@@ -110,5 +110,5 @@ class Array(wiring.Component):
             if self.program is not None and spec.has_memory:
                 parts[window_name((x, y))] = window(spec.sram_lines, spec.sram_lanes)
         for x in sorted({x for x, _ in self.sites}):
-            parts[column_name(x)] = column(self.arch.rows + 1)
+            parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows)
         return parts

@@ -1,10 +1,13 @@
-"""What the tiles of a column share: a registered flush, and what they report as one."""
+"""What the tiles of a column share: a registered flush, what they report as one, and the configuration channel."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from .channel import ConfigChannel, tile_channels
+from .configuration import CHANNEL
 
 
 class Column(wiring.Component):
@@ -13,6 +16,7 @@ class Column(wiring.Component):
     Parameters
     ----------
     tiles : int                          Tiles in the column, 1 or more.
+    config_rows : int                    Rows of a segment of the configuration channel.
 
     Members
     -------
@@ -20,16 +24,17 @@ class Column(wiring.Component):
     tiles_flush : Out(1)                 For the tiles of this one.
     tiles_active, tiles_overflow : In    What each tile reports.
     active, overflow : Out(1)            Whether any does.
+    config, segment{n}, tile{n}          The configuration channel, see `ConfigChannel`.
 
-    Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; the others follow in the
-    same cycle.
+    Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; `active` and `overflow`
+    follow in the same cycle.
     """
 
-    def __init__(self, tiles: int) -> None:
+    def __init__(self, tiles: int, config_rows: int) -> None:
         assert tiles > 0, "a column without tiles needs nothing beside them"
-        self.tiles = tiles
+        self.tiles, self.config_rows = tiles, config_rows
         super().__init__({"flush": In(1), "tiles_flush": Out(1), "tiles_active": In(tiles), "tiles_overflow": In(tiles),
-                          "active": Out(1), "overflow": Out(1)})
+                          "active": Out(1), "overflow": Out(1), "config": In(CHANNEL), **tile_channels(tiles, config_rows)})
 
     @property
     def module_name(self) -> str:
@@ -37,6 +42,9 @@ class Column(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        m.submodules.channel = channel = ConfigChannel(self.tiles, self.config_rows)
+        for name in ("config", *tile_channels(self.tiles, self.config_rows)):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(channel, name))
         m.d.sync += self.tiles_flush.eq(self.flush)
         m.d.comb += [self.active.eq(self.tiles_active.any()), self.overflow.eq(self.tiles_overflow.any())]
         return m

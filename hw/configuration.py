@@ -1,8 +1,7 @@
-"""Configuration registers of a tile, and the channel that reaches them.
+"""Configuration registers of a tile, and what they are asked over.
 
-One channel a column goes from north to south, registered in every tile; answers come back north the same way,
-ORed.
-An address is {x[31:24], y[23:16], register[15:0]}: a tile acts on its own (x, y) and passes everything on.
+One channel a column goes from north to south (`hw/channel.py`).
+An address is {x[31:24], y[23:16], register[15:0]}: a tile acts on its own (x, y).
 
 Source: Onyx JSSC IV-F (one configuration word per column and cycle); tile identity as in the public Garnet.
 """
@@ -12,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,11 +22,11 @@ ADDRESS_BITS = 32
 ID_BITS = 8
 
 # Seen from the side that asks: a request every cycle; writes are not answered, a read by one cycle of
-# `rvalid`. Only one read may be under way in a column, since answers of different rows take different times.
-CHANNEL = wiring.Signature({
-    "valid": Out(1), "write": Out(1), "addr": Out(ADDRESS_BITS), "wdata": Out(WORD_BITS),
-    "rvalid": In(1), "rdata": In(WORD_BITS),
-})
+# `rvalid`, and `rdata` is 0 in all others. Only one read may be under way in a column, since answers of different rows
+# take different times.
+REQUEST = {"valid": Out(1), "write": Out(1), "addr": Out(ADDRESS_BITS), "wdata": Out(WORD_BITS)}
+ANSWER = {"rvalid": In(1), "rdata": In(WORD_BITS)}
+CHANNEL = wiring.Signature(REQUEST | ANSWER)
 
 
 def word_bits(space: ConfigMap) -> list[int]:
@@ -89,7 +88,7 @@ class MemoryWindow(wiring.Component):
 
 
 class ConfigRegisters(wiring.Component):
-    """The configuration registers of a tile, with its place in the column's channel.
+    """The configuration registers of a tile.
 
     Behaviour: a write to register r of tile (tile_x, tile_y) stores the fields of word r; a read answers with
     them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0. Reset writes 0
@@ -102,21 +101,19 @@ class ConfigRegisters(wiring.Component):
 
     Members
     -------
-    north : In(CHANNEL)        From the tile above, or the top of the column.
-    south : Out(CHANNEL)       To the tile below.
+    config : In(CHANNEL)       From the column's channel.
     tile_x, tile_y : In(8)     Coordinates of the tile, constants of the array.
     status : In(32)            What a read of the status register answers.
     cfg : Out(layout)          All fields.
 
-    Timing: one write per cycle; `cfg` changes two cycles after the request came in. The answer of this tile
-    leaves two cycles after its request came in, those of the tiles below two more per row.
+    Timing: one write per cycle; `cfg` changes in the cycle after the request. A read is answered in the cycle of its
+    request.
     """
 
     def __init__(self, space: ConfigMap, kind: str) -> None:
         self.space, self.kind = space, kind
-        super().__init__({
-            "north": In(CHANNEL), "south": Out(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS),
-            "status": In(WORD_BITS), "cfg": Out(space.layout)})
+        super().__init__({"config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS),
+                          "status": In(WORD_BITS), "cfg": Out(space.layout)})
 
     @property
     def module_name(self) -> str:
@@ -128,36 +125,39 @@ class ConfigRegisters(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        asked = self.config
         here = Signal()
-        register = self.south.addr[:16]
-        m.d.sync += self.south.valid.eq(self.north.valid)
-        # A request of another column, or none, does not toggle 65 registers in every row below.
-        with m.If(self.north.valid):
-            m.d.sync += [getattr(self.south, name).eq(getattr(self.north, name)) for name in ("write", "addr", "wdata")]
-        m.d.comb += here.eq(self.south.valid & (self.south.addr[24:] == self.tile_x)
-                            & (self.south.addr[16:24] == self.tile_y))
-        fields = self.cfg.as_value()
+        register = asked.addr[:16]
+        m.d.comb += here.eq(asked.valid & (asked.addr[24:] == self.tile_x) & (asked.addr[16:24] == self.tile_y))
+        # A reset is a write of 0 to all words: an enable and a word that is gated once, instead of a gate for every bit.
+        fields = Signal(self.space.layout.size, reset_less=True)
+        m.d.comb += self.cfg.eq(fields)
         ends = list(accumulate(word_bits(self.space)))
         words = [fields[start:end] for start, end in pairwise([0, *ends])]
 
+        resets, value = Signal(), Signal(WORD_BITS)
+        m.d.comb += [resets.eq(ResetSignal()), value.eq(Mux(resets, 0, asked.wdata))]
         # The writes apart from the reads: where nothing is written, a simulation asks once for all words.
-        with m.If(here & self.south.write):
-            with m.Switch(register):
-                for n, word in enumerate(words):
-                    with m.Case(n):
-                        m.d.sync += word.eq(self.south.wdata)
-        answer = Signal(WORD_BITS)
-        with m.Switch(register):
+        with m.If(resets | here & asked.write):
             for n, word in enumerate(words):
-                with m.Case(n):
-                    m.d.comb += answer.eq(word)
-            with m.Case(STATUS_REGISTER):
-                m.d.comb += answer.eq(self.status)
+                with m.If(resets | (register == n)):
+                    m.d.sync += word.eq(value)
+        index = register[:max(1, (len(words) - 1).bit_length())]
         reads = Signal()
-        m.d.comb += reads.eq(here & ~self.south.write)
-        m.d.sync += self.north.rvalid.eq(reads | self.south.rvalid)
+        m.d.comb += [reads.eq(here & ~asked.write), asked.rvalid.eq(reads)]
         with m.If(reads):
-            m.d.sync += self.north.rdata.eq(answer)
-        with m.Else():
-            m.d.sync += self.north.rdata.eq(self.south.rdata)
+            with m.If(register == STATUS_REGISTER):
+                m.d.comb += asked.rdata.eq(self.status)
+            with m.Elif(register[len(index):] == 0):
+                m.d.comb += asked.rdata.eq(selected(words, index))
         return m
+
+
+def selected(words: Sequence[Value], index: Value) -> Value:
+    """The word with a number, or 0: a tree of multiplexers by the bits of the number, which needs no decoder."""
+    if not len(index):
+        return words[0]
+    half = 1 << len(index) - 1
+    if len(words) <= half:
+        return Mux(index[-1], 0, selected(words, index[:-1]))
+    return Mux(index[-1], selected(words[half:], index[:-1]), selected(words[:half], index[:-1]))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from .arch.cgra import Arch
+from .arch.config import config_segment
 from .arch.interconnect import STEP
 from .arch.primitive import Flow
 from .arch.tile import LAYERS, OPPOSITE, TileSpec
@@ -75,7 +76,7 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> 
     for x in sorted({x for x, _ in sites}):
         column = [site for site in sites if site[0] == x]
         yield from _control(x, column)
-        yield from _channel(x, column) if registers else _windows(x, column, sites)
+        yield from _channel(arch, x, column) if registers else _windows(x, column, sites)
 
 
 def _tracks(arch: Arch, sites: Mapping[Site, TileSpec], site: Site) -> Iterator[Wire | Constant]:
@@ -121,16 +122,16 @@ def _place(instance: str, site: Site) -> Iterator[Constant]:
         yield Constant(End(instance, f"tile_{axis}"), number)
 
 
-def _channel(x: int, column: list[Site]) -> Iterator[Wire | Constant]:
-    """The configuration channel of a column, from tile to tile."""
-    above, side = BORDER, f"config{x}"
+def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant]:
+    """The configuration channel of a column, from its top to the tiles and back."""
+    beside = column_name(x)
+    yield from (Wire(End(BORDER, f"config{x}__{part}"), End(beside, f"config__{part}")) for part in REQUEST)
+    yield from (Wire(End(beside, f"config__{part}"), End(BORDER, f"config{x}__{part}")) for part in ANSWER)
     for site in column:
-        here = tile_name(site)
+        here, segment, tile = tile_name(site), f"segment{config_segment(site[1], arch.config_rows)}", f"tile{site[1]}"
         yield from _place(here, site)
-        yield from (Wire(End(above, f"{side}__{part}"), End(here, f"north__{part}")) for part in REQUEST)
-        yield from (Wire(End(here, f"north__{part}"), End(above, f"{side}__{part}")) for part in ANSWER)
-        above, side = here, "south"
-    yield from (Constant(End(above, f"{side}__{part}"), 0) for part in ANSWER)
+        yield from (Wire(End(beside, f"{segment}__{part}"), End(here, f"config__{part}")) for part in REQUEST)
+        yield from (Wire(End(here, f"config__{part}"), End(beside, f"{tile}__{part}")) for part in ANSWER)
 
 
 def _windows(x: int, column: list[Site], sites: Mapping[Site, TileSpec]) -> Iterator[Wire | Constant]:

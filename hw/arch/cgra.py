@@ -61,6 +61,8 @@ class Arch:
     name : str                1..100 characters.
     columns, rows : int       Size of the array, 1..256 and 1..255; the IO row comes on top.
     mem_every : int           Every so-maniest column is of MEM tiles (4: columns 3, 7, 11, ...); 0: none.
+    config_rows : int         Rows that a configuration word goes in a cycle, 1..256: the channel of a column has a register
+                              every so many.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
@@ -69,6 +71,7 @@ class Arch:
     columns: Annotated[int, Whole(1, 256)]
     rows: Annotated[int, Whole(1, 255)]
     mem_every: Annotated[int, Whole(0, 256)] = 4
+    config_rows: Annotated[int, Whole(1, 256)] = 8
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO

@@ -31,6 +31,14 @@ MEMORY_REGISTER = 0x8000
 MEMORY_WORDS = STATUS_REGISTER - MEMORY_REGISTER + 1
 
 
+def config_segment(row: int, rows: int) -> int:
+    """The segment of a column's configuration channel in which a row is, where it has a register every so many rows.
+
+    The row of IO tiles belongs to the first.
+    """
+    return max(0, row - 1) // rows
+
+
 @dataclass(frozen=True)
 class Field:
     """One configuration field.

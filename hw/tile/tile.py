@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW
 from ..arch.tile import LAYERS, TileSpec
-from ..configuration import CHANNEL, ID_BITS, ConfigRegisters, MemoryWindow
+from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
 from ..emit import Macro, macro
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.stage import PARITIES
@@ -102,16 +102,16 @@ class Tile(wiring.Component):
     -------
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : as `TileLogic`.
     flush : In(1)                  Resets everything but the configuration.
-    north, south : CHANNEL         Configuration channel, see `ConfigRegisters`.
+    config : In(CHANNEL)           From the column's configuration channel, see `ConfigRegisters`.
     tile_x, tile_y : In(8)         Coordinates of the tile.
 
-    The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31.
+    The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before.
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
         super().__init__(tile_members(arch, spec) | {
-            "north": In(CHANNEL), "south": Out(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS)})
+            "config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS)})
 
     @property
     def module_name(self) -> str:
@@ -126,16 +126,18 @@ class Tile(wiring.Component):
         m.submodules.logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
         space = self.arch.config_map(self.spec.kind)
         m.submodules.registers = registers = macro(ConfigRegisters(space, self.spec.kind))
-        wiring.connect(m, wiring.flipped(self.north), registers.north)
-        wiring.connect(m, registers.south, wiring.flipped(self.south))
+        wiring.connect(m, wiring.flipped(self.config), registers.config)
+        # Registered, as what waits follows streams in the same cycle and answers leave the tile at once.
+        waiting, overflow, fault = Signal.like(logic.waiting), Signal(), Signal()
+        m.d.sync += [waiting.eq(logic.waiting), overflow.eq(logic.overflow), fault.eq(logic.fault)]
         m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
-                     registers.status.eq(logic.waiting), registers.status[STATUS_OVERFLOW].eq(logic.overflow),
-                     registers.status[STATUS_FAULT].eq(logic.fault),
+                     registers.status.eq(waiting), registers.status[STATUS_OVERFLOW].eq(overflow),
+                     registers.status[STATUS_FAULT].eq(fault),
                      logic.cfg.eq(registers.cfg)]
         if contents_members(self.spec):
             m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
             wiring.connect(m, window.sram, logic.contents)
-            m.d.comb += [getattr(window, name).eq(getattr(self.south, name)) for name in ("valid", "write", "addr", "wdata")]
+            m.d.comb += [getattr(window, name).eq(getattr(self.config, name)) for name in REQUEST]
             m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]
         members = tile_members(self.arch, self.spec)
         pass_on(m, self, logic, {name: name for name in members}, members)

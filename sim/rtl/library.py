@@ -53,7 +53,7 @@ def modules(arch: Arch) -> list[wiring.Component]:
 
 def beside_tiles(arch: Arch) -> list[wiring.Component]:
     """The modules of a machine that are not tiles, the shell last."""
-    return [Column(arch.rows + 1), GlbTile(arch.glb), Shell(arch)]
+    return [Column(arch.rows + 1, arch.config_rows), GlbTile(arch.glb), Shell(arch)]
 
 
 def library_model(arch: Arch, cache: Path | None = None) -> verilator.Model:

@@ -21,13 +21,15 @@ def test_fingerprints_tell_machines_apart_but_not_names():
     assert len(prints) == len(presets.PRESETS)
     raw = presets.get("tiny").to_json()
     assert cgra.from_json(raw | {"name": "mine"}).fingerprint == presets.get("tiny").fingerprint
-    assert cgra.from_json(raw | {"rows": 5}).fingerprint != presets.get("tiny").fingerprint
+    for change in ({"rows": 5}, {"config_rows": 2}):
+        assert cgra.from_json(raw | change).fingerprint != presets.get("tiny").fingerprint
 
 
 @pytest.mark.parametrize("change,message", [
-    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, glb, interconnect, "
-                    "mem, mem_every, name, pe, rows, timing"),
+    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_rows, glb, "
+                    "interconnect, mem, mem_every, name, pe, rows, timing"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
+    ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},
      f"arch: columns is '{'9' * 56}...; mem.replay is 'no'; glb.banks is an integer of 16610 bits; glb.load_loops is nan\n"
      "  try: columns: give a whole number 1..256; mem.replay: give true or false; glb.banks: give a power of two 1..256; "

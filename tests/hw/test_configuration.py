@@ -1,31 +1,36 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.hdl import ClockDomain, Const, Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.config import STATUS_REGISTER, ConfigMap, ConfigSet, Field
+from sardonyx.hw.arch.config import ConfigMap, ConfigSet, Field
 from sardonyx.hw.arch.presets import PRESETS
-from sardonyx.hw.configuration import ConfigRegisters, packed
+from sardonyx.hw.channel import ConfigChannel
+from sardonyx.hw.configuration import ANSWER, REQUEST, ConfigRegisters, packed, selected
 
 SPACE = ConfigMap((ConfigSet("a", Field("x", 20, ""), Field("y", 20, "")), ConfigSet("b", Field("z", 32, ""),
                                                                                      Field("w", 3, ""))))
 USED = (0xFFFFF, 0xFFFFF, 0xFFFFFFFF, 7)
 
 
-class Column:
-    """Two tiles, (3, 1) over (3, 2), and what a test does with them; `status` is 0x40 + row."""
+class Pair:
+    """Two tiles, (3, 1) over (3, 2), in two segments of a column below an IO tile, and what a test does with them; `status` is
+    0x40 + row."""
 
-    def __init__(self, drive: "Callable[[Column], Awaitable[None]]") -> None:
+    def __init__(self, drive: "Callable[[Pair], Awaitable[None]]") -> None:
         m = Module()
+        m.submodules.channel = channel = ConfigChannel(3, 1)
+        self.top = channel.config
         self.tiles = [ConfigRegisters(SPACE, "test") for _ in range(2)]
         for row, tile in enumerate(self.tiles, start=1):
             m.submodules += tile
+            segment, answer = getattr(channel, f"segment{row - 1}"), getattr(channel, f"tile{row}")
             m.d.comb += [tile.tile_x.eq(3), tile.tile_y.eq(row), tile.status.eq(0x40 + row)]
-        wiring.connect(m, self.tiles[0].south, self.tiles[1].north)
+            m.d.comb += [getattr(tile.config, part).eq(getattr(segment, part)) for part in REQUEST]
+            m.d.comb += [getattr(answer, part).eq(getattr(tile.config, part)) for part in ANSWER]
         simulator = Simulator(m)
         simulator.add_clock(1e-9)
 
@@ -38,7 +43,7 @@ class Column:
 
     async def ask(self, x: int, y: int, register: int, data: int | None = None) -> None:
         """A request at the top: a write of `data`, or a read."""
-        top = self.tiles[0].north
+        top = self.top
         for signal, value in ((top.valid, 1), (top.write, data is not None), (top.wdata, data or 0),
                               (top.addr, x << 24 | y << 16 | register)):
             self.sim.set(signal, value)
@@ -49,7 +54,7 @@ class Column:
         """What comes back in the next cycles: (cycle after the request, word)."""
         found = []
         for cycle in range(1, cycles):
-            top = self.tiles[0].north
+            top = self.top
             _, _, valid, word = await self.sim.tick().sample(top.rvalid, top.rdata)
             if valid:
                 found.append((cycle, word))
@@ -62,48 +67,76 @@ class Column:
 @settings(max_examples=20)
 @given(words=st.lists(st.lists(st.integers(0, 0xFFFFFFFF), min_size=4, max_size=4), min_size=2, max_size=2))
 def test_writes_reach_their_tile_and_read_back(words: list[list[int]]) -> None:
-    async def drive(column: Column) -> None:
+    async def drive(pair: Pair) -> None:
         for register in range(4):
             for row in (1, 2):
-                await column.ask(3, row, register, words[row - 1][register])   # one write per cycle
-        await column.sim.tick().repeat(3)
+                await pair.ask(3, row, register, words[row - 1][register])   # one write per cycle
+        await pair.sim.tick().repeat(3)
         for row in (1, 2):
-            assert column.cfg(row) == packed(SPACE, words[row - 1])
+            assert pair.cfg(row) == packed(SPACE, words[row - 1])
             for register in range(4):
-                await column.ask(3, row, register)
-                (_, word), = await column.answers()
+                await pair.ask(3, row, register)
+                (_, word), = await pair.answers()
                 assert word == words[row - 1][register] & USED[register]
 
-    Column(drive)
+    Pair(drive)
 
 
 @pytest.mark.parametrize("x,y,register", [(2, 1, 0), (3, 3, 0), (3, 0, 0)])
 def test_other_addresses_neither_write_nor_answer(x: int, y: int, register: int) -> None:
-    async def drive(column: Column) -> None:
-        await column.ask(x, y, register, 0xFFFFFFFF)
-        await column.ask(x, y, register)
-        assert await column.answers() == []
-        assert column.cfg(1) == column.cfg(2) == 0
+    async def drive(pair: Pair) -> None:
+        await pair.ask(x, y, register, 0xFFFFFFFF)
+        await pair.ask(x, y, register)
+        assert await pair.answers() == []
+        assert pair.cfg(1) == pair.cfg(2) == 0
 
-    Column(drive)
+    Pair(drive)
 
 
 def test_registers_that_do_not_exist_read_as_zero() -> None:
-    async def drive(column: Column) -> None:
-        await column.ask(3, 1, 4, 0xFFFFFFFF)
-        await column.ask(3, 1, 4)
-        assert [word for _, word in await column.answers()] == [0]
+    async def drive(pair: Pair) -> None:
+        await pair.ask(3, 1, 4, 0xFFFFFFFF)
+        await pair.ask(3, 1, 4)
+        assert [word for _, word in await pair.answers()] == [0]
 
-    Column(drive)
+    Pair(drive)
 
 
-@pytest.mark.parametrize("row,cycles", [(1, 2), (2, 4)])
-def test_an_answer_takes_two_cycles_and_two_more_per_row(row: int, cycles: int) -> None:
-    async def drive(column: Column) -> None:
-        await column.ask(3, row, STATUS_REGISTER)
-        assert await column.answers() == [(cycles, 0x40 + row)]
+def test_a_reset_writes_zero_to_all_words_even_during_a_write() -> None:
+    m = Module()
+    m.domains.sync = domain = ClockDomain()
+    m.submodules.tile = tile = ConfigRegisters(SPACE, "test")
+    simulator = Simulator(m)
+    simulator.add_clock(1e-9)
 
-    Column(drive)
+    async def bench(sim: SimulatorContext) -> None:
+        for signal, value in ((tile.config.valid, 1), (tile.config.write, 1), (tile.config.wdata, 0xFFFFFFFF)):
+            sim.set(signal, value)
+        for register in range(SPACE.words):
+            sim.set(tile.config.addr, register)
+            await sim.tick()
+        assert sim.get(tile.cfg.as_value()) == packed(SPACE, USED)
+        sim.set(domain.rst, 1)
+        await sim.tick()
+        assert sim.get(tile.cfg.as_value()) == 0
+
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@given(count=st.integers(1, 9), number=st.integers(0, 15))
+def test_a_word_is_selected_by_its_number(count: int, number: int) -> None:
+    bits = max(1, (count - 1).bit_length())
+    number %= 1 << bits
+    m, chosen = Module(), Signal(8)
+    m.d.comb += chosen.eq(selected([Const(17 * n + 5, 8) for n in range(count)], Const(number, bits)))
+    simulator = Simulator(m)
+
+    async def bench(sim: SimulatorContext) -> None:
+        assert sim.get(chosen) == (17 * number + 5 if number < count else 0)
+
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
 @pytest.mark.parametrize("kind", ["pe", "mem", "io"])

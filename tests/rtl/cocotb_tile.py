@@ -36,10 +36,10 @@ ADDER = {
 async def configure(dut: Any) -> None:
     """Write the configuration registers, one a cycle."""
     for register, word in enumerate(ARCH.config_map("pe").encode(ADDER)):
-        dut.north__valid.value, dut.north__write.value = 1, 1
-        dut.north__addr.value, dut.north__wdata.value = X << 24 | Y << 16 | register, word
+        dut.config__valid.value, dut.config__write.value = 1, 1
+        dut.config__addr.value, dut.config__wdata.value = X << 24 | Y << 16 | register, word
         await RisingEdge(dut.clk)
-    dut.north__valid.value = 0
+    dut.config__valid.value = 0
     for _ in range(3):
         await RisingEdge(dut.clk)
 
@@ -48,7 +48,7 @@ async def configure(dut: Any) -> None:
 async def a_pe_adds_the_tokens_of_two_tracks(dut: Any) -> None:
     inputs = [f"{side}_{layer}_{end}" for side in ARCH.pe.sides for layer in ("data", "bit")
               for end in ("i_payload", "i_valid", "o_ready")]
-    await reset(dut, [*inputs, "flush", *(f"north__{name}" for name in CHANNEL), "south__rvalid", "south__rdata"])
+    await reset(dut, [*inputs, "flush", *(f"config__{name}" for name in CHANNEL)])
     dut.tile_x.value, dut.tile_y.value = X, Y
     await configure(dut)
     west, east = tracks(dut, "w", "i"), tracks(dut, "e", "o")

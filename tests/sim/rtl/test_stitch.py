@@ -28,7 +28,6 @@ from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.machine import Machine
 
 SMALLER = replace(get("tiny"), interconnect=Interconnect(2))
-CHANNEL = ("north__", "south__")
 SETTINGS = ("cfg", "tile_x", "tile_y")
 
 
@@ -85,14 +84,15 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
     for spec, parity in {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}:
         component = (Tile if registers else TileLogic)(arch, spec, parity)
         found = followed(component, tmp_path / f"{spec.kind}{parity}")
-        allowed = early[spec.kind, parity] = set(stitch.early_inputs(arch, spec, parity))
+        allowed = early[spec.kind, parity] = set(stitch.early_inputs(arch, spec, parity, registers))
         for output, inputs in found.items():
             assert output not in wired or inputs - allowed - set(SETTINGS) == set(), (spec.kind, parity, output)
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
     for name, component in (("shell", Shell(arch)), ("glb", GlbTile(arch.glb))):
         through[name] = {output for output, inputs in followed(component, tmp_path / name).items() if inputs}
-    column = followed(Column(arch.rows + 1), tmp_path / "column")
+    column = followed(Column(arch.rows + 1, arch.config_rows), tmp_path / "column")
     assert column["tiles_flush"] == set()
+    through["column"] = {output for output, inputs in column.items() if inputs}
 
     def kind(instance):
         if not instance.startswith("x"):
