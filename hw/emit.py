@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from amaranth.lib.memory import Memory
 
 from ..cache import Cache, home
 from .arch.errors import UserError
+from .describe import Description, Field, describe
 from .kept import KEY_DIGITS, identity, load, save
 from .netlist import Face, netlist
 from .rtlil import readable
@@ -83,7 +84,7 @@ class EmitPlatform:
             return loaded
         self._inside.append({})
         text = self._convert(name, component)
-        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()))
+        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()), describe(component, name))
         known = self._put(module)
         self._save(module)
         return known
@@ -120,13 +121,16 @@ class EmitPlatform:
         for inner in fields["macros"]:
             if self._load(*inner) is None:
                 return None
+        said = Description(fields["comment"], tuple(Field(*field) for field in fields["fields"]))
         return self._put(EmittedModule(name, None, body, tuple(fields["parts"]), tuple(fields["ports"]), kept,
-                                       tuple(inner for inner, _ in fields["macros"])))
+                                       tuple(inner for inner, _ in fields["macros"]), said))
 
     def _save(self, module: EmittedModule) -> None:
         macros = [(name, self.modules[name].kept) for name in module.macros]
         if self.cache is not None and module.kept is not None and all(kept for _, kept in macros):
-            head = json.dumps({"parts": module.parts, "ports": module.ports, "macros": macros})
+            said = module.said
+            head = json.dumps({"parts": module.parts, "ports": module.ports, "macros": macros, "comment": said.comment,
+                               "fields": [astuple(field) for field in said.fields]})
             save(self.cache, f"{module.name}-{module.kept[:KEY_DIGITS]}", f"{head}\n{module.rtlil}")
 
     @property

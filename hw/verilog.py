@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..cache import Cache
+from .describe import Description
 from .kept import KEY_DIGITS, generator, load, save
 from .rtlil import whole_reads
 from .yosys import run_yosys
@@ -40,6 +41,7 @@ class EmittedModule:
     ports : tuple of str       Port names, clk and rst among them where used.
     kept : str | None          Its name in the cache (`kept.identity`), if it can be kept.
     macros : tuple of str      Modules that it has instances of.
+    said : Description         What its file says before it.
     """
 
     name: str
@@ -49,16 +51,17 @@ class EmittedModule:
     ports: tuple[str, ...]
     kept: str | None
     macros: tuple[str, ...]
+    said: Description
 
     @classmethod
-    def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None,
-                   macros: tuple[str, ...]) -> EmittedModule:
+    def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None, macros: tuple[str, ...],
+                   said: Description) -> EmittedModule:
         parts = re.findall(r"^module \\(\S+)$", text, re.M)
         assert parts and parts[0] == name, f"component {name} has no ports and no contents"
         # Amaranth writes the component itself first.
         head = text[:text.index("\nend\n")]
         ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\(\S+)$", head, re.M)
-        return cls(name, key, text, tuple(reversed(parts)), tuple(ports), kept, macros)
+        return cls(name, key, text, tuple(reversed(parts)), tuple(ports), kept, macros, said)
 
     @property
     def outside(self) -> str:
@@ -126,7 +129,8 @@ class Writer:
 
     def _key(self, module: EmittedModule) -> str:
         """What Yosys reads to write a module."""
-        seen = "\0".join((generator(), module.rtlil, *(self._modules[name].outside for name in module.macros)))
+        outsides = (self._modules[name].outside for name in module.macros)
+        seen = "\0".join((generator(), repr(module.said), module.rtlil, *outsides))
         return f"{module.name}-sv-{hashlib.sha256(seen.encode()).hexdigest()[:KEY_DIGITS]}"
 
 
@@ -160,4 +164,5 @@ def _written(modules: Mapping[str, EmittedModule], group: Sequence[EmittedModule
         (folder / "write.ys").write_text("\n".join(script) + "\n")
         run_yosys(["-q", "-s", "write.ys"], folder)
         # Yosys' header names its build.
-        return {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
+        texts = {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
+        return {name: modules[name].said.comment + text for name, text in texts.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from .buffer import MemSizes, buffer_config
+from .buffer import MEM_SIZES, MemSizes, buffer_config
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
 from .config import ConfigSet
 from .op import OPS, Op
@@ -97,6 +97,11 @@ class TileSpec(MemSizes):
     def has_memory(self) -> bool:
         """Whether there is an SRAM, which configuration can fill."""
         return any(primitive.memory for primitive in self.primitives)
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Sizes that say nothing about a tile of this kind."""
+        return (*(() if self.kind == "pe" else PE_SIZES), *(() if self.kind == "mem" else MEM_SIZES))
 
     def mode(self, primitive: str) -> int:
         """The mode code that activates a primitive."""
