@@ -33,11 +33,12 @@ class RegisterFile(wiring.Component):
 
         depth 2, written ``1 2 3 4 5``      shown ``0 0 0 1 2``
 
-    In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from a read on it shows the word
-    at that address until the next read, word 0 before the first. A schedule that has ended, or is off, does nothing more.
+    In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from the cycle after a read on it
+    shows the word at that address, as it is then, until after the next read; word 0 before. A schedule that has ended, or is off,
+    does nothing more.
 
-        Sums of three (``op`` taa, b a word, c what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
-        0 1 2 0 1 2 .., so that a sum starts at word 0, which is never written, and the third res is the sum.
+        Sums of three (``op`` adc, a a word, b what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
+        0 1 2 0 1 2 .. one cycle earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
 
     A word is 0 until it is written. Channels share the words. If both write one in the same cycle, that of channel 1 stays.
 
@@ -51,9 +52,10 @@ class RegisterFile(wiring.Component):
     cfg : In                      Fields of `hw/arch/register_file.py`.
     a, b, c, res : In(16)         What a channel may write.
     word0, word1 : Out(16)        What each channel shows.
+    next0, next1 : Out(16)        What each will show in the next cycle.
 
-    Timing: cycle 0 is the first after reset. `word0` and `word1` do not depend on the inputs of the cycle: a word written in
-    a cycle is shown from the next one on, a read in the same cycle gives the one before.
+    Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in this
+    one, and what is written to that address in this one is forwarded. `next0` and `next1` follow what is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 
@@ -62,7 +64,7 @@ class RegisterFile(wiring.Component):
             raise ValueError(f"a register file has 2, 4, 8, 16 or 32 words, not {words}")
         self.words = words
         members = {"enable": In(1), "cfg": In(LAYOUT), **{name: In(DATA_BITS) for name in WRITES}}
-        super().__init__(members | {f"word{n}": Out(DATA_BITS) for n in range(CHANNELS)})
+        super().__init__(members | {f"{shown}{n}": Out(DATA_BITS) for shown in ("word", "next") for n in range(CHANNELS)})
 
     module_name = "register_file"
 
@@ -79,27 +81,36 @@ class RegisterFile(wiring.Component):
                 for code, name in enumerate(WRITES):
                     with m.Case(code):
                         m.d.comb += write.data.eq(getattr(self, name))
-            m.d.comb += getattr(self, f"word{n}").eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
         m.d.sync += written.eq(written | (stores[0] << writes[0].addr) | (stores[1] << writes[1].addr))
         # Two writes of one word would race.
         m.d.comb += [writes[0].en.eq(stores[0] & ~(stores[1] & (writes[0].addr == writes[1].addr))),
                      writes[1].en.eq(stores[1])]
+        for n, read in enumerate(reads):
+            following, shown = getattr(self, f"next{n}"), getattr(self, f"word{n}")
+            m.d.comb += following.eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
+            for store, write in zip(stores, writes, strict=True):
+                with m.If(store & (write.addr == read.addr)):
+                    m.d.comb += following.eq(write.data)
+            with m.If(self.enable):
+                m.d.sync += shown.eq(following)
         return m
 
     def _addresses(self, m: Module, n: int, read: Signal, write: Signal) -> Value:
-        """Drive the addresses of a channel; whether it writes in this cycle."""
+        """Drive the addresses of a channel: of the word that it shows in the next cycle, and of the one that it writes in this.
+        Returns whether it writes."""
         cfg = self.cfg
         delays = Signal(name=f"delays{n}")
         turn = Signal(ADDRESS_BITS, name=f"turn{n}")
+        ahead = Signal(ADDRESS_BITS, name=f"ahead{n}")
         held = Signal(ADDRESS_BITS, name=f"held{n}")
         wr, rd = (self._controller(m, f"{port}{n}") for port in ("wr", "rd"))
-        m.d.comb += delays.eq(cfg[f"mode{n}"] == MODES.index(DELAY))
+        m.d.comb += [delays.eq(cfg[f"mode{n}"] == MODES.index(DELAY)), ahead.eq(Mux(turn == cfg[f"depth{n}"], 0, turn + 1))]
         with m.If(self.enable):
-            m.d.sync += turn.eq(Mux(turn == cfg[f"depth{n}"], 0, turn + 1))
+            m.d.sync += turn.eq(ahead)
         with m.If(rd.fire):
             m.d.sync += held.eq(rd.address)
         with m.If(delays):
-            m.d.comb += [read.eq(cfg[f"base{n}"] + turn), write.eq(cfg[f"base{n}"] + turn)]
+            m.d.comb += [read.eq(cfg[f"base{n}"] + ahead), write.eq(cfg[f"base{n}"] + turn)]
         with m.Else():
             m.d.comb += [read.eq(Mux(rd.fire, rd.address, held)), write.eq(wr.address)]
         return delays | wr.fire

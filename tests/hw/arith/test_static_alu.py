@@ -106,8 +106,9 @@ def test_every_delay_comes_from_every_operand_and_the_result() -> None:
     configs = [{"op": BY_NAME["adc"].code, "stream_a": 1, "operand_b": f"channel{n}", f"mode{n}": "delay", f"write{n}": source,
                 f"depth{n}": depth, f"base{n}": 9} for n, source, depth in names]
     for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs), strict=True):
-        past = np.array([0] * (depth + 1) + (res if source == "res" else inputs[source]))[:CYCLES]
-        assert res == ((np.array(inputs["a"]) + past) % (1 << 16)).tolist(), (source, depth)
+        # Operand b is late: the channel is added in the cycle of the result.
+        past = np.array([0] * (depth + 1) + (res if source == "res" else inputs[source]))[1:CYCLES]
+        assert res == [0, *((np.array(inputs["a"][:-1]) + past) % (1 << 16)).tolist()], (source, depth)
 
 
 def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
@@ -117,14 +118,14 @@ def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
     cycles = (1 << 16) + 10
     words = [t % 1000 for t in range(cycles)]
     (res, _), = verilog([config], {"b": words}, cycles)
-    assert res == [0] * 4 + [3] * (1 << 16) + [words[3 + (1 << 16)]] * 6 == run(config, {"b": words}, cycles)[0].tolist()
+    assert res == [0] * 5 + [3] * (1 << 16) + [words[3 + (1 << 16)]] * 5 == run(config, {"b": words}, cycles)[0].tolist()
 
 
 def test_control_bits_play_no_part() -> None:
     words = [0x10000 | word for word in (0x005, 0x100, 0x200, 0x300)]
     config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_b": 1}
-    (res, _), = verilog([config], {"a": words, "b": [1, 2, 0x10003, 4]}, 4)
-    assert res == [0x006, 0x102, 0x203, 0x304]
+    (res, _), = verilog([config], {"a": [*words, 0], "b": [1, 2, 0x10003, 4, 0]}, 5)
+    assert res == [0, 0x006, 0x102, 0x203, 0x304]
 
 
 def test_valid_and_ready_play_no_part() -> None:
@@ -134,16 +135,18 @@ def test_valid_and_ready_play_no_part() -> None:
         config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_d": 1, "operand_b": "channel0", "mode0": "delay",
                   "depth0": 2}
         sim.set(alu.cfg.as_value(), ALU.config.encode(static=1, **config))
-        draw, before = np.random.default_rng(1), [0, 0, 0]
+        draw, before, result = np.random.default_rng(1), [0, 0, 0], 0
         for _ in range(50):
             a, d = int(draw.integers(0, 1 << 16)), int(draw.integers(0, 2))
             sim.set(alu.a.payload.data, a)
             sim.set(alu.d.payload, d)
             for signal in (alu.a.valid, alu.b.valid, alu.d.valid, alu.res.ready, alu.p.ready):
                 sim.set(signal, int(draw.integers(0, 2)))
-            assert sim.get(alu.res.payload.data) == (a + before[-3] + d) % (1 << 16)
+            assert sim.get(alu.res.payload.data) == result
             assert sim.get(alu.res.payload.control) == 0
             assert sim.get(alu.res.valid) == sim.get(alu.p.valid) == sim.get(alu.a.ready) == sim.get(alu.f.ready) == 1
+            # The delay line of three words meets the a of two cycles before in the cycle of the result.
+            result = (a + before[-2] + d) % (1 << 16)
             before.append(a)
             await sim.tick()
 
