@@ -78,7 +78,7 @@ class Alu(wiring.Component):
         cfg = self.cfg
         words = ((self.a, cfg.stream_a), (self.b, cfg.stream_b), (self.c, cfg.stream_c))
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
-        a, b, late = values = [
+        a, b, late = [
             Mux(use, Mux(word.payload.control & ~cfg.static, 0, word.payload.data), constant)
             for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c))]
         late = Mux(self._is_late("b"), b, late)
@@ -211,8 +211,8 @@ class Alu(wiring.Component):
         carry = total[DATA_BITS] & flags_valid
         overflow = (word[top] == other[top]) & (word[top] != total[top]) & flags_valid
 
-        # One shifter: right with a fill bit; left with the bits in reverse, as they come from the first cycle. 16 places or more
-        # empty it.
+        # One shifter: right with a fill bit; left with the bits in reverse, as they come from the first cycle. 16 places or
+        # more empty it.
         is_left = self._is_op("shl")
         shifted = Signal(DATA_BITS)
         m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left)

@@ -34,8 +34,8 @@ class RegisterFile(wiring.Component):
         depth 2, written ``1 2 3 4 5``      shown ``0 0 0 1 2``
 
     In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from the cycle after a read on it
-    shows the word at that address, as it is then, until after the next read; word 0 before. A schedule that has ended, or is off,
-    does nothing more.
+    shows the word at that address, whatever is written there, until the cycle of the next read; word 0 before the first. A
+    schedule that has ended, or is off, does nothing more.
 
         Sums of three (``op`` adc, a a word, b what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
         0 1 2 0 1 2 .. one cycle earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
@@ -54,8 +54,8 @@ class RegisterFile(wiring.Component):
     word0, word1 : Out(16)        What each channel shows.
     next0, next1 : Out(16)        What each will show in the next cycle.
 
-    Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in this
-    one, and what is written to that address in this one is forwarded. `next0` and `next1` follow what is written.
+    Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in
+    this one, and what is written to that address in this one is forwarded. `next0` and `next1` follow what is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 

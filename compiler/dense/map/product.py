@@ -158,7 +158,8 @@ def _factor(factors: Iterable[Access], own: str, reduced: str) -> Factor | None:
 
 def steps(product: Product, products: int, arch: Arch) -> int:
     """Steps of a run: as many as register files have words for beside those in which operands wait; fewer if that is enough."""
-    waiting = NET * (products - 1) + KEPT_SLACK
+    # A row waits in each PE for the sum of those before it.
+    waiting = (NET + BY_NAME["muladd"].latency) * (products - 1) + KEPT_SLACK
     return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
 
 

@@ -8,7 +8,8 @@
 
 Results leave in the cycle after the one in which their operands arrive, the first of them in cycle 1. A channel gives what it
 shows in the cycle in which the operation uses it: the late operand in that of the result. Cycle 0 is the first after flush, and
-every word of the register file, and the result, is 0 then. `hw/arch/op.py` says what an operation means, `hw/arith/register_file.py` what the register file does.
+every word of the register file, and the result, is 0 then. `hw/arch/op.py` says what an operation means and which operand is
+late, `hw/arith/register_file.py` what the register file does.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
     res, p = results(operation, values["cond"], values["lut"], a, b, c, d, e, f, bool(values["signed"]))
     # Before the first result there is a 0, of which no table was asked.
     nothing = np.zeros(operation.latency, np.int64)
-    begins = results(UNUSED, values["cond"], 0, *[nothing] * len(PORTS), False)
+    begins = results(UNUSED, values["cond"], 0, nothing, nothing, nothing, nothing, nothing, nothing, False)
     shown = [np.concatenate([before, each])[:cycles] for before, each in zip(begins, (res, p), strict=True)]
     return shown[0].astype(np.uint16), shown[1].astype(np.uint8)
 

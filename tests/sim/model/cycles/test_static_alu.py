@@ -23,7 +23,8 @@ def test_without_register_file_every_cycle_is_the_operation_on_the_words_of_the_
     words, bits = draw.integers(0, 1 << 16, (3, 50)), draw.integers(0, 2, (3, 50))
     config = {"op": op.code, "signed": signed, "stream_a": 1, "stream_c": 1, "const_b": 77, "stream_d": 1}
     res, _ = run(config, dict(zip("abcdef", (*words, *bits), strict=True)), 50)
-    assert res.tolist() == [0] + [op(int(a), 77, int(c), int(d), bool(signed)) for a, c, d in zip(words[0, :-1], words[2], bits[0])]
+    assert res.tolist() == [0] + [op(int(a), 77, int(c), int(d), bool(signed))
+                                  for a, c, d in zip(words[0, :-1], words[2], bits[0])]
 
 
 @pytest.mark.parametrize("cycles", range(1, 33))
@@ -60,7 +61,8 @@ def test_schedules_sum_groups_of_words_from_zero() -> None:
     # A word in every second cycle from cycle 5 on; a sum of five words begins at word 0, which is never written. Sums are late:
     # read in the cycle of the word, for the next one, in which the result is written.
     loops = {"extent0": 4, "gap0": 1, "delta0": 1, "extent1": 5, "gap1": 1, "delta1": 32 - 4, "on": 1}
-    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "write0": "res", "wr0_address": 1, "wr0_cycle": 6, "rd0_cycle": 5}
+    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "write0": "res", "wr0_address": 1, "wr0_cycle": 6,
+              "rd0_cycle": 5}
     config |= {f"{port}0_{name}": value for port in ("wr", "rd") for name, value in loops.items()}
     arriving = np.zeros(70, int)
     arriving[5:65:2] = x
