@@ -3,7 +3,7 @@
 Two channels, each of which writes one word and reads one word a cycle, either as a delay line or by two schedules. A schedule
 has the fields of a MEM port (`hw/arch/buffer.py`):
 
-    cycle        cycle of the first word
+    cycle        cycle of the first word; what is read is shown `READ_TO_WORD` cycles later
     address      its address
     extent{l}    iterations of loop l, less 1; loop 0 is the innermost
     gap{l}       idle cycles between two words when loop l advances: the distance of their cycles, less 1
@@ -32,6 +32,8 @@ OPERANDS = ("a", "b", "c")
 SOURCES = ("port", *(f"channel{channel}" for channel in range(CHANNELS)))
 # What a channel writes.
 WRITES = (*OPERANDS, "res")
+# Cycles from that of a scheduled read to the one in which the word is shown: one for the address, one for the word.
+READ_TO_WORD = 2
 SCHEDULED, DELAY = MODES = ("scheduled", "delay")
 
 

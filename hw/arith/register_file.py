@@ -31,14 +31,14 @@ class RegisterFile(wiring.Component):
     Behaviour: in mode `delay` a channel uses depth + 1 words from base on in turn, one a cycle: it shows the word and then
     overwrites it, so what it writes is shown depth + 1 cycles later, for ever.
 
-        depth 2, written ``1 2 3 4 5``      shown ``0 0 0 1 2``
+        depth 2, written ``1 2 3 4 5 6``      shown ``0 0 0 0 2 3``
 
-    In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from the cycle after a read on it
-    shows the word at that address, whatever is written there, until the cycle of the next read; word 0 before the first. A
-    schedule that has ended, or is off, does nothing more.
+    In cycle 0 it writes nothing. In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from
+    two cycles after a read on it shows the word at that address, whatever is written there, until the next read is shown; word 0
+    before the first. A schedule that has ended, or is off, does nothing more.
 
         Sums of three (``op`` adc, a a word, b what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
-        0 1 2 0 1 2 .. one cycle earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
+        0 1 2 0 1 2 .. two cycles earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
 
     A word is 0 until it is written. Channels share the words. If both write one in the same cycle, that of channel 1 stays.
 
@@ -55,7 +55,7 @@ class RegisterFile(wiring.Component):
     next0, next1 : Out(16)        What each will show in the next cycle.
 
     Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in
-    this one, and what is written to that address in this one is forwarded. `next0` and `next1` follow what is written.
+    this one, at an address from a register, and what is written there in this one is forwarded. `next0` and `next1` follow what is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 
@@ -75,8 +75,11 @@ class RegisterFile(wiring.Component):
         writes = [memory.write_port() for _ in range(CHANNELS)]
         stores = [Signal(name=f"stores{n}") for n in range(CHANNELS)]
         written = Signal(self.words)
+        begun = Signal()    # cycle 0 is over
+        with m.If(self.enable):
+            m.d.sync += begun.eq(1)
         for n, (read, write) in enumerate(zip(reads, writes, strict=True)):
-            m.d.comb += stores[n].eq(self.enable & self._addresses(m, n, read.addr, write.addr))
+            m.d.comb += stores[n].eq(self.enable & self._addresses(m, n, begun, read.addr, write.addr))
             with m.Switch(self.cfg[f"write{n}"]):
                 for code, name in enumerate(WRITES):
                     with m.Case(code):
@@ -95,25 +98,26 @@ class RegisterFile(wiring.Component):
                 m.d.sync += shown.eq(following)
         return m
 
-    def _addresses(self, m: Module, n: int, read: Signal, write: Signal) -> Value:
-        """Drive the addresses of a channel: of the word that it shows in the next cycle, and of the one that it writes in this.
-        Returns whether it writes."""
-        cfg = self.cfg
+    def _addresses(self, m: Module, n: int, begun: Value, read: Signal, write: Signal) -> Value:
+        """Drive the addresses of a channel: of the word that it shows in the next cycle, from a register, because the way
+        through the words is long, and of the one that it writes in this. Returns whether it writes."""
+        base, depth = self.cfg[f"base{n}"], self.cfg[f"depth{n}"]
         delays = Signal(name=f"delays{n}")
-        turn = Signal(ADDRESS_BITS, name=f"turn{n}")
-        ahead = Signal(ADDRESS_BITS, name=f"ahead{n}")
-        held = Signal(ADDRESS_BITS, name=f"held{n}")
+        last = Signal(ADDRESS_BITS, name=f"last{n}")
+        read_at = Signal(ADDRESS_BITS, name=f"read_at{n}")
+        write_at = Signal(ADDRESS_BITS, name=f"write_at{n}")
         wr, rd = (self._controller(m, f"{port}{n}") for port in ("wr", "rd"))
-        m.d.comb += [delays.eq(cfg[f"mode{n}"] == MODES.index(DELAY)), ahead.eq(Mux(turn == cfg[f"depth{n}"], 0, turn + 1))]
-        with m.If(self.enable):
-            m.d.sync += turn.eq(ahead)
-        with m.If(rd.fire):
-            m.d.sync += held.eq(rd.address)
-        with m.If(delays):
-            m.d.comb += [read.eq(cfg[f"base{n}"] + ahead), write.eq(cfg[f"base{n}"] + turn)]
-        with m.Else():
-            m.d.comb += [read.eq(Mux(rd.fire, rd.address, held)), write.eq(wr.address)]
-        return delays | wr.fire
+        m.d.comb += [delays.eq(self.cfg[f"mode{n}"] == MODES.index(DELAY)), last.eq(base + depth), read.eq(read_at),
+                     write.eq(Mux(delays, write_at, wr.address))]
+        with m.If(delays & self.enable):
+            # The word that is shown in a cycle is overwritten in it.
+            with m.If(begun):
+                m.d.sync += [write_at.eq(read_at), read_at.eq(Mux(read_at == last, base, read_at + 1))]
+            with m.Else():
+                m.d.sync += [write_at.eq(base), read_at.eq(Mux(depth == 0, base, base + 1))]
+        with m.If(~delays & rd.fire):
+            m.d.sync += read_at.eq(rd.address)
+        return Mux(delays, begun, wr.fire)
 
     def _controller(self, m: Module, port: str) -> Macro:
         """The controller of a schedule."""

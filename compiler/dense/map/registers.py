@@ -6,8 +6,8 @@
     operand a waits 3 cycles         a delay line of 3 words behind those
     late operand c waits 3 cycles    a delay line of 4 words: the operation takes it a cycle after those that arrive with it
 
-A read is shown in the cycle after it, so it comes a cycle before the word is taken, and that of a late operand
-(`Op.late` in `hw/arch/op.py`) in the cycle in which the others are taken. No other place of the compiler knows that.
+A read is shown two cycles after it, so it comes before the word is taken, and that of a late operand (`Op.late` in
+`hw/arch/op.py`) a cycle later than that of others. No other place of the compiler knows that.
 
 Needs:   Walk, a node, waits of its operands and the cycle of its first step.
 Gives:   configuration fields (`hw/arch/register_file.py`).
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....hw.arch.op import BY_NAME
-from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, SCHEDULED, ScheduleSizes
+from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, READ_TO_WORD, SCHEDULED, ScheduleSizes
 from ...ir.dataflow import Held, PeNode, Running
 from .affine import Pattern, fields
 from .grid import Walk
@@ -56,7 +56,7 @@ def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> 
     found: dict[str, Pattern] = {}
     base = 0
     for channel, ((operand, each), words) in enumerate(zip(node.kept(), kept_words(node, walk), strict=True)):
-        read = begin - 1 + op.delay(operand)
+        read = begin - READ_TO_WORD + op.delay(operand)
         assert read >= 0, "operands arrive after cycle 0"
         if isinstance(each, Held):
             arrived = start - waits.get(each.port, 0) + grid.step((low[0], *each.at))

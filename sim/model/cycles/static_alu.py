@@ -3,8 +3,8 @@
     op adc, a the stream, b channel 0 as a delay line of two cycles that writes a:
 
     cycle   0  1  2  3  4  5
-    a       1  2  3  4  5  6
-    res     0  1  3  5  7  9
+    a       0  2  3  4  5  6
+    res     0  0  2  5  7  9
 
 Results leave in the cycle after the one in which their operands arrive, the first of them in cycle 1. A channel gives what it
 shows in the cycle in which the operation uses it: the late operand in that of the result. Cycle 0 is the first after flush, and
@@ -90,6 +90,7 @@ def _addresses(values: Mapping[str, int], n: int) -> Iterator[tuple[int, int | N
 
 
 def _turns(base: int, depth: int) -> Iterator[tuple[int, int | None]]:
+    yield base, None
     while True:
         for turn in range(depth + 1):
             yield base + turn, base + turn
@@ -97,12 +98,13 @@ def _turns(base: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 def _scheduled(reads: Iterator[tuple[int, int]], writes: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
     never = (-1, 0)
-    read, write, held, cycle = next(reads, never), next(writes, never), 0, 0
+    read, write, held, following, cycle = next(reads, never), next(writes, never), 0, 0, 0
     while True:
         writes_now = cycle == write[0]
         yield held, write[1] if writes_now else None
-        if cycle == read[0]:    # shown from the next cycle on
-            held, read = read[1], next(reads, never)
+        held = following
+        if cycle == read[0]:    # shown two cycles later
+            following, read = read[1], next(reads, never)
         if writes_now:
             write = next(writes, never)
         cycle += 1

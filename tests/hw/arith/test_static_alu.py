@@ -107,7 +107,8 @@ def test_every_delay_comes_from_every_operand_and_the_result() -> None:
                 f"depth{n}": depth, f"base{n}": 9} for n, source, depth in names]
     for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs), strict=True):
         # Operand b is late: the channel is added in the cycle of the result.
-        past = np.array([0] * (depth + 1) + (res if source == "res" else inputs[source]))[1:CYCLES]
+        # In cycle 0 nothing is written.
+        past = np.array([0] * (depth + 2) + (res if source == "res" else inputs[source])[1:])[1:CYCLES]
         assert res == [0, *((np.array(inputs["a"][:-1]) + past) % (1 << 16)).tolist()], (source, depth)
 
 
@@ -136,7 +137,7 @@ def test_valid_and_ready_play_no_part() -> None:
                   "depth0": 2}
         sim.set(alu.cfg.as_value(), ALU.config.encode(static=1, **config))
         draw, before, result = np.random.default_rng(1), [0, 0, 0], 0
-        for _ in range(50):
+        for cycle in range(50):
             a, d = int(draw.integers(0, 1 << 16)), int(draw.integers(0, 2))
             sim.set(alu.a.payload.data, a)
             sim.set(alu.d.payload, d)
@@ -147,7 +148,7 @@ def test_valid_and_ready_play_no_part() -> None:
             assert sim.get(alu.res.valid) == sim.get(alu.p.valid) == sim.get(alu.a.ready) == sim.get(alu.f.ready) == 1
             # The delay line of three words meets the a of two cycles before in the cycle of the result.
             result = (a + before[-2] + d) % (1 << 16)
-            before.append(a)
+            before.append(a if cycle else 0)    # nothing is written in cycle 0
             await sim.tick()
 
     simulate(alu, drive)
@@ -169,7 +170,7 @@ def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
             for _ in range(40):
                 shown.append((sim.get(registers.word0), sim.get(registers.word1)))
                 await sim.tick()
-            assert shown == [(0 if t < 3 else a, 0 if t < 16 else 1) for t in range(40)]
+            assert shown == [(0 if t < 3 else a, 0 if t < 17 else 1) for t in range(40)]
             sim.set(reset, 1)
             await sim.tick()
             sim.set(reset, 0)

@@ -12,8 +12,8 @@ CONDITION = {each.name: each.code for each in CONDITIONS}
 
 def test_example_of_the_contract() -> None:
     config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "mode0": "delay", "write0": "a", "depth0": 1}
-    res, _ = run(config, {"a": [1, 2, 3, 4, 5, 6]}, 6)
-    assert res.tolist() == [0, 1, 3, 5, 7, 9]
+    res, _ = run(config, {"a": [0, 2, 3, 4, 5, 6]}, 6)
+    assert res.tolist() == [0, 0, 2, 5, 7, 9]
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.name in ("adc", "mulsub", "crop", "sel")], ids=lambda op: op.name)
@@ -31,6 +31,7 @@ def test_without_register_file_every_cycle_is_the_operation_on_the_words_of_the_
 @pytest.mark.parametrize("base", [0, 7, 31])
 def test_a_delay_line_shows_what_was_written_so_many_cycles_ago(cycles: int, base: int) -> None:
     x = np.random.default_rng(cycles).integers(0, 1 << 16, 300)
+    x[0] = 0    # Nothing is written in cycle 0.
     config = {"op": ADC, "stream_a": 1, "const_a": 0, "operand_b": "channel1", "mode1": "delay", "write1": "b",
               "base1": base, "depth1": cycles - 1}
     res, _ = run(config, {"b": x}, 300)
@@ -49,6 +50,7 @@ def test_a_delay_line_of_results_accumulates() -> None:
 def test_two_delay_lines_share_the_words() -> None:
     draw = np.random.default_rng(1)
     a, b = draw.integers(0, 1000, (2, 200))
+    a[0] = 0    # Nothing is written in cycle 0.
     config = {"op": ADC, "operand_a": "channel0", "operand_b": "channel1", "mode0": "delay", "write0": "a", "depth0": 19,
               "mode1": "delay", "write1": "b", "depth1": 11, "base1": 20}
     res, _ = run(config, {"a": a, "b": b}, 200)
@@ -59,10 +61,10 @@ def test_two_delay_lines_share_the_words() -> None:
 def test_schedules_sum_groups_of_words_from_zero() -> None:
     x = np.random.default_rng(2).integers(0, 1 << 16, 30)
     # A word in every second cycle from cycle 5 on; a sum of five words begins at word 0, which is never written. Sums are late:
-    # read in the cycle of the word, for the next one, in which the result is written.
+    # read in the cycle before the word, for the one after it, in which the result is written.
     loops = {"extent0": 4, "gap0": 1, "delta0": 1, "extent1": 5, "gap1": 1, "delta1": 32 - 4, "on": 1}
     config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "write0": "res", "wr0_address": 1, "wr0_cycle": 6,
-              "rd0_cycle": 5}
+              "rd0_cycle": 4}
     config |= {f"{port}0_{name}": value for port in ("wr", "rd") for name, value in loops.items()}
     arriving = np.zeros(70, int)
     arriving[5:65:2] = x
@@ -72,21 +74,21 @@ def test_schedules_sum_groups_of_words_from_zero() -> None:
 
 
 def test_a_read_is_shown_until_the_next() -> None:
-    # Weights 10, 20, 30 arrive in cycles 2, 3, 4, are read from cycle 6 on, and shown and used for four cycles each after it.
+    # Weights 10, 20, 30 arrive in cycles 2, 3, 4, are read from cycle 6 on, and used for four cycles each from cycle 8 on.
     config = {"op": TAA, "operand_a": "channel0", "write0": "b", "wr0_on": 1, "wr0_cycle": 2, "wr0_extent0": 2, "wr0_delta0": 1,
               "rd0_on": 1, "rd0_cycle": 6, "rd0_extent0": 2, "rd0_gap0": 3, "rd0_delta0": 1, "wr0_address": 4, "rd0_address": 4}
     res, _ = run(config, {"b": [0, 0, 10, 20, 30, *[0] * 19]}, 24)
-    assert res.tolist() == [0] * 8 + [10] * 4 + [20] * 4 + [30] * 8
+    assert res.tolist() == [0] * 9 + [10] * 4 + [20] * 4 + [30] * 7
 
 
 def test_of_two_writes_of_a_word_that_of_channel_1_stays() -> None:
     both = {"mode0": "delay", "mode1": "delay", "write0": "a", "write1": "b", "operand_c": "channel0", "op": TAA}
-    assert run(both, {"a": [1, 2, 3], "b": [10, 20, 30]}, 3)[0].tolist() == [0, 10, 20]
+    assert run(both, {"a": [1, 2, 3], "b": [10, 20, 30]}, 3)[0].tolist() == [0, 0, 20]
 
 
 def test_a_smaller_file_takes_addresses_modulo_its_size() -> None:
     config = {"op": ADC, "operand_a": "channel0", "mode0": "delay", "write0": "b", "depth0": 7, "base0": 5}
-    x = np.arange(1, 60)
+    x = np.arange(59)
     assert run(config, {"b": x}, 59, register_words=4)[0].tolist() == [0] * 5 + x[:-5].tolist()
 
 
