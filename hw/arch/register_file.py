@@ -23,7 +23,8 @@ from .config import Field
 
 CHANNELS = 2
 LOOPS = 2
-EXTENT_BITS = CYCLE_BITS = 16
+# As many rows of 16 words as a bank of the global buffer of 128 kB holds, and as many cycles to a first word and between words.
+EXTENT_BITS = CYCLE_BITS = 12
 # The largest register file has 32 words; smaller ones take addresses modulo their size.
 ADDRESS_BITS = 5
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -78,13 +78,11 @@ class Alu(wiring.Component):
         cfg = self.cfg
         words = ((self.a, cfg.stream_a), (self.b, cfg.stream_b), (self.c, cfg.stream_c))
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
-        a, b, late = [
-            Mux(use, Mux(word.payload.control & ~cfg.static, 0, word.payload.data), constant)
-            for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c))]
-        late = Mux(self._is_late("b"), b, late)
+        registers = None
         if self.register_words:
             m.submodules.registers = registers = RegisterFile(self.register_words)
-            a, b, late = self._registers(m, registers, a, b, late)
+            self._feed(m, registers)
+        a, b, late = (self._operand(m, operand, registers) for operand in ("a", "b", "late"))
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
         passes, token, moves = self._handshake(m, words, bits)
@@ -96,11 +94,10 @@ class Alu(wiring.Component):
         shifts = Signal()
         crops = Signal()
         index = Signal()
-        is_late = self._is_late("b") | self._is_late("c")
         with m.If(moves):
             m.d.sync += [
                 word.eq(Mux(passes, token, self._first(m, a, b, flags[0]))),
-                other.eq(Mux(passes | ~is_late, 0, late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS))),
+                other.eq((late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS)) & ~passes.replicate(DATA_BITS)),
                 carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), flags[0],
                                           self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
                 shifts.eq(~passes & self._is_op("shr", "shl", "mulshr")),
@@ -109,7 +106,7 @@ class Alu(wiring.Component):
             ]
         result, carry, overflow = self._second(m, word, other, carry_in, shifts, crops)
         m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, result, carry, overflow, index))]
-        if self.register_words:
+        if registers is not None:
             m.d.comb += registers.res.eq(result)
         return m
 
@@ -163,22 +160,36 @@ class Alu(wiring.Component):
             m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
         return is_control, token.data, moves
 
-    def _registers(self, m: Module, registers: RegisterFile, a: Value, b: Value, late: Value) -> tuple[Value, Value, Value]:
-        """Set and feed the register file; operands a and b of the first cycle and the late one, each from its port or from a
-        channel. What a channel shows in the second cycle is there as a register, and as `next` in the first."""
-        cfg, found = self.cfg, []
-        m.d.comb += [registers.enable.eq(cfg.static), *(registers.cfg[field.name].eq(cfg[field.name]) for field in FIELDS)]
-        m.d.comb += [getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS]
-        source_late = Mux(self._is_late("b"), cfg.operand_b, cfg.operand_c)
-        for name, value, source, shown in (("a", a, cfg.operand_a, "word"), ("b", b, cfg.operand_b, "word"),
-                                           ("late", late, source_late, "next")):
-            operand = Signal(DATA_BITS, name=f"operand_{name}")
-            m.d.comb += operand.eq(value)
-            for channel in range(CHANNELS):
-                with m.If(cfg.static & (source == SOURCES.index(f"channel{channel}"))):
-                    m.d.comb += operand.eq(getattr(registers, f"{shown}{channel}"))
-            found.append(operand)
-        return found[0], found[1], found[2]
+    def _feed(self, m: Module, registers: RegisterFile) -> None:
+        """Set the register file and give it the words that arrive."""
+        m.d.comb += [registers.enable.eq(self.cfg.static),
+                     *(registers.cfg[field.name].eq(self.cfg[field.name]) for field in FIELDS),
+                     *(getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS)]
+
+    def _operand(self, m: Module, operand: str, registers: RegisterFile | None) -> Value:
+        """Operand a or b of the first cycle, or the late one, from its port, a constant or a channel: one choice among all,
+        because the multiplier is behind it. What a channel shows in the second cycle is its `next` in the first."""
+        cfg = self.cfg
+        ports = {"a": ("a",), "b": ("b",), "late": ("b", "c")}[operand]
+        shown = "next" if operand == "late" else "word"
+        found: Value = Const(0, DATA_BITS)
+        for port in ports:
+            word, use = getattr(self, port), cfg[f"stream_{port}"]
+            is_asked = self._is_late(port) if operand == "late" else Const(1)
+            from_channel: Value = Const(0)
+            for channel in range(CHANNELS if registers is not None else 0):
+                chosen = Signal(name=f"{operand}_is_{port}_channel{channel}")
+                m.d.comb += chosen.eq(is_asked & cfg.static & (cfg[f"operand_{port}"] == SOURCES.index(f"channel{channel}")))
+                from_channel |= chosen
+                found |= getattr(registers, f"{shown}{channel}") & chosen.replicate(DATA_BITS)
+            # Maybe counts as 0; of a stop or done the data play no part.
+            arrives = Signal(name=f"{operand}_is_{port}")
+            is_constant = Signal(name=f"{operand}_is_constant_{port}")
+            m.d.comb += [arrives.eq(is_asked & use & ~from_channel & (cfg.static | ~word.payload.control)),
+                         is_constant.eq(is_asked & ~use & ~from_channel)]
+            found |= word.payload.data & arrives.replicate(DATA_BITS)
+            found |= cfg[f"const_{port}"] & is_constant.replicate(DATA_BITS)
+        return found
 
     def _first(self, m: Module, a: Value, b: Value, d: Value) -> Value:
         """The word that the first cycle makes: one multiplier and, for fused operations only, one adder."""

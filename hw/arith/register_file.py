@@ -33,9 +33,9 @@ class RegisterFile(wiring.Component):
 
         depth 2, written ``1 2 3 4 5 6``      shown ``0 0 0 0 2 3``
 
-    In cycle 0 it writes nothing. In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from
-    two cycles after a read on it shows the word at that address, whatever is written there, until the next read is shown; word 0
-    before the first. A schedule that has ended, or is off, does nothing more.
+    In cycle 0 it writes nothing. In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n};
+    from two cycles after a read on it shows the word at that address, whatever is written there, until the next read is shown;
+    word 0 before the first. A schedule that has ended, or is off, does nothing more.
 
         Sums of three (``op`` adc, a a word, b what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
         0 1 2 0 1 2 .. two cycles earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
@@ -55,7 +55,8 @@ class RegisterFile(wiring.Component):
     next0, next1 : Out(16)        What each will show in the next cycle.
 
     Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in
-    this one, at an address from a register, and what is written there in this one is forwarded. `next0` and `next1` follow what is written.
+    this one, at an address from a register, and what is written there in this one is forwarded. `next0` and `next1` follow what
+    is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
-from sardonyx.hw.arch.register_file import FIELDS, MODES, OPERANDS, SOURCES, WRITES
+from sardonyx.hw.arch.register_file import CYCLE_BITS, FIELDS, MODES, OPERANDS, SOURCES, WRITES
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.arith.alu import Alu
 from sardonyx.hw.arith.register_file import RegisterFile
@@ -24,6 +24,8 @@ from sardonyx.sim.model.cycles.static_alu import run
 from sardonyx.sim.rtl.bench import Bench, Case
 
 CYCLES = 120
+# The largest gap between two words of a schedule.
+MOST = (1 << CYCLE_BITS) - 1
 PORTS = ("a", "b", "c", "d", "e", "f")
 SMALL, NONE = (dataclasses.replace(PE, register_words=words) for words in (4, 0))
 
@@ -62,7 +64,7 @@ def check(config: Mapping[str, Any], seed: int = 0, spec: TileSpec = PE) -> None
 def schedules(draw: st.DrawFn, port: str) -> dict[str, int]:
     """A schedule that does something in the cycles looked at, most of the time."""
     extents = draw(st.tuples(*[st.integers(0, 9)] * 2))
-    gaps = draw(st.tuples(*[st.integers(0, 4) | st.integers(0, 0xFFFF)] * 2))
+    gaps = draw(st.tuples(*[st.integers(0, 4) | st.integers(0, MOST)] * 2))
     address, *deltas = draw(st.tuples(*[st.integers(0, 31)] * 3))
     loops = {f"{port}_{part}{loop}": each[loop] for loop in range(2)
              for part, each in (("extent", extents), ("gap", gaps), ("delta", deltas))}
@@ -113,13 +115,13 @@ def test_every_delay_comes_from_every_operand_and_the_result() -> None:
 
 
 def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
-    # One word in 2**16 cycles, two of them: the second is shown more than 2**16 cycles after the first.
+    # One word in 2**12 cycles, two of them: the second is shown more than 2**12 cycles after the first.
     config = {"op": BY_NAME["adc"].code, "operand_a": "channel0", "write0": "b", "wr0_on": 1, "wr0_cycle": 3, "wr0_extent0": 1,
-              "wr0_gap0": 0xFFFF, "rd0_on": 1}
-    cycles = (1 << 16) + 10
+              "wr0_gap0": MOST, "rd0_on": 1}
+    cycles = MOST + 11
     words = [t % 1000 for t in range(cycles)]
     (res, _), = verilog([config], {"b": words}, cycles)
-    assert res == [0] * 5 + [3] * (1 << 16) + [words[3 + (1 << 16)]] * 5 == run(config, {"b": words}, cycles)[0].tolist()
+    assert res == [0] * 5 + [3] * (MOST + 1) + [words[4 + MOST]] * 5 == run(config, {"b": words}, cycles)[0].tolist()
 
 
 def test_control_bits_play_no_part() -> None:
