@@ -57,6 +57,8 @@ class Op:
     operands : str        Operands read, a subset of ``abcd``; d is one bit.
     meaning : function    The exact result.
     type : Type           Of the operands a, b, c and of the result.
+    late : str            The operand that the second cycle of the operation takes, if there is one: the register file may give
+                          it a cycle later than the others. All streams are taken in the first cycle.
     sums : bool           The meaning is a + x + d with a word x: flags C and V tell carry and overflow, which are 0 else.
     latency : int         Cycles from the operands behind their registers to the result.
     cost : float          Estimate of area in gate equivalents relative to a 16-bit adder = 1; the mapper minimises it.
@@ -68,12 +70,17 @@ class Op:
     doc: str
     meaning: Meaning = field(repr=False)
     type: Type = INT16
+    late: str = ""
     sums: bool = False
-    latency: Annotated[int, Whole(0, 15)] = 0
+    latency: Annotated[int, Whole(0, 15)] = 1
     cost: Annotated[float, Real(0, 1000)] = 1.0
 
     def __post_init__(self) -> None:
         check(self, "operation")
+
+    def delay(self, operand: str) -> int:
+        """Cycles from the first of the operation to the one in which an operand is taken from the register file."""
+        return int(operand == self.late)
 
     def __call__(self, a: Number, b: Number = 0, c: Number = 0, d: Number = 0, signed: bool = False) -> Number:
         """The result, of any integers as operands."""
@@ -110,33 +117,33 @@ def _more(a: Number, b: Number) -> Number:
     return a + (b - a) * (b > a)
 
 
-def _table(*rows: tuple[str, str, str, float, Meaning]) -> tuple[Op, ...]:
-    return tuple(Op(name, code, operands, doc, meaning, sums=name in ("adc", "sbc"), cost=cost)
-                 for code, (name, operands, doc, cost, meaning) in enumerate(rows))
+def _table(*rows: tuple[str, str, str, str, float, Meaning]) -> tuple[Op, ...]:
+    return tuple(Op(name, code, operands, doc, meaning, late=late, sums=name in ("adc", "sbc"), cost=cost)
+                 for code, (name, operands, late, doc, cost, meaning) in enumerate(rows))
 
 
 OPS = _table(
-    ("adc", "abd", "a + b + d", 1.0, lambda a, b, c, d, s: a + b + d),
-    ("sbc", "abd", "a + ~b + d; d = 1 subtracts", 1.0, lambda a, b, c, d, s: a + (b ^ WORD - 1) + d),
-    ("abs", "a", "|a|; -32768 stays", 1.0, lambda a, b, c, d, s: abs(_integer(a, True))),
-    ("sel", "abd", "d ? a : b", 0.3, lambda a, b, c, d, s: b + (a - b) * d),
-    ("mult0", "ab", "bits 15:0 of a * b", 8.0, lambda a, b, c, d, s: a * b),
-    ("mult1", "ab", "bits 23:8 of a * b", 8.0, lambda a, b, c, d, s: _product(a, b, s) >> 8),
-    ("mult2", "ab", "bits 31:16 of a * b", 8.0, lambda a, b, c, d, s: _product(a, b, s) >> 16),
-    ("shr", "ab", "a >> b, arithmetic if signed", 1.5, lambda a, b, c, d, s: _integer(a, s) >> _places(b)),
-    ("shl", "ab", "a << b", 1.5, lambda a, b, c, d, s: a << _places(b)),
-    ("or", "ab", "a | b", 0.2, lambda a, b, c, d, s: a | b),
-    ("and", "ab", "a & b", 0.2, lambda a, b, c, d, s: a & b),
-    ("xor", "ab", "a ^ b", 0.2, lambda a, b, c, d, s: a ^ b),
-    ("muladd", "abc", "a * b + c", 9.0, lambda a, b, c, d, s: a * b + c),
-    ("mulsub", "abc", "a * b - c", 9.0, lambda a, b, c, d, s: a * b - c),
-    ("taa", "abc", "a + b + c", 2.0, lambda a, b, c, d, s: a + b + c),
-    ("tas", "abc", "a + b - c", 2.0, lambda a, b, c, d, s: a + b - c),
-    ("tsa", "abc", "a - b + c", 2.0, lambda a, b, c, d, s: a - b + c),
-    ("tss", "abc", "a - b - c", 2.0, lambda a, b, c, d, s: a - b - c),
-    ("crop", "abc", "max(min(a, b), c): min, max and clamp", 2.0,
+    ("adc", "abd", "b", "a + b + d", 1.0, lambda a, b, c, d, s: a + b + d),
+    ("sbc", "abd", "b", "a + ~b + d; d = 1 subtracts", 1.0, lambda a, b, c, d, s: a + (b ^ WORD - 1) + d),
+    ("abs", "a", "", "|a|; -32768 stays", 1.0, lambda a, b, c, d, s: abs(_integer(a, True))),
+    ("sel", "abd", "", "d ? a : b", 0.3, lambda a, b, c, d, s: b + (a - b) * d),
+    ("mult0", "ab", "", "bits 15:0 of a * b", 8.0, lambda a, b, c, d, s: a * b),
+    ("mult1", "ab", "", "bits 23:8 of a * b", 8.0, lambda a, b, c, d, s: _product(a, b, s) >> 8),
+    ("mult2", "ab", "", "bits 31:16 of a * b", 8.0, lambda a, b, c, d, s: _product(a, b, s) >> 16),
+    ("shr", "ab", "b", "a >> b, arithmetic if signed", 1.5, lambda a, b, c, d, s: _integer(a, s) >> _places(b)),
+    ("shl", "ab", "b", "a << b", 1.5, lambda a, b, c, d, s: a << _places(b)),
+    ("or", "ab", "", "a | b", 0.2, lambda a, b, c, d, s: a | b),
+    ("and", "ab", "", "a & b", 0.2, lambda a, b, c, d, s: a & b),
+    ("xor", "ab", "", "a ^ b", 0.2, lambda a, b, c, d, s: a ^ b),
+    ("muladd", "abc", "c", "a * b + c", 9.0, lambda a, b, c, d, s: a * b + c),
+    ("mulsub", "abc", "c", "a * b - c", 9.0, lambda a, b, c, d, s: a * b - c),
+    ("taa", "abc", "c", "a + b + c", 2.0, lambda a, b, c, d, s: a + b + c),
+    ("tas", "abc", "c", "a + b - c", 2.0, lambda a, b, c, d, s: a + b - c),
+    ("tsa", "abc", "c", "a - b + c", 2.0, lambda a, b, c, d, s: a - b + c),
+    ("tss", "abc", "c", "a - b - c", 2.0, lambda a, b, c, d, s: a - b - c),
+    ("crop", "abc", "c", "max(min(a, b), c): min, max and clamp", 2.0,
      lambda a, b, c, d, s: _more(_less(_integer(a, s), _integer(b, s)), _integer(c, s))),
-    ("mulshr", "abc", "bits 15:0 of a * b, then >> c, arithmetic if signed", 9.5,
+    ("mulshr", "abc", "c", "bits 15:0 of a * b, then >> c, arithmetic if signed", 9.5,
      lambda a, b, c, d, s: _integer(a * b % WORD, s) >> _places(c)))
 BY_NAME = {op.name: op for op in OPS}
 

@@ -3,7 +3,7 @@
 Two channels, each of which writes one word and reads one word a cycle, either as a delay line or by two schedules. A schedule
 has the fields of a MEM port (`hw/arch/buffer.py`):
 
-    cycle        cycle of the first word
+    cycle        cycle of the first word; what is read is shown `READ_TO_WORD` cycles later
     address      its address
     extent{l}    iterations of loop l, less 1; loop 0 is the innermost
     gap{l}       idle cycles between two words when loop l advances: the distance of their cycles, less 1
@@ -23,7 +23,8 @@ from .config import Field
 
 CHANNELS = 2
 LOOPS = 2
-EXTENT_BITS = CYCLE_BITS = 16
+# As many rows of 16 words as a bank of the global buffer of 128 kB holds, and as many cycles to a first word and between words.
+EXTENT_BITS = CYCLE_BITS = 12
 # The largest register file has 32 words; smaller ones take addresses modulo their size.
 ADDRESS_BITS = 5
 
@@ -32,6 +33,8 @@ OPERANDS = ("a", "b", "c")
 SOURCES = ("port", *(f"channel{channel}" for channel in range(CHANNELS)))
 # What a channel writes.
 WRITES = (*OPERANDS, "res")
+# Cycles from that of a scheduled read to the one in which the word is shown: one for the address, one for the word.
+READ_TO_WORD = 2
 SCHEDULED, DELAY = MODES = ("scheduled", "delay")
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..arch.op import BY_NAME, CONDITIONS
+from ..arch.op import BY_NAME, CONDITIONS, OPS
 from ..arch.primitive import ALU
 from ..arch.register_file import CHANNELS, FIELDS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
-from ..arch.token import DATA_BITS
+from ..arch.token import DATA_BITS, TOKEN
 from ..sparse.interface import every, fork, is_value, members
 from .register_file import RegisterFile
 
-# What the second adder computes.
-FUSED = ("muladd", "mulsub", "taa", "tas", "tsa", "tss", "crop")
+# Operations that begin with an adder of their own, and those that end with a subtraction.
+ADDS_FIRST = ("taa", "tas", "tsa", "tss")
+SUBTRACTS = ("sbc", "mulsub", "tas", "tss", "crop")
 
 
 class Alu(wiring.Component):
@@ -31,9 +33,17 @@ class Alu(wiring.Component):
 
         a ``1 2 S0 D``, b ``3 N S0 D``, op adc     res ``4 2 S0 D``, p (condition eq) ``0 0``
 
+    An operation takes two cycles, and one can begin in every cycle. The first makes a word of a and b: one of them, a product,
+    a logical word, a sum or the smaller one. The second adds the late operand (`Op.late`), shifts by it or takes the larger
+    one, and tests the result. What has no late operand, and a stop or done, goes through the second adder with 0.
+
+        taa     | first: a + b          | second: + c           sbc     | first: a              | second: + ~b + d
+        mulshr  | first: a * b          | second: >> c          or      | first: a | b          | second: + 0
+
     Static, operands are taken in every cycle, whatever their valid and control bits say, and a result and a predicate of
-    their data leave in the same cycle; valid and ready play no part. An operand may then also come from the register file
-    (`RegisterFile`), which keeps operand words or results.
+    their data leave in the next one; valid and ready play no part. An operand may then also come from the register file
+    (`RegisterFile`), which keeps operand words or results: in the cycle in which it is used, so the late one in that of the
+    result, and a running sum takes a word every cycle. In cycle 0 the result is 0.
 
     Parameters
     ----------
@@ -48,13 +58,14 @@ class Alu(wiring.Component):
     res : Out                  Results, stops and done.
     p : Out                    The predicate: one for every result that is data.
 
-    Timing: one token per cycle; outputs follow inputs in the same cycle, each when it is ready. Longest paths:
-    multiplier and second adder (muladd), two adders and a choice (crop), multiplier and shifter (mulshr).
+    Timing: one token per cycle, latency 1. `valid` of the outputs comes from registers; `ready` of the inputs follows that of
+    the outputs. Longest paths: the multiplier before the register between the cycles; behind it an adder or the shifter, the
+    choice between them, the test for 0 and the condition.
     Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of two 16-bit operands.
     """
 
     def __init__(self, spec: TileSpec) -> None:
-        assert all(op.type.bits == DATA_BITS and op.latency == 0 for op in spec.ops), "the datapath is one cycle of 16 bits"
+        assert all(op.type.bits == DATA_BITS and op.latency == 1 for op in spec.ops), "the datapath is two cycles of 16 bits"
         self.ops, self.register_words = tuple(op.name for op in spec.ops), spec.register_words
         super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
 
@@ -67,132 +78,166 @@ class Alu(wiring.Component):
         cfg = self.cfg
         words = ((self.a, cfg.stream_a), (self.b, cfg.stream_b), (self.c, cfg.stream_c))
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
-        values = [Mux(use, Mux(word.payload.control & ~cfg.static, 0, word.payload.data), constant)
-                  for (word, use), constant in zip(words, (cfg.const_a, cfg.const_b, cfg.const_c))]
+        registers = None
         if self.register_words:
             m.submodules.registers = registers = RegisterFile(self.register_words)
-            values = self._registers(m, registers, values)
+            self._feed(m, registers)
+        a, b, late = (self._operand(m, operand, registers) for operand in ("a", "b", "late"))
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
+        passes, token, moves = self._handshake(m, words, bits)
 
+        # What the second cycle works on. It is 0 after a flush, so that nothing of an earlier run is seen in a static one.
+        word = Signal(DATA_BITS)
+        other = Signal(DATA_BITS)
+        carry_in = Signal()
+        shifts = Signal()
+        crops = Signal()
+        index = Signal()
+        with m.If(moves):
+            m.d.sync += [
+                word.eq(Mux(passes, token, self._first(m, a, b, flags[0]))),
+                other.eq((late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS)) & ~passes.replicate(DATA_BITS)),
+                carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), flags[0],
+                                          self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
+                shifts.eq(~passes & self._is_op("shr", "shl", "mulshr")),
+                crops.eq(~passes & self._is_op("crop")),
+                index.eq(cfg.lut.bit_select(Cat(*flags), 1)),
+            ]
+        result, carry, overflow = self._second(m, word, other, carry_in, shifts, crops)
+        m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, result, carry, overflow, index))]
+        if registers is not None:
+            m.d.comb += registers.res.eq(result)
+        return m
+
+    def _is_op(self, *names: str) -> Value:
+        """Whether the operation is one of those named; false for what this ALU does not have."""
+        return Cat(self.cfg.op == BY_NAME[name].code for name in names if name in self.ops).any()
+
+    def _is_late(self, operand: str) -> Value:
+        """Whether the operation takes an operand in its second cycle."""
+        return self._is_op(*(op.name for op in OPS if op.late == operand))
+
+    def _handshake(self, m: Module, words: Sequence[tuple[Any, Value]],
+                   bits: Sequence[tuple[Any, Value]]) -> tuple[Value, Value, Value]:
+        """Move tokens into the second cycle and out of it. Returns whether a control token goes in, which one, and whether
+        the second cycle has room; then it also takes what is no token."""
+        static = self.cfg.static
         words_there = Signal()
         bits_there = Signal()
         compute = Signal()
         passes = Signal()
+        taken = Signal()
+        moves = Signal()
+        full = Signal()     # the second cycle has a token
+        control = Signal()  # it is a control token
         equal = [~use | ~other_use | (word.payload.data == other.payload.data)
                  for (word, use), (other, other_use) in combinations(words, 2)]
         any_word, any_bit = (Cat(use for _, use in each).any() for each in (words, bits))
-        control = Mux(cfg.stream_a, self.a.payload, Mux(cfg.stream_b, self.b.payload, self.c.payload))
+        (a, use_a), (b, use_b), (c, _) = words
+        first = Mux(use_a, a.payload, Mux(use_b, b.payload, c.payload))
+        is_control = Signal()
+        token = Signal(TOKEN)
         m.d.comb += [
+            token.eq(first),
+            # Of the first operand alone: where the others differ, nothing is taken.
+            is_control.eq(~static & any_word & ~is_value(token)),
             words_there.eq(every([~use | word.valid for word, use in words])),
             bits_there.eq(every([~use | bit.valid for bit, use in bits])),
             compute.eq(words_there & bits_there & (any_word | any_bit)
                        & every([~use | is_value(word.payload) for word, use in words])),
             passes.eq(words_there & any_word & every(equal)
                       & every([~use | ~is_value(word.payload) for word, use in words])),
+            taken.eq(compute | passes),
         ]
-        over = fork(m, (self.res, compute | passes), (self.p, compute))
-        m.d.comb += [word.ready.eq(use & over & (compute | passes)) for word, use in words]
+        over = fork(m, (self.res, full), (self.p, full & ~control))
+        m.d.comb += [moves.eq(over | static), self.res.payload.control.eq(control)]
+        m.d.comb += [word.ready.eq(use & over & taken) for word, use in words]
         m.d.comb += [bit.ready.eq(use & over & compute) for bit, use in bits]
-        with m.If(cfg.static):
+        with m.If(moves):
+            m.d.sync += [full.eq(taken), control.eq(is_control)]
+        with m.If(static):
             m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
+        return is_control, token.data, moves
 
-        result, carry, overflow = self._result(m, values[0], values[1], values[2], flags[0])
-        m.d.comb += [
-            self.res.payload.eq(Mux(passes & ~cfg.static, control, result)),
-            self.p.payload.eq(self._predicate(m, result, carry, overflow, Cat(*flags))),
-        ]
-        if self.register_words:
-            m.d.comb += registers.res.eq(result)
-        return m
+    def _feed(self, m: Module, registers: RegisterFile) -> None:
+        """Set the register file and give it the words that arrive."""
+        m.d.comb += [registers.enable.eq(self.cfg.static),
+                     *(registers.cfg[field.name].eq(self.cfg[field.name]) for field in FIELDS),
+                     *(getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS)]
 
-    def _registers(self, m: Module, registers: RegisterFile, values: list[Value]) -> list[Value]:
-        """Set and feed the register file; the operands, each from its port or from a channel."""
-        cfg, found = self.cfg, []
-        m.d.comb += [registers.enable.eq(cfg.static), *(registers.cfg[field.name].eq(cfg[field.name]) for field in FIELDS)]
-        for name, value in zip(OPERANDS, values, strict=True):
-            operand = Signal(DATA_BITS, name=f"operand_{name}")
-            m.d.comb += [getattr(registers, name).eq(getattr(self, name).payload.data), operand.eq(value)]
-            for channel in range(CHANNELS):
-                with m.If(cfg.static & (cfg[f"operand_{name}"] == SOURCES.index(f"channel{channel}"))):
-                    m.d.comb += operand.eq(getattr(registers, f"word{channel}"))
-            found.append(operand)
+    def _operand(self, m: Module, operand: str, registers: RegisterFile | None) -> Value:
+        """Operand a or b of the first cycle, or the late one, from its port, a constant or a channel: one choice among all,
+        because the multiplier is behind it. What a channel shows in the second cycle is its `next` in the first."""
+        cfg = self.cfg
+        ports = {"a": ("a",), "b": ("b",), "late": ("b", "c")}[operand]
+        shown = "next" if operand == "late" else "word"
+        found: Value = Const(0, DATA_BITS)
+        for port in ports:
+            word, use = getattr(self, port), cfg[f"stream_{port}"]
+            is_asked = self._is_late(port) if operand == "late" else Const(1)
+            from_channel: Value = Const(0)
+            for channel in range(CHANNELS if registers is not None else 0):
+                chosen = Signal(name=f"{operand}_is_{port}_channel{channel}")
+                m.d.comb += chosen.eq(is_asked & cfg.static & (cfg[f"operand_{port}"] == SOURCES.index(f"channel{channel}")))
+                from_channel |= chosen
+                found |= getattr(registers, f"{shown}{channel}") & chosen.replicate(DATA_BITS)
+            # Maybe counts as 0; of a stop or done the data play no part.
+            arrives = Signal(name=f"{operand}_is_{port}")
+            is_constant = Signal(name=f"{operand}_is_constant_{port}")
+            m.d.comb += [arrives.eq(is_asked & use & ~from_channel & (cfg.static | ~word.payload.control)),
+                         is_constant.eq(is_asked & ~use & ~from_channel)]
+            found |= word.payload.data & arrives.replicate(DATA_BITS)
+            found |= cfg[f"const_{port}"] & is_constant.replicate(DATA_BITS)
         return found
 
-    def _result(self, m: Module, a: Value, b: Value, c: Value, d: Value) -> tuple[Value, Value, Value]:
-        """The datapath: one multiplier, one shifter, two adders, of which the second serves fused operations only."""
-        def is_op(*names: str) -> Value:
-            """Whether the operation is one of those named; false for what this ALU does not have."""
-            return Cat(self.cfg.op == BY_NAME[name].code for name in names if name in self.ops).any()
-
-        top = DATA_BITS - 1
+    def _first(self, m: Module, a: Value, b: Value, d: Value) -> Value:
+        """The word that the first cycle makes: one multiplier and, for fused operations only, one adder."""
         product = Signal(2 * DATA_BITS)
-        m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(b, self.cfg.signed))
-
-        # First adder: sums, differences, the comparison of crop, and 0 + ~a + 1 for abs of a negative number.
-        is_abs = is_op("abs")
-        left = Signal(DATA_BITS)
-        right = Signal(DATA_BITS)
-        carry_in = Signal()
+        minus_b = self._is_op("tsa", "tss", "crop")
         sum1 = Signal(DATA_BITS + 1)
-        minus_b = is_op("sbc", "tsa", "tss", "crop")
-        m.d.comb += [
-            left.eq(Mux(is_abs, 0, a)),
-            right.eq(Mux(is_abs, a, b) ^ (Mux(is_abs, a[top], minus_b)).replicate(DATA_BITS)),
-            carry_in.eq(Mux(is_abs, a[top], Mux(is_op("adc", "sbc"), d, minus_b))),
-            sum1.eq(left + right + carry_in),
-        ]
-        flags_valid = is_op("adc", "sbc")
-        carry = sum1[DATA_BITS] & flags_valid
-        overflow = (left[top] == right[top]) & (left[top] != sum1[top]) & flags_valid
-
-        # One shifter: right with a fill bit, left with the bits in reverse. 16 places or more empty it.
-        is_left, is_product = is_op("shl"), is_op("mulshr")
-        operand = Signal(DATA_BITS)
-        amount = Signal(DATA_BITS)
-        shifted = Signal(DATA_BITS)
-        m.d.comb += [
-            operand.eq(Mux(is_product, product[:DATA_BITS], Mux(is_left, a[::-1], a))),
-            amount.eq(Mux(is_product, c, b)),
-            shifted.eq(_extended(operand, self.cfg.signed & ~is_left)
-                       >> Mux(amount[4:].any(), DATA_BITS, amount[:4])),
-        ]
-
-        results = {
-            "adc": sum1, "sbc": sum1, "abs": sum1, "sel": Mux(d, a, b),
-            "mult0": product, "mult1": product[8:], "mult2": product[16:],
-            "shr": shifted, "shl": shifted[::-1], "or": a | b, "and": a & b, "xor": a ^ b,
-        }
-        if any(name in self.ops for name in FUSED):
-            results |= self._fused(m, is_op, product, sum1, a, b, c)
-        results["mulshr"] = shifted
-        assert set(self.ops) <= set(results), "every operation of the table has a datapath"
-
-        result = Signal(DATA_BITS)
+        m.d.comb += [product.eq(_extended(a, self.cfg.signed) * _extended(b, self.cfg.signed)),
+                     sum1.eq(a + (b ^ minus_b.replicate(DATA_BITS)) + minus_b)]
+        low = Mux(_less(a, b, sum1, self.cfg.signed), a, b)
+        words: dict[tuple[str, ...], Value] = {
+            ("adc", "sbc", "shr"): a, ("shl",): a[::-1], ("abs",): a ^ a[-1].replicate(DATA_BITS), ("sel",): Mux(d, a, b),
+            ("or",): a | b, ("and",): a & b, ("xor",): a ^ b, ADDS_FIRST: sum1, ("crop",): low,
+            ("mult0", "muladd", "mulsub", "mulshr"): product, ("mult1",): product[8:], ("mult2",): product[16:]}
+        assert set(self.ops) <= {name for names in words for name in names}, "every operation of the table has a datapath"
+        first = Signal(DATA_BITS)
         with m.Switch(self.cfg.op):
-            for name in (name for name in results if name in self.ops):
-                with m.Case(BY_NAME[name].code):
-                    m.d.comb += result.eq(results[name])
+            for names, value in words.items():
+                if codes := [BY_NAME[name].code for name in names if name in self.ops]:
+                    with m.Case(*codes):
+                        m.d.comb += first.eq(value)
+        return first
+
+    def _second(self, m: Module, word: Value, other: Value, carry_in: Value, shifts: Value,
+                crops: Value) -> tuple[Value, Value, Value]:
+        """The result, carry and overflow. `other` is the late operand, inverted where it is subtracted."""
+        top = DATA_BITS - 1
+        total = Signal(DATA_BITS + 1)
+        m.d.comb += total.eq(word + other + carry_in)
+        flags_valid = self._is_op("adc", "sbc")
+        carry = total[DATA_BITS] & flags_valid
+        overflow = (word[top] == other[top]) & (word[top] != total[top]) & flags_valid
+
+        # One shifter: right with a fill bit; left with the bits in reverse, as they come from the first cycle. 16 places or
+        # more empty it.
+        is_left = self._is_op("shl")
+        shifted = Signal(DATA_BITS)
+        m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left)
+                               >> Mux(other[4:].any(), DATA_BITS, other[:4]))
+        chosen = Mux(is_left, shifted[::-1], shifted)
+        if "crop" in self.ops:
+            chosen = Mux(crops, Mux(_less(word, ~other, total, self.cfg.signed), ~other, word), chosen)
+        result = Signal(DATA_BITS)
+        m.d.comb += result.eq(Mux(shifts | crops, chosen, total))
         return result, carry, overflow
 
-    def _fused(self, m: Module, is_op: Callable[..., Value], product: Value, sum1: Value,
-               a: Value, b: Value, c: Value) -> dict[str, Value]:
-        """The second adder: plus or minus c, after the multiplier, the first adder or the choice of crop."""
-        low = Signal(DATA_BITS)
-        first = Signal(DATA_BITS)
-        sum2 = Signal(DATA_BITS + 1)
-        minus_c = is_op("mulsub", "tas", "tss", "crop")
-        m.d.comb += [
-            low.eq(Mux(_less(a, b, sum1, self.cfg.signed), a, b)),
-            first.eq(Mux(is_op("crop"), low, Mux(is_op("muladd", "mulsub"), product, sum1)[:DATA_BITS])),
-            sum2.eq(first + (c ^ minus_c.replicate(DATA_BITS)) + minus_c),
-        ]
-        crop = Mux(_less(low, c, sum2, self.cfg.signed), c, low)
-        return {**dict.fromkeys(FUSED[:-1], sum2), FUSED[-1]: crop}
-
-    def _predicate(self, m: Module, result: Value, carry: Value, overflow: Value, index: Value) -> Value:
+    def _predicate(self, m: Module, result: Value, carry: Value, overflow: Value, table: Value) -> Value:
         predicate = Signal()
-        flags = result == 0, result[-1], carry, overflow, self.cfg.lut.bit_select(index, 1)
+        flags = result == 0, result[-1], carry, overflow, table
         with m.Switch(self.cfg.cond):
             for condition in CONDITIONS:
                 with m.Case(condition.code):

@@ -31,13 +31,14 @@ class RegisterFile(wiring.Component):
     Behaviour: in mode `delay` a channel uses depth + 1 words from base on in turn, one a cycle: it shows the word and then
     overwrites it, so what it writes is shown depth + 1 cycles later, for ever.
 
-        depth 2, written ``1 2 3 4 5``      shown ``0 0 0 1 2``
+        depth 2, written ``1 2 3 4 5 6``      shown ``0 0 0 0 2 3``
 
-    In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n}; from a read on it shows the word
-    at that address until the next read, word 0 before the first. A schedule that has ended, or is off, does nothing more.
+    In cycle 0 it writes nothing. In mode `scheduled` it writes in the cycles of schedule wr{n} and reads in those of rd{n};
+    from two cycles after a read on it shows the word at that address, whatever is written there, until the next read is shown;
+    word 0 before the first. A schedule that has ended, or is off, does nothing more.
 
-        Sums of three (``op`` taa, b a word, c what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
-        0 1 2 0 1 2 .., so that a sum starts at word 0, which is never written, and the third res is the sum.
+        Sums of three (``op`` adc, a a word, b what channel 0 shows): it writes res, wr0 has addresses 1 2 3 1 2 3 .., rd0 has
+        0 1 2 0 1 2 .. two cycles earlier, so that a sum starts at word 0, which is never written, and the third res is the sum.
 
     A word is 0 until it is written. Channels share the words. If both write one in the same cycle, that of channel 1 stays.
 
@@ -51,9 +52,11 @@ class RegisterFile(wiring.Component):
     cfg : In                      Fields of `hw/arch/register_file.py`.
     a, b, c, res : In(16)         What a channel may write.
     word0, word1 : Out(16)        What each channel shows.
+    next0, next1 : Out(16)        What each will show in the next cycle.
 
-    Timing: cycle 0 is the first after reset. `word0` and `word1` do not depend on the inputs of the cycle: a word written in
-    a cycle is shown from the next one on, a read in the same cycle gives the one before.
+    Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in
+    this one, at an address from a register, and what is written there in this one is forwarded. `next0` and `next1` follow what
+    is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 
@@ -62,7 +65,7 @@ class RegisterFile(wiring.Component):
             raise ValueError(f"a register file has 2, 4, 8, 16 or 32 words, not {words}")
         self.words = words
         members = {"enable": In(1), "cfg": In(LAYOUT), **{name: In(DATA_BITS) for name in WRITES}}
-        super().__init__(members | {f"word{n}": Out(DATA_BITS) for n in range(CHANNELS)})
+        super().__init__(members | {f"{shown}{n}": Out(DATA_BITS) for shown in ("word", "next") for n in range(CHANNELS)})
 
     module_name = "register_file"
 
@@ -73,36 +76,49 @@ class RegisterFile(wiring.Component):
         writes = [memory.write_port() for _ in range(CHANNELS)]
         stores = [Signal(name=f"stores{n}") for n in range(CHANNELS)]
         written = Signal(self.words)
+        begun = Signal()    # cycle 0 is over
+        with m.If(self.enable):
+            m.d.sync += begun.eq(1)
         for n, (read, write) in enumerate(zip(reads, writes, strict=True)):
-            m.d.comb += stores[n].eq(self.enable & self._addresses(m, n, read.addr, write.addr))
+            m.d.comb += stores[n].eq(self.enable & self._addresses(m, n, begun, read.addr, write.addr))
             with m.Switch(self.cfg[f"write{n}"]):
                 for code, name in enumerate(WRITES):
                     with m.Case(code):
                         m.d.comb += write.data.eq(getattr(self, name))
-            m.d.comb += getattr(self, f"word{n}").eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
         m.d.sync += written.eq(written | (stores[0] << writes[0].addr) | (stores[1] << writes[1].addr))
         # Two writes of one word would race.
         m.d.comb += [writes[0].en.eq(stores[0] & ~(stores[1] & (writes[0].addr == writes[1].addr))),
                      writes[1].en.eq(stores[1])]
+        for n, read in enumerate(reads):
+            following, shown = getattr(self, f"next{n}"), getattr(self, f"word{n}")
+            m.d.comb += following.eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
+            for store, write in zip(stores, writes, strict=True):
+                with m.If(store & (write.addr == read.addr)):
+                    m.d.comb += following.eq(write.data)
+            with m.If(self.enable):
+                m.d.sync += shown.eq(following)
         return m
 
-    def _addresses(self, m: Module, n: int, read: Signal, write: Signal) -> Value:
-        """Drive the addresses of a channel; whether it writes in this cycle."""
-        cfg = self.cfg
+    def _addresses(self, m: Module, n: int, begun: Value, read: Signal, write: Signal) -> Value:
+        """Drive the addresses of a channel: of the word that it shows in the next cycle, from a register, because the way
+        through the words is long, and of the one that it writes in this. Returns whether it writes."""
+        base, depth = self.cfg[f"base{n}"], self.cfg[f"depth{n}"]
         delays = Signal(name=f"delays{n}")
-        turn = Signal(ADDRESS_BITS, name=f"turn{n}")
-        held = Signal(ADDRESS_BITS, name=f"held{n}")
+        last = Signal(ADDRESS_BITS, name=f"last{n}")
+        read_at = Signal(ADDRESS_BITS, name=f"read_at{n}")
+        write_at = Signal(ADDRESS_BITS, name=f"write_at{n}")
         wr, rd = (self._controller(m, f"{port}{n}") for port in ("wr", "rd"))
-        m.d.comb += delays.eq(cfg[f"mode{n}"] == MODES.index(DELAY))
-        with m.If(self.enable):
-            m.d.sync += turn.eq(Mux(turn == cfg[f"depth{n}"], 0, turn + 1))
-        with m.If(rd.fire):
-            m.d.sync += held.eq(rd.address)
-        with m.If(delays):
-            m.d.comb += [read.eq(cfg[f"base{n}"] + turn), write.eq(cfg[f"base{n}"] + turn)]
-        with m.Else():
-            m.d.comb += [read.eq(Mux(rd.fire, rd.address, held)), write.eq(wr.address)]
-        return delays | wr.fire
+        m.d.comb += [delays.eq(self.cfg[f"mode{n}"] == MODES.index(DELAY)), last.eq(base + depth), read.eq(read_at),
+                     write.eq(Mux(delays, write_at, wr.address))]
+        with m.If(delays & self.enable):
+            # The word that is shown in a cycle is overwritten in it.
+            with m.If(begun):
+                m.d.sync += [write_at.eq(read_at), read_at.eq(Mux(read_at == last, base, read_at + 1))]
+            with m.Else():
+                m.d.sync += [write_at.eq(base), read_at.eq(Mux(depth == 0, base, base + 1))]
+        with m.If(~delays & rd.fire):
+            m.d.sync += read_at.eq(rd.address)
+        return Mux(delays, begun, wr.fire)
 
     def _controller(self, m: Module, port: str) -> Macro:
         """The controller of a schedule."""

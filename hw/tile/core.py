@@ -38,7 +38,7 @@ def link_members(spec: TileSpec) -> Members:
 class TileCore(wiring.Component):
     """The registers on all core inputs, and the primitives of a tile, one of which is active.
 
-    Behaviour: the primitive that ``cfg.core.mode`` names owns the core's ports; the others are held in reset.
+    Behaviour: the primitive that ``cfg.core.mode`` names owns the core's ports; the others are held in reset and see zeros.
     A port that it does not use neither takes nor gives tokens. An IO tile has no primitives: its ports are
     links with the global buffer. Without FIFOs in the interconnect, inputs are always valid, outputs always taken
     and the primitives static.
@@ -144,23 +144,12 @@ class TileCore(wiring.Component):
         mode, overflows, faults, statics = self.cfg["core"]["mode"], [], [], []
         if contents_members(self.spec):
             m.submodules.sram = sram = macro(Sram(self.spec.sram_lines, self.spec.sram_lanes))
+        built = {}
         for primitive in self.spec.primitives:
             chosen = Signal(name=f"{primitive.name}_chosen")
-            m.submodules[primitive.name] = hardware = macro(
+            m.submodules[primitive.name] = built[primitive.name] = hardware = macro(
                 build(primitive, self.spec, **({"shared": True} if primitive.memory else {})), flush=~chosen)
             m.d.comb += chosen.eq(mode == self.spec.mode(primitive.name))
-            m.d.comb += [getattr(hardware, port.name).payload.eq(inputs[port.tile_port].payload)
-                         for port in primitive.inputs]
-            with m.If(chosen):
-                for port in primitive.inputs:
-                    taken, wire = getattr(hardware, port.name), inputs[port.tile_port]
-                    m.d.comb += [taken.valid.eq(wire.valid), wire.ready.eq(taken.ready)]
-                for port in primitive.outputs:
-                    given, wire = getattr(hardware, port.name), outputs[port.tile_port]
-                    m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),
-                                 given.ready.eq(wire.ready)]
-                if primitive.memory:
-                    m.d.comb += _access(sram, hardware.sram)
             if primitive.memory:
                 m.d.comb += hardware.sram.word.eq(sram.word)
             if primitive.config.fields:
@@ -175,6 +164,20 @@ class TileCore(wiring.Component):
                 overflows.append(hardware.overflow)
             if "fault" in hardware.signature.members:
                 faults.append(hardware.fault)
+        # What is not chosen sees zeros, so that nothing switches in it.
+        with m.Switch(mode):
+            for primitive in self.spec.primitives:
+                hardware = built[primitive.name]
+                with m.Case(self.spec.mode(primitive.name)):
+                    for port in primitive.inputs:
+                        taken, wire = getattr(hardware, port.name), inputs[port.tile_port]
+                        m.d.comb += [taken.payload.eq(wire.payload), taken.valid.eq(wire.valid), wire.ready.eq(taken.ready)]
+                    for port in primitive.outputs:
+                        given, wire = getattr(hardware, port.name), outputs[port.tile_port]
+                        m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),
+                                     given.ready.eq(wire.ready)]
+                    if primitive.memory:
+                        m.d.comb += _access(sram, hardware.sram)
         if contents_members(self.spec):
             with m.If(self.contents.enable):
                 m.d.comb += _access(sram, self.contents)

@@ -27,6 +27,7 @@ from typing import Any, cast
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ....hw.arch.op import BY_NAME, Op
+from ....hw.arch.register_file import EXTENT_BITS
 from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
 from ...ir.mapped import LOAD
 from ...ir.transfer import region
@@ -158,7 +159,8 @@ def _factor(factors: Iterable[Access], own: str, reduced: str) -> Factor | None:
 
 def steps(product: Product, products: int, arch: Arch) -> int:
     """Steps of a run: as many as register files have words for beside those in which operands wait; fewer if that is enough."""
-    waiting = NET * (products - 1) + KEPT_SLACK
+    # A row waits in each PE for the sum of those before it.
+    waiting = (NET + BY_NAME["muladd"].latency) * (products - 1) + KEPT_SLACK
     return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
 
 
@@ -176,7 +178,7 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
         raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
                         "give the columns that are computed at once (unroll) and a number of rows")
     fits = region(LOAD, arch.glb).room // steps(product, product.products, arch) - lanes
-    return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << arch.mem.extent_bits)
+    return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << min(arch.mem.extent_bits, EXTENT_BITS))
 
 
 def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:

@@ -4,6 +4,10 @@
     operand b is the result at x-1   wr0 in every cycle to address 1; rd0 at x = 0 address 0, which is never written, at x = 1
                                      address 1, which stays shown
     operand a waits 3 cycles         a delay line of 3 words behind those
+    late operand c waits 3 cycles    a delay line of 4 words: the operation takes it a cycle after those that arrive with it
+
+A read is shown two cycles after it, so it comes before the word is taken, and that of a late operand (`Op.late` in
+`hw/arch/op.py`) a cycle later than that of others. No other place of the compiler knows that.
 
 Needs:   Walk, a node, waits of its operands and the cycle of its first step.
 Gives:   configuration fields (`hw/arch/register_file.py`).
@@ -13,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, SCHEDULED, ScheduleSizes
+from ....hw.arch.op import BY_NAME
+from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, READ_TO_WORD, SCHEDULED, ScheduleSizes
 from ...ir.dataflow import Held, PeNode, Running
 from .affine import Pattern, fields
 from .grid import Walk
@@ -26,6 +31,11 @@ def kept_words(node: PeNode, walk: Walk) -> tuple[int, ...]:
     return tuple(walk.grid.extents[0] if isinstance(each, Held) else 2 for _, each in node.kept())
 
 
+def waiting_words(node: PeNode, operand: str, wait: int) -> int:
+    """Words of the register file for an operand that waits: as many as cycles until it is taken."""
+    return wait + BY_NAME[node.op].delay(operand) if wait else 0
+
+
 def written(each: Held | Running) -> str:
     """What the channel of an operand that is kept writes."""
     return each.port if isinstance(each, Held) else "res"
@@ -34,9 +44,10 @@ def written(each: Held | Running) -> str:
 def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> dict[str, Pattern]:
     """The schedule of every port, ``wr0`` to ``rd1``, that a node needs for words it keeps.
 
-    waits: cycles that its operands wait, by name. start: the cycle in which it gives the value of step 0.
+    waits: cycles that its operands wait, by name. start: the cycle in which it takes the operands of step 0.
     """
     node, grid = walk.graph.nodes[number], walk.grid
+    op = BY_NAME[node.op]
     low, high = walk.boxes[number]
     row = grid.extents[0]
     assert len(grid.extents) == 2 and low[0] == grid.origin[0] == 0 and high[0] == row - 1, \
@@ -44,16 +55,19 @@ def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> 
     rows, begin = high[1] - low[1] + 1, start + grid.step(low)
     found: dict[str, Pattern] = {}
     base = 0
-    for channel, ((_, each), words) in enumerate(zip(node.kept(), kept_words(node, walk), strict=True)):
+    for channel, ((operand, each), words) in enumerate(zip(node.kept(), kept_words(node, walk), strict=True)):
+        read = begin - READ_TO_WORD + op.delay(operand)
+        assert read >= 0, "operands arrive after cycle 0"
         if isinstance(each, Held):
             arrived = start - waits.get(each.port, 0) + grid.step((low[0], *each.at))
             assert arrived + row <= begin, "a row is kept before it is read"
             found[f"wr{channel}"] = Pattern((row,), (1,), (1,), arrived, base)
-            found[f"rd{channel}"] = Pattern((row, rows), (1, row), (1, 0), begin, base)
+            found[f"rd{channel}"] = Pattern((row, rows), (1, row), (1, 0), read, base)
         else:
             assert row > 1, "a sum of one word needs no register"
-            found[f"wr{channel}"] = Pattern((row, rows), (1, row), (0, 0), begin, base + 1)
-            found[f"rd{channel}"] = Pattern((2, rows), (1, row), (1, 0), begin, base)
+            assert op.delay(operand) == op.latency, "a sum is added to the next word in the cycle after its own"
+            found[f"wr{channel}"] = Pattern((row, rows), (1, row), (0, 0), begin + op.latency, base + 1)
+            found[f"rd{channel}"] = Pattern((2, rows), (1, row), (1, 0), read, base)
         base += words
     return found
 
@@ -73,7 +87,8 @@ def channels(walk: Walk, number: int, waits: Mapping[str, int], start: int, word
     for operand in OPERANDS:
         if wait := waits.get(operand, 0):
             assert channel < CHANNELS, "an operand waits in a channel of its own"
+            taken = waiting_words(node, operand, wait)
             config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": DELAY, f"write{channel}": operand,
-                       f"base{channel}": base, f"depth{channel}": wait - 1}
-            base, channel = base + wait, channel + 1
+                       f"base{channel}": base, f"depth{channel}": taken - 1}
+            base, channel = base + taken, channel + 1
     return config

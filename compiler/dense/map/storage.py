@@ -32,14 +32,14 @@ from ....hw.arch.register_file import CHANNELS
 from ...ir.dataflow import PeGraph, PeNode, Ref
 from ...ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin, Stream
 from .grid import Walk, needed_boxes
-from .registers import kept_words
+from .registers import kept_words, waiting_words
 
 # Cycles that a net is expected to take, the register of the core input included.
 NET = 4
 # Words of a register file left free for what routing adds.
 SLACK = 10
-# The same of one that keeps words by a schedule: it has less to spare.
-KEPT_SLACK = 4
+# The same of one that keeps words by a schedule: it has less to spare, and where this is not enough, words wait in PEs.
+KEPT_SLACK = 1
 # PEs that may be added for operands to wait in, beside one for each PE.
 PASSES = 8
 # A cluster of one line serves consumers whose delays differ by no more than this.
@@ -184,7 +184,8 @@ def _far(arch: Arch, walk: Walk, uses: list[_Use], waits: Mapping[_Use, int]) ->
         channels = CHANNELS - len(kept)
         room = arch.pe.register_words - sum(kept) - (KEPT_SLACK if kept else SLACK)
         waiting = sorted((use for use in each if waits[use]), key=lambda use: -waits[use])
-        while waiting and (len(waiting) > channels or sum(waits[use] for use in waiting) > room):
+        words = {use: waiting_words(walk.graph.nodes[user], use.port, waits[use]) for use in waiting}
+        while waiting and (len(waiting) > channels or sum(words[use] for use in waiting) > room):
             use = waiting.pop(0)
             if waits[use] < shortest_line(arch):
                 return far, use

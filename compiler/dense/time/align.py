@@ -23,9 +23,10 @@ from ....hw.arch.register_file import CHANNELS
 from ....hw.arch.soc import LOAD_START_CYCLE
 from ...ir.dataflow import PeNode
 from ...ir.mapped import Pin
-from ..map.registers import kept_words
-from ..map.storage import NET, StaticGraph, latency_of, longest_line
+from ..map.registers import kept_words, waiting_words
+from ..map.storage import NET, OPERAND_PORT, StaticGraph, latency_of, longest_line
 
+OPERAND = {port: operand for operand, port in OPERAND_PORT.items()}
 # Words of a register file that another placement may need more of.
 MARGIN = 8
 # In longer rows more of what waits is in MEM tiles, which hold it for any time; another seed has other wires.
@@ -259,7 +260,9 @@ def _pass_waits_on(static: StaticGraph, given: dict[Pin, int], waits: dict[Pin, 
         found = 0
         for each in reversed(chain):
             name = before[each]
-            own = arch.pe.register_words - waits[single[name]] + found
+            waited = waits[single[name]]
+            # With one cycle more it takes as many words as that: a late operand that did not wait takes two at once.
+            own = arch.pe.register_words - _words(static, single[name], waited + 1) + 1 + found
             found = min([own, *(waits[other] for other in nets[name].sinks if other != each)])
         return found
 
@@ -267,7 +270,7 @@ def _pass_waits_on(static: StaticGraph, given: dict[Pin, int], waits: dict[Pin, 
         channels, words = _register_file(static, name, arch) if name in operands else (0, 0)
         while name in operands:
             waiting = sorted((pin for pin in operands[name] if waits[pin]), key=lambda pin: waits[pin])
-            over = sum(waits[pin] for pin in waiting) - words
+            over = sum(_words(static, pin, waits[pin]) for pin in waiting) - words
             crowded = len(waiting) > channels
             rooms = {pin: min(waits[pin], room(pin)) for pin in waiting if pin in before}
             found = [(pin, most) for pin, most in rooms.items() if most and (not crowded or most == waits[pin])]
@@ -294,11 +297,12 @@ def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
     fault, tight = ("", ""), list[Pin]()
     for block, sinks in by_block.items():
         each = [waits[sink] for sink in sinks]
+        words = sum(_words(static, sink, waits[sink]) for sink in sinks)
         channels, room = _register_file(static, block, arch)
-        if len(each) > channels or sum(each) > room - MARGIN:
+        if len(each) > channels or words > room - MARGIN:
             tight.append(max(sinks, key=lambda sink: waits[sink]))
-        if not fault[0] and (len(each) > channels or sum(each) > room):
-            more = f"{over} more than" if (over := sum(each) - room) > 0 else "in more operands than"
+        if not fault[0] and (len(each) > channels or words > room):
+            more = f"{over} more than" if (over := words - room) > 0 else "in more operands than"
             fault = (f"operands have to wait {', '.join(map(str, each))} cycles, {more} the {room} words and {channels} "
                      "channels of its register file hold", block)
     if fault[0]:
@@ -307,6 +311,11 @@ def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
 
 def _node(static: StaticGraph, block: str) -> PeNode:
     return static.walk.graph.nodes[static.nodes[block]]
+
+
+def _words(static: StaticGraph, sink: Pin, wait: int) -> int:
+    """Words of its register file that an operand takes."""
+    return waiting_words(_node(static, sink.block), OPERAND[sink.port], wait)
 
 
 def _register_file(static: StaticGraph, block: str, arch: Arch) -> tuple[int, int]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from ....hw.arch.buffer import READS, VALID, WRITES, MemSizes
 from ....hw.arch.cgra import Arch
+from ....hw.arch.op import OPS
 from ....hw.arch.primitive import ALU, BUFFER
 from ....hw.arch.register_file import CHANNELS, DELAY, LOOPS, MODES, OPERANDS, SOURCES
 from ....hw.arch.register_file import WRITES as WRITTEN
@@ -174,7 +175,8 @@ def _verify_register_file(block: Block, site: Site, config: Config, meant: Meant
         where, source, kept = f"{tile}, operand {name}", sources[name], meant.kept.get(pin)
         if pin in meant.waits:
             assert source in lines, f"{where}: it is meant to wait {meant.waits[pin]} cycles, but comes from {source}"
-            _verify_wait(where, name, meant.waits[pin], fields, words, written)
+            is_late = fields["op"] < len(OPS) and OPS[fields["op"]].delay(name)
+            _verify_wait(where, name, meant.waits[pin] + is_late, fields, words, written)
         else:
             wanted = f"channel{kept.channel}" if kept else SOURCES[0]
             assert source == wanted, f"{where}: it is meant to come from {wanted}, but comes from {source}"
@@ -192,7 +194,8 @@ def _source(fields: Mapping[str, int], operand: str) -> str:
 
 
 def _verify_wait(where: str, operand: str, wait: int, fields: Mapping[str, int], words: int, written: set[int]) -> None:
-    """An operand comes out of its delay line when it is meant to. written: registers that schedules write."""
+    """An operand comes out of its delay line when it is meant to. wait: cycles until the operation takes it. written: registers
+    that schedules write."""
     source = _source(fields, operand)
     # In twice the laps of the longest line every register has been shown that another one can overwrite.
     laps = 2 * max(wait, *(fields[f"depth{n}"] + 1 for n in range(CHANNELS)))
@@ -206,7 +209,8 @@ def _verify_wait(where: str, operand: str, wait: int, fields: Mapping[str, int],
 
 
 def _shown(fields: Mapping[str, int], words: int, channel: int, cycles: int) -> list[tuple[int, tuple[str, int] | None]]:
-    """What a delay line shows in every cycle: the address, and which word was written there, in which cycle."""
+    """What a delay line shows in every cycle: the address, and which word was written there, in which cycle. The hardware reads
+    it in the cycle before, and forwards what is written then."""
     lines = [n for n in range(CHANNELS) if fields[f"mode{n}"] == MODES.index(DELAY)]
     registers: list[tuple[str, int] | None] = [None] * words
     turns = dict.fromkeys(lines, 0)

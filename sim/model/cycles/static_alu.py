@@ -2,12 +2,14 @@
 
     op adc, a the stream, b channel 0 as a delay line of two cycles that writes a:
 
-    cycle   0  1  2  3  4
-    a       1  2  3  4  5
-    res     1  2  4  6  8
+    cycle   0  1  2  3  4  5
+    a       0  2  3  4  5  6
+    res     0  0  2  5  7  9
 
-Results leave in the cycle in which their operands arrive. Cycle 0 is the first after flush, and every word of the register file
-is 0 then. `hw/arch/op.py` says what an operation means, `hw/arith/register_file.py` what the register file does.
+Results leave in the cycle after the one in which their operands arrive, the first of them in cycle 1. A channel gives what it
+shows in the cycle in which the operation uses it: the late operand in that of the result. Cycle 0 is the first after flush, and
+every word of the register file, and the result, is 0 then. `hw/arch/op.py` says what an operation means and which operand is
+late, `hw/arith/register_file.py` what the register file does.
 """
 
 from __future__ import annotations
@@ -50,14 +52,18 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
 
     a, b, c, d, e, f = (np.array(each, np.int64) for each in operands)
     res, p = results(operation, values["cond"], values["lut"], a, b, c, d, e, f, bool(values["signed"]))
-    return res.astype(np.uint16), p.astype(np.uint8)
+    # Before the first result there is a 0, of which no table was asked.
+    nothing = np.zeros(operation.latency, np.int64)
+    begins = results(UNUSED, values["cond"], 0, nothing, nothing, nothing, nothing, nothing, nothing, False)
+    shown = [np.concatenate([before, each])[:cycles] for before, each in zip(begins, (res, p), strict=True)]
+    return shown[0].astype(np.uint16), shown[1].astype(np.uint8)
 
 
 def _registers(values: Mapping[str, int], operation: Op, arrived: list[list[int]], operands: list[list[int]],
                words: int) -> None:
     """Put in what operands the channels of the register file give; arrived: words at a, b, c of every cycle."""
-    given = [(operands[at], SOURCES.index(source) - 1) for at, name in enumerate(WORDS) for source in SOURCES[1:]
-             if values[f"operand_{name}"] == SOURCES.index(source)]
+    given = [(operands[at], SOURCES.index(source) - 1, operation.delay(name)) for at, name in enumerate(WORDS)
+             for source in SOURCES[1:] if values[f"operand_{name}"] == SOURCES.index(source)]
     if not given:
         return
     channels = [_addresses(values, n) for n in range(CHANNELS)]
@@ -66,23 +72,25 @@ def _registers(values: Mapping[str, int], operation: Op, arrived: list[list[int]
     a, b, c, d = operands[:4]
     registers, signed, result = [0] * words, bool(values["signed"]), 0
     for cycle, (arrivals, *addresses) in enumerate(zip(arrived, *channels)):
-        for operand, channel in given:
-            operand[cycle] = registers[addresses[channel][0] % words]
-        if keeps_results:
-            result = operation.meaning(a[cycle], b[cycle], c[cycle], d[cycle], signed) % WORD
+        for operand, channel, delay in given:
+            if cycle >= delay:
+                operand[cycle - delay] = registers[addresses[channel][0] % words]
+        if keeps_results and (begun := cycle - operation.latency) >= 0:
+            result = operation.meaning(a[begun], b[begun], c[begun], d[begun], signed) % WORD
         for (_, write), source in zip(addresses, sources):      # of two writes of one word the second stays
             if write is not None:
                 registers[write % words] = (*arrivals, result)[source]
 
 
 def _addresses(values: Mapping[str, int], n: int) -> Iterator[tuple[int, int | None]]:
-    """What a channel reads and writes in every cycle."""
+    """What a channel shows and writes in every cycle."""
     if MODES[values[f"mode{n}"]] == DELAY:
         return _turns(values[f"base{n}"], values[f"depth{n}"])
     return _scheduled(_schedule(values, f"rd{n}"), _schedule(values, f"wr{n}"))
 
 
 def _turns(base: int, depth: int) -> Iterator[tuple[int, int | None]]:
+    yield base, None
     while True:
         for turn in range(depth + 1):
             yield base + turn, base + turn
@@ -90,12 +98,13 @@ def _turns(base: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 def _scheduled(reads: Iterator[tuple[int, int]], writes: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
     never = (-1, 0)
-    read, write, held, cycle = next(reads, never), next(writes, never), 0, 0
+    read, write, held, following, cycle = next(reads, never), next(writes, never), 0, 0, 0
     while True:
-        if cycle == read[0]:
-            held, read = read[1], next(reads, never)
         writes_now = cycle == write[0]
         yield held, write[1] if writes_now else None
+        held = following
+        if cycle == read[0]:    # shown two cycles later
+            following, read = read[1], next(reads, never)
         if writes_now:
             write = next(writes, never)
         cycle += 1

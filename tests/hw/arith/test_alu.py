@@ -53,7 +53,7 @@ def check(configs: Sequence[tuple[Op, dict[str, Any]]], rows: Rows, tile: Any = 
         expected = [predicate(op, cond, lut, *row, is_signed) for row in rows]
         wrong = [row for row, want, got in zip(rows, expected, result.outputs["p"], strict=True) if want != got]
         assert not wrong, f"p of {op.name} {config} seed {SEED}: wrong for {wrong[0]}"
-        assert result.cycles == len(rows) + 1
+        assert result.cycles == len(rows) + 1 + op.latency
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
@@ -136,7 +136,7 @@ def test_example_of_the_contract() -> None:
     config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_b": 1}
     outputs, cycles = run_primitive("alu", config, {"a": "1 2 S0 D", "b": "3 N S0 D"})
     assert outputs == {"res": "4 2 S0 D", "p": "0 0"}
-    assert cycles == 5
+    assert cycles == 6
 
 
 fibers = st.lists(st.tuples(words | st.just(MAYBE), words | st.just(MAYBE), words, *[st.integers(0, 1)] * 3), max_size=4)
@@ -157,7 +157,7 @@ def test_stops_pass_and_bits_go_with_data(transactions: list[Any], op: Op, cond:
 
     assert result.outputs["res"] == stream([map_leaves(masked, tree, 2) for tree in transactions], 2)
     if seed is None:
-        assert result.cycles == len(result.outputs["res"]) + 1
+        assert result.cycles == len(result.outputs["res"]) + 1 + op.latency
 
 
 @pytest.mark.parametrize("a,b", [("1 S0 D", "S0 D"), ("S0 D", "S1 D"), ("S0 D", "N S0 D"), ("1 S0 D", "1 D")])

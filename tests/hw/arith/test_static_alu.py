@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
-from sardonyx.hw.arch.register_file import FIELDS, MODES, OPERANDS, SOURCES, WRITES
+from sardonyx.hw.arch.register_file import CYCLE_BITS, FIELDS, MODES, OPERANDS, SOURCES, WRITES
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.arith.alu import Alu
 from sardonyx.hw.arith.register_file import RegisterFile
@@ -24,6 +24,8 @@ from sardonyx.sim.model.cycles.static_alu import run
 from sardonyx.sim.rtl.bench import Bench, Case
 
 CYCLES = 120
+# The largest gap between two words of a schedule.
+MOST = (1 << CYCLE_BITS) - 1
 PORTS = ("a", "b", "c", "d", "e", "f")
 SMALL, NONE = (dataclasses.replace(PE, register_words=words) for words in (4, 0))
 
@@ -62,7 +64,7 @@ def check(config: Mapping[str, Any], seed: int = 0, spec: TileSpec = PE) -> None
 def schedules(draw: st.DrawFn, port: str) -> dict[str, int]:
     """A schedule that does something in the cycles looked at, most of the time."""
     extents = draw(st.tuples(*[st.integers(0, 9)] * 2))
-    gaps = draw(st.tuples(*[st.integers(0, 4) | st.integers(0, 0xFFFF)] * 2))
+    gaps = draw(st.tuples(*[st.integers(0, 4) | st.integers(0, MOST)] * 2))
     address, *deltas = draw(st.tuples(*[st.integers(0, 31)] * 3))
     loops = {f"{port}_{part}{loop}": each[loop] for loop in range(2)
              for part, each in (("extent", extents), ("gap", gaps), ("delta", deltas))}
@@ -106,25 +108,27 @@ def test_every_delay_comes_from_every_operand_and_the_result() -> None:
     configs = [{"op": BY_NAME["adc"].code, "stream_a": 1, "operand_b": f"channel{n}", f"mode{n}": "delay", f"write{n}": source,
                 f"depth{n}": depth, f"base{n}": 9} for n, source, depth in names]
     for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs), strict=True):
-        past = np.array([0] * (depth + 1) + (res if source == "res" else inputs[source]))[:CYCLES]
-        assert res == ((np.array(inputs["a"]) + past) % (1 << 16)).tolist(), (source, depth)
+        # Operand b is late: the channel is added in the cycle of the result.
+        # In cycle 0 nothing is written.
+        past = np.array([0] * (depth + 2) + (res if source == "res" else inputs[source])[1:])[1:CYCLES]
+        assert res == [0, *((np.array(inputs["a"][:-1]) + past) % (1 << 16)).tolist()], (source, depth)
 
 
 def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
-    # One word in 2**16 cycles, two of them: the second is shown more than 2**16 cycles after the first.
+    # One word in 2**12 cycles, two of them: the second is shown more than 2**12 cycles after the first.
     config = {"op": BY_NAME["adc"].code, "operand_a": "channel0", "write0": "b", "wr0_on": 1, "wr0_cycle": 3, "wr0_extent0": 1,
-              "wr0_gap0": 0xFFFF, "rd0_on": 1}
-    cycles = (1 << 16) + 10
+              "wr0_gap0": MOST, "rd0_on": 1}
+    cycles = MOST + 11
     words = [t % 1000 for t in range(cycles)]
     (res, _), = verilog([config], {"b": words}, cycles)
-    assert res == [0] * 4 + [3] * (1 << 16) + [words[3 + (1 << 16)]] * 6 == run(config, {"b": words}, cycles)[0].tolist()
+    assert res == [0] * 5 + [3] * (MOST + 1) + [words[4 + MOST]] * 5 == run(config, {"b": words}, cycles)[0].tolist()
 
 
 def test_control_bits_play_no_part() -> None:
     words = [0x10000 | word for word in (0x005, 0x100, 0x200, 0x300)]
     config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_b": 1}
-    (res, _), = verilog([config], {"a": words, "b": [1, 2, 0x10003, 4]}, 4)
-    assert res == [0x006, 0x102, 0x203, 0x304]
+    (res, _), = verilog([config], {"a": [*words, 0], "b": [1, 2, 0x10003, 4, 0]}, 5)
+    assert res == [0, 0x006, 0x102, 0x203, 0x304]
 
 
 def test_valid_and_ready_play_no_part() -> None:
@@ -134,17 +138,19 @@ def test_valid_and_ready_play_no_part() -> None:
         config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_d": 1, "operand_b": "channel0", "mode0": "delay",
                   "depth0": 2}
         sim.set(alu.cfg.as_value(), ALU.config.encode(static=1, **config))
-        draw, before = np.random.default_rng(1), [0, 0, 0]
-        for _ in range(50):
+        draw, before, result = np.random.default_rng(1), [0, 0, 0], 0
+        for cycle in range(50):
             a, d = int(draw.integers(0, 1 << 16)), int(draw.integers(0, 2))
             sim.set(alu.a.payload.data, a)
             sim.set(alu.d.payload, d)
             for signal in (alu.a.valid, alu.b.valid, alu.d.valid, alu.res.ready, alu.p.ready):
                 sim.set(signal, int(draw.integers(0, 2)))
-            assert sim.get(alu.res.payload.data) == (a + before[-3] + d) % (1 << 16)
+            assert sim.get(alu.res.payload.data) == result
             assert sim.get(alu.res.payload.control) == 0
             assert sim.get(alu.res.valid) == sim.get(alu.p.valid) == sim.get(alu.a.ready) == sim.get(alu.f.ready) == 1
-            before.append(a)
+            # The delay line of three words meets the a of two cycles before in the cycle of the result.
+            result = (a + before[-2] + d) % (1 << 16)
+            before.append(a if cycle else 0)    # nothing is written in cycle 0
             await sim.tick()
 
     simulate(alu, drive)
@@ -166,7 +172,7 @@ def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
             for _ in range(40):
                 shown.append((sim.get(registers.word0), sim.get(registers.word1)))
                 await sim.tick()
-            assert shown == [(0 if t < 3 else a, 0 if t < 16 else 1) for t in range(40)]
+            assert shown == [(0 if t < 3 else a, 0 if t < 17 else 1) for t in range(40)]
             sim.set(reset, 1)
             await sim.tick()
             sim.set(reset, 0)
