@@ -72,7 +72,7 @@ class GlbTile(wiring.Component):
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
-            store.affine.eq(values["store_control"][1]), store.static.eq(values["store_control"][STORE_STATIC]),
+            store.affine.eq(values["store_control"][1]), store.is_static.eq(values["store_control"][STORE_STATIC]),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),

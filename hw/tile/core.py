@@ -120,7 +120,7 @@ class TileCore(wiring.Component):
         if self.elastic:
             m.submodules[f"fifo_{port.name}"] = fifo = macro(Fifo2(self.widths[port.layer]))
             wiring.connect(m, wiring.flipped(core), fifo.i)
-            m.d.comb += fifo.static.eq(self._static_field(port))
+            m.d.comb += fifo.is_static.eq(self._static_field(port))
             return Wire(fifo.o.payload, fifo.o.valid, fifo.o.ready)
         register = Signal(self.widths[port.layer], name=f"{port.name}_register")
         m.d.sync += register.eq(core.payload)
