@@ -92,7 +92,7 @@ class TileCore(wiring.Component):
         m = Module()
         inputs = {port.name: self._input(m, port) for port in self._ports(Flow.IN)}
         outputs = {port.name: self._output(port) for port in self._ports(Flow.OUT)}
-        is_static = Signal()     # the active primitive is
+        is_static = Signal(name="static_primitive")     # the active one is
         if self.spec.kind == "io":
             self._links(m, inputs, outputs)
         else:
