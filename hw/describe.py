@@ -93,11 +93,11 @@ def _fields(component: wiring.Component) -> Iterator[Field]:
             yield from _parts("__".join(map(str, path)), shape, 0, ())
 
 
-def _parts(port: str, layout: data.StructLayout, low: int, above: tuple[str, ...]) -> Iterator[Field]:
+def _parts(port: str, layout: data.Layout, low: int, above: tuple[str, ...]) -> Iterator[Field]:
     for name, field in layout:
         at, path = low + field.offset, (*above, str(name))
         if field.width:
-            inside = field.shape if isinstance(field.shape, data.StructLayout) else None
+            inside = field.shape if isinstance(field.shape, data.StructLayout | data.ArrayLayout) else None
             yield Field(port, at + field.width - 1, at, ".".join(path), inside is not None)
             if inside is not None:
                 yield from _parts(port, inside, at, path)

@@ -18,12 +18,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .names import KEYWORDS
 from .rtlil_process import assign_once, read_wires
 
 _MODULE = re.compile(r"^module [^\n]*\n.*?^end$", re.M | re.S)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIRE = re.compile(r'\\[^\s"]+|\$\d+|"(?:[^"\\]|\\.)*"')
+_LOWEST = re.compile(r"(\\\S+) \[(?:(\d+):)?0\]")
 _PORT = re.compile(r"^  wire width \d+ (input|output|inout) ")
+# Names of modules, of ports, and of what instances are connected by.
+_KNOWN = re.compile(r"^(?:module|  cell|    connect|  wire width \d+ (?:input|output|inout) \d+) \\([^\s]+)", re.M)
 _ZERO = re.compile(r"\d+'0+|\{ *\}")
 # Cells with no effect but their output Y; all others stay.
 _EFFECTS = ("$dff", "$mem", "$check", "$print", "$assert", "$assume", "$cover", "$any", "$initstate",
@@ -45,18 +49,21 @@ def whole_reads(text: str) -> str:
 def plain_names(text: str) -> str:
     """Make every public name a plain identifier.
 
-    Submodules ``tile.fifo`` become ``tile__fifo``, duplicates ``n$15`` become ``n_15``.
+    Submodules ``tile.fifo`` become ``tile__fifo``, duplicates ``n$15`` become ``n_15``, and what SystemVerilog reserves
+    ``wait_``, but for modules and ports, whose names others know.
     """
     given: dict[str, str] = {}
+    known = set(_KNOWN.findall(text))
     taken = set(re.findall(r'\\([A-Za-z_][A-Za-z0-9_]*)(?=\s)', text))
 
     def plain(match: re.Match[str]) -> str:
         name = match[0][1:]
-        if not match[0].startswith("\\") or _PLAIN.fullmatch(name):
+        reserved = name in KEYWORDS and name not in known
+        if not match[0].startswith("\\") or (_PLAIN.fullmatch(name) and not reserved):
             return match[0]
         if name not in given:
             new = re.sub(r"[^A-Za-z0-9_]", "_", name.replace(".", "__").replace("U$", "u"))
-            new = new if _PLAIN.match(new) else f"_{new}"
+            new = f"{new}_" if reserved else new if _PLAIN.match(new) else f"_{new}"
             while new in taken:
                 new += "_"
             taken.add(new)
@@ -98,6 +105,12 @@ class _Statement:
         return {before.split()[1]: part for before, part in self.lines
                 if before.startswith("    connect") and _WIRE.fullmatch(part)}
 
+    def inputs(self) -> Iterator[tuple[str, str, int]]:
+        """Ports of a cell that are connected to the lowest bits of a wire: port, wire, bits."""
+        for before, part in self.lines:
+            if before.startswith("    connect") and (found := _LOWEST.fullmatch(part)):
+                yield before.split()[1], found[1], int(found[2] or 0) + 1
+
 
 def _parse(body: str) -> list[_Statement]:
     """Statements in order. A line of a cell names wires only behind its port; attributes name none."""
@@ -137,7 +150,7 @@ def _tidy_module(text: str) -> str:
         if each.cell() == "$meminit_v2" and each.memory() in written:
             each.kept = not _ZERO.fullmatch(each.pin("\\DATA"))
     _sweep(statements, declared, ports)
-    names = _names(statements, set(declared), ports)
+    names = _names(statements, declared, ports)
     order = 0
     lines = [head]
     for each in statements:
@@ -185,8 +198,13 @@ def _result(each: _Statement) -> str | None:
     return None
 
 
-def _names(statements: list[_Statement], taken: set[str], ports: set[str]) -> dict[str, str]:
-    """Better names: ``fifo__o__valid`` for what an instance drives, ``count_next`` for a register's input."""
+def _names(statements: list[_Statement], declared: dict[str, _Statement], ports: set[str]) -> dict[str, str]:
+    """Better names: ``fifo__o__valid`` for what an instance drives, ``count_next`` for a register's input.
+
+    An input of an instance has its port's name, or that with a number; several instances have such: ``fifo__i__valid``.
+    """
+    taken = set(declared)
+    sizes = {name: int(each.lines[-1][0].split()[2]) for name, each in declared.items()}
     names: dict[str, str] = {}
 
     def rename(wire: str, new: str) -> None:
@@ -201,6 +219,9 @@ def _names(statements: list[_Statement], taken: set[str], ports: set[str]) -> di
         if cell.startswith("\\"):
             for pin, wire in each.pins().items():
                 rename(wire, f"{instance}__{pin[1:]}")
+            for pin, wire, bits in each.inputs():
+                if bits == sizes[wire] and re.fullmatch(rf"{re.escape(pin)}(_\d+)?", wire):
+                    rename(wire, f"{instance}__{pin[1:]}")
     for each in statements:
         register = each.pins().get("\\Q") if each.kind == "cell" else None
         if register and register.startswith("\\"):

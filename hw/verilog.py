@@ -22,6 +22,7 @@ from ..cache import Cache
 from .describe import Description
 from .kept import KEY_DIGITS, generator, load, save
 from .rtlil import whole_reads
+from .tidy import tidy
 from .yosys import run_yosys
 
 # Letters of RTLIL that are worth a run of Yosys while there is more to come.
@@ -165,4 +166,4 @@ def _written(modules: Mapping[str, EmittedModule], group: Sequence[EmittedModule
         run_yosys(["-q", "-s", "write.ys"], folder)
         # Yosys' header names its build.
         texts = {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
-        return {name: modules[name].said.comment + text for name, text in texts.items()}
+        return {name: modules[name].said.comment + tidy(text, modules[name].said.fields) for name, text in texts.items()}

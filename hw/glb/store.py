@@ -27,7 +27,7 @@ class StoreDma(wiring.Component):
     Members
     -------
     loops, first : In                 Loop nest and byte address of its first word.
-    affine, static : In(1)            Mode; `affine` plays no part with `static`.
+    affine, is_static : In(1)         Mode; `affine` plays no part with `is_static`.
     sections, limit : In              Sections to store; 16-bit words that may be stored.
     start, stop : In(1)
     busy : Out(1)                     From start until the last word was written.
@@ -49,7 +49,7 @@ class StoreDma(wiring.Component):
         self.address_bits = (glb.tile_bytes - 1).bit_length()
         super().__init__({
             "loops": In(loop_layout(glb.store_loops)), "first": In(self.address_bits), "affine": In(1),
-            "static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
+            "is_static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
             "busy": Out(1), "beyond": Out(1), "lost": Out(1), "words": Out(EXTENT_BITS),
             "write": Out(1), "address": Out(self.address_bits), "data": Out(16), "grant": In(1),
             "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1))})
@@ -72,14 +72,14 @@ class StoreDma(wiring.Component):
         m.d.comb += [
             fits.eq(self.words != self.limit),
             self.busy.eq(busy),
-            there.eq(Mux(self.static, self.mark.valid & self.mark.payload, self.i.valid)),
+            there.eq(Mux(self.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
             self.beyond.eq(busy & there & ~fits),
             self.write.eq(busy & there & fits & ~self.lost),
-            self.address.eq(Mux(self.affine | self.static, generator.address, linear)),
+            self.address.eq(Mux(self.affine | self.is_static, generator.address, linear)),
             self.data.eq(self.i.payload.data),
             taken.eq(self.write & self.grant),
             # Outside a run words wait: what a stopped run left behind is flushed by the next start.
-            self.i.ready.eq(self.static | (busy & fits & self.grant)),
+            self.i.ready.eq(self.is_static | (busy & fits & self.grant)),
             self.mark.ready.eq(1),
             generator.step.eq(taken),
             # Outside a section the word is a length, and an empty section ends with it.
@@ -90,9 +90,9 @@ class StoreDma(wiring.Component):
             m.d.sync += left.eq(Mux(left == 0, self.i.payload.data, left - 1))
             with m.If(section_ends):
                 m.d.sync += done_sections.eq(done_sections + 1)
-            with m.If(Mux(self.affine | self.static, generator.last, section_ends & (done_sections + 1 == self.sections))):
+            with m.If(Mux(self.affine | self.is_static, generator.last, section_ends & (done_sections + 1 == self.sections))):
                 m.d.sync += busy.eq(0)
-        with m.If(self.static & self.write & ~self.grant):
+        with m.If(self.is_static & self.write & ~self.grant):
             m.d.sync += self.lost.eq(1)
         with m.If(self.stop):
             m.d.sync += busy.eq(0)

@@ -77,7 +77,7 @@ class GlbTile(wiring.Component):
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
-            store.affine.eq(field("store_control", "affine")), store.static.eq(field("store_control", "static")),
+            store.affine.eq(field("store_control", "affine")), store.is_static.eq(field("store_control", "static")),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),

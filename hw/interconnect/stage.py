@@ -139,7 +139,7 @@ class FifoStage(_Stage):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.fifo = fifo = macro(Fifo2(self.width))
-        m.d.comb += fifo.static.eq(self.mode != ELASTIC)
+        m.d.comb += fifo.is_static.eq(self.mode != ELASTIC)
         wiring.connect(m, wiring.flipped(self.i), fifo.i)
         wiring.connect(m, fifo.o, wiring.flipped(self.o))
         if self.parity == EVEN:

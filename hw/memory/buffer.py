@@ -121,7 +121,7 @@ class Buffer(wiring.Component):
         sizes, controller = self.sizes, self._controller(m, port)
         m.submodules[f"{port}_sipo"] = sipo = Sipo(
             sizes.sram_lines, sizes.sram_lanes, sizes.cycle_bits, sizes.sipo_lines)
-        m.d.comb += [getattr(sipo, name).eq(getattr(controller, name)) for name in ("fire", "more", "wait", "address")]
+        m.d.comb += [getattr(sipo, name).eq(getattr(controller, name)) for name in ("fire", "more", "countdown", "address")]
         m.d.comb += sipo.word.eq(getattr(self, port).payload.data)
         return sipo
 

@@ -39,7 +39,7 @@ class Controller(wiring.Component):
     cfg : In
     fire : Out(1)       There is a word in this cycle.
     more : Out(1)       There is one in this cycle or later.
-    wait : Out          Cycles until then: 0 in the cycle of a word.
+    countdown : Out     Cycles until then: 0 in the cycle of a word.
     address : Out       Of that word.
 
     Timing: one word per cycle; all outputs are of the cycle itself, cycle 0 is the first one after reset.
@@ -51,7 +51,7 @@ class Controller(wiring.Component):
     def __init__(self, loops: int, extent_bits: int, cycle_bits: int, address_bits: int) -> None:
         self.loops, self.extent_bits, self.cycle_bits, self.address_bits = loops, extent_bits, cycle_bits, address_bits
         members = {"cfg": In(schedule_layout(loops, extent_bits, cycle_bits, address_bits)), "fire": Out(1), "more": Out(1),
-                   "wait": Out(cycle_bits)}
+                   "countdown": Out(cycle_bits)}
         super().__init__(members | ({"address": Out(address_bits)} if address_bits else {}))
 
     @property
@@ -65,12 +65,12 @@ class Controller(wiring.Component):
         ended = Signal()
         left = Signal(self.cycle_bits)
         m.d.sync += started.eq(1)
-        m.d.comb += [self.wait.eq(Mux(started, left, self.cfg.cycle)), self.more.eq(self.cfg.on & ~ended),
-                     self.fire.eq(self.more & (self.wait == 0))]
+        m.d.comb += [self.countdown.eq(Mux(started, left, self.cfg.cycle)), self.more.eq(self.cfg.on & ~ended),
+                     self.fire.eq(self.more & (self.countdown == 0))]
 
         at_end = count_loops(m, list(self.cfg.extent), self.fire)
         gap = advancing(m, at_end, list(self.cfg.gap), unsigned(self.cycle_bits), "gap")
-        m.d.sync += left.eq(Mux(self.fire, gap, self.wait - 1))
+        m.d.sync += left.eq(Mux(self.fire, gap, self.countdown - 1))
         with m.If(self.fire):
             m.d.sync += ended.eq(at_end.all())
         if self.address_bits:

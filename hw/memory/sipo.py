@@ -27,7 +27,7 @@ class Sipo(wiring.Component):
 
     Members
     -------
-    fire, more, wait, address : In   Of the port's controller.
+    fire, more, countdown, address : In   Of the port's controller.
     word : In                        The word of this cycle, if `fire`.
     request : Out(1)                 A line wants to be written.
     slack : Out                      Cycles until it must be; 0: now. Holds with `request`.
@@ -44,7 +44,7 @@ class Sipo(wiring.Component):
     def __init__(self, lines: int, lanes: int, cycle_bits: int, depth: int) -> None:
         self.lines, self.lanes, self.cycle_bits, self.depth = lines, lanes, cycle_bits, depth
         address = range(lines * lanes)
-        super().__init__({"fire": In(1), "more": In(1), "wait": In(self.cycle_bits), "address": In(address),
+        super().__init__({"fire": In(1), "more": In(1), "countdown": In(self.cycle_bits), "address": In(address),
                           "word": In(DATA_BITS), "request": Out(1), "slack": Out(range(lanes + 1)),
                           "line": Out(range(lines)), "mask": Out(lanes), "words": Out(lanes * DATA_BITS), "grant": In(1),
                           "lost": Out(1)})
@@ -71,12 +71,12 @@ class Sipo(wiring.Component):
         soon = Signal()                         # the next word comes before that
         complete = Signal()
         m.d.comb += [
-            left.eq(self.lanes - now.age), soon.eq(~self.fire & self.more & (self.wait < left)),
+            left.eq(self.lanes - now.age), soon.eq(~self.fire & self.more & (self.countdown < left)),
             complete.eq((now.mask != 0) & (leaves | now.mask.all() | (left <= 1) | ~(self.fire | soon & same))),
         ]
         if self.depth == 1:
             # In the cycle of a word it is not known where the next one goes: it may want the registers in the next cycle.
-            after = Mux(self.fire, left != 0, Mux(soon & ~same, self.wait, left))
+            after = Mux(self.fire, left != 0, Mux(soon & ~same, self.countdown, left))
             gone = self._ask(m, now, complete, Mux(leaves, 0, after))
         else:
             gone = self._queue(m, now, complete, leaves, left)

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Component, In, Out
 class Fifo2(Component):
     """Two-entry FIFO that cuts every combinational path; in static mode a pipeline register.
 
-    Behaviour: tokens leave in order. With `static` high, `o.valid` and `o.payload` are `i.valid` and
+    Behaviour: tokens leave in order. With `is_static` high, `o.valid` and `o.payload` are `i.valid` and
     `i.payload` of the cycle before and readiness plays no part: `i.ready` is 1, `o.ready` is taken as 1.
 
     Parameters
@@ -23,7 +23,7 @@ class Fifo2(Component):
     -------
     i : In(stream)
     o : Out(stream)
-    static : In(1)         Set by configuration. A change lets entries held drop out, so flush with it.
+    is_static : In(1)      Set by configuration. A change lets entries held drop out, so flush with it.
 
     Timing: latency 1, one token per cycle. `o.valid`, `o.payload` and `i.ready` come from registers.
     Source: Onyx JSSC III-D (two-entry FIFOs where streams enter a core).
@@ -35,7 +35,7 @@ class Fifo2(Component):
         self.width = Shape.cast(shape).width
         self.module_name = f"fifo2_w{self.width}"
         tokens = stream.Signature(shape)
-        super().__init__({"i": In(tokens), "o": Out(tokens), "static": In(1)})
+        super().__init__({"i": In(tokens), "o": Out(tokens), "is_static": In(1)})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -51,7 +51,7 @@ class Fifo2(Component):
             self.o.valid.eq(head_valid),
             self.o.payload.eq(head),
         ]
-        with m.If(self.o.ready | ~head_valid | self.static):
+        with m.If(self.o.ready | ~head_valid | self.is_static):
             # While `tail` is taken, `i.ready` is low and nothing arrives: one source at a time.
             m.d.sync += [head_valid.eq(self.i.valid | tail_valid), tail_valid.eq(0)]
             with m.If(tail_valid):

@@ -92,7 +92,7 @@ class TileCore(wiring.Component):
         m = Module()
         inputs = {port.name: self._input(m, port) for port in self._ports(Flow.IN)}
         outputs = {port.name: self._output(port) for port in self._ports(Flow.OUT)}
-        is_static = Signal()     # the active primitive is
+        is_static = Signal(name="static_primitive")     # the active one is
         if self.spec.kind == "io":
             self._links(m, inputs, outputs)
         else:
@@ -120,7 +120,7 @@ class TileCore(wiring.Component):
         if self.elastic:
             m.submodules[f"fifo_{port.name}"] = fifo = macro(Fifo2(self.widths[port.layer]))
             wiring.connect(m, wiring.flipped(core), fifo.i)
-            m.d.comb += fifo.static.eq(self._static_field(port))
+            m.d.comb += fifo.is_static.eq(self._static_field(port))
             return Wire(fifo.o.payload, fifo.o.valid, fifo.o.ready)
         register = Signal(self.widths[port.layer], name=f"{port.name}_register")
         m.d.sync += register.eq(core.payload)

@@ -123,7 +123,7 @@ class Tile(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
+        m.submodules.tile_logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
         space = self.arch.config_map(self.spec.kind)
         m.submodules.registers = registers = macro(ConfigRegisters(space, self.spec.kind))
         wiring.connect(m, wiring.flipped(self.config), registers.config)

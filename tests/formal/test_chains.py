@@ -51,11 +51,11 @@ def test_static_stages_and_fifo2_are_pipeline_registers(tmp_path: Path) -> None:
         return Static(lambda width: stage(Interconnect(fifo=fifo), parity, width), ("mode", MODES.index(mode)), latency)
 
     stages = {"-".join(map(str, setting)): static(*setting) for setting in SETTINGS}
-    assert prove(Side(stages | {"fifo2": Static(Fifo2, ("static", 1), 1)}), tmp_path) == Verdict(True)
+    assert prove(Side(stages | {"fifo2": Static(Fifo2, ("is_static", 1), 1)}), tmp_path) == Verdict(True)
 
 
 def test_wrong_static_latency_is_found(tmp_path: Path) -> None:
-    verdict = prove(Static(Fifo2, ("static", 1), 2), tmp_path, only="valid moves every cycle")
+    verdict = prove(Static(Fifo2, ("is_static", 1), 2), tmp_path, only="valid moves every cycle")
     assert verdict.failed == ("valid moves every cycle",)
 
 
@@ -94,7 +94,7 @@ def test_side_by_side_a_chain_fails_as_alone(tmp_path: Path) -> None:
     alone = prove(planted(broken.Echo, True), tmp_path, bound=12)
     beside = prove(Side({"good": Chain([FIFO2]), "bad": planted(broken.Echo, True)}), tmp_path, bound=12)
     assert beside.failed == tuple(f"bad {name}" for name in alone.failed) and beside.cycles == alone.cycles
-    open_beside = prove(Side({"good": Static(Fifo2, ("static", 1), 1), "open": Chain([FIFO2])}), tmp_path,
+    open_beside = prove(Side({"good": Static(Fifo2, ("is_static", 1), 1), "open": Chain([FIFO2])}), tmp_path,
                         only=["open in order"])
     assert open_beside == Verdict(False, open=("open in order",))
 

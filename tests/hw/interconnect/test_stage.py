@@ -111,7 +111,7 @@ def test_a_bit_on_its_way_is_0_after_a_flush(register: Any) -> None:
     dut, flush = register(), Signal()
 
     async def drive(sim: SimulatorContext) -> None:
-        for name, value in (("mode", DELAY), ("static", 1)):
+        for name, value in (("mode", DELAY), ("is_static", 1)):
             if hasattr(dut, name):
                 sim.set(getattr(dut, name), value)
         sim.set(dut.i.payload, 1)

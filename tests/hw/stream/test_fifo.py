@@ -83,7 +83,7 @@ def test_static_mode_is_one_cycle_of_delay(words: "list[tuple[int, int, int]]") 
     fifo = Fifo2(8)
 
     async def stimulus(ctx):  # type: ignore[no-untyped-def]
-        ctx.set(fifo.static, 1)
+        ctx.set(fifo.is_static, 1)
         for valid, payload, ready in words:
             ctx.set(fifo.i.valid, valid)
             ctx.set(fifo.i.payload, payload)
