@@ -1,4 +1,4 @@
-"""A row of PE tiles, joined as in the array: what a tile's own paths are not, paths from a core across boxes to the next core."""
+"""A row of PE tiles, joined as in the array: its paths go from a core through boxes of two tiles to the next core."""
 
 from __future__ import annotations
 

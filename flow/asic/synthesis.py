@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...cache import home
 from ...hw.yosys import run_yosys
@@ -92,15 +93,16 @@ def netlist(design: Design, library: Library) -> str:
     (high, one), (low, zero) = library.family.high, library.family.low
     folder = _made(design, library, [
         f"synth -flatten -booth -extra-map +/choices/kogge-stone.v -top {design.top}", "rename -wire",
-        *_mapping(library), "setundef -zero", "splitnets", f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge",
+        *_mapping(library), "setundef -zero", "splitnets",
+        f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge",
         f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"])
     return (folder / NETLIST).read_text()
 
 
-def _module_area(module: Mapping[str, dict[str, str]]) -> ModuleArea:
-    cells, flops = module["num_cells"], module["sequential_area"]
+def _module_area(module: Mapping[str, Mapping[str, Any]]) -> ModuleArea:
+    cells, flops, inner = module["num_cells"], module["sequential_area"], module.get("num_submodules_by_type", {})
     return ModuleArea(float(cells["area"]), float(cells["local_area"]), float(flops["area"]),
-                      {name.lstrip("\\"): int(each["count"]) for name, each in module.get("num_submodules_by_type", {}).items()})
+                      {name.lstrip("\\"): int(float(each["count"])) for name, each in inner.items()})
 
 
 def _clock_gates(library: Library) -> list[str]:

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +22,12 @@ from . import sram
 from .library import Library
 from .synthesis import PERIOD_PS, Design
 
-KINDS = {"reg-reg": ("[all_registers -clock_pins]", "[all_registers -data_pins]"),
-         "in-reg": ("$inputs", "[all_registers -data_pins]"),
-         "reg-out": ("[all_registers -clock_pins]", "[all_outputs]"),
-         "in-out": ("$inputs", "[all_outputs]")}
+Kinds = Mapping[str, tuple[str, str]]
+KINDS: Kinds = {"reg-reg": ("[all_registers -clock_pins]", "[all_registers -data_pins]"),
+                "in-reg": ("$inputs", "[all_registers -data_pins]"),
+                "reg-out": ("[all_registers -clock_pins]", "[all_outputs]"),
+                "in-out": ("$inputs", "[all_outputs]")}
+"""Where paths of each kind start and end, in Tcl."""
 _MARK = "== "
 _POINT = re.compile(r"^ *([0-9.]+) +(-?[0-9.]+) [\^v] (\S+) \((\S+)\)$", re.MULTILINE)
 _ARRIVAL = re.compile(r"^ +(-?[0-9.]+) +data arrival time$", re.MULTILINE)
@@ -59,7 +61,7 @@ def find_sta() -> str:
     return found
 
 
-def worst_paths(design: Design, netlist: str, library: Library) -> dict[str, Worst]:
+def worst_paths(design: Design, netlist: str, library: Library, kinds: Kinds = KINDS) -> dict[str, Worst]:
     """The worst path of every kind that the module has."""
     program = find_sta()
     with tempfile.TemporaryDirectory() as place:
@@ -69,19 +71,19 @@ def worst_paths(design: Design, netlist: str, library: Library) -> dict[str, Wor
             (folder / f"{name}.lib").write_text(sram.view(name, design.modules[name]))
         (folder / "cells.lib").write_text(library.text)
         (folder / "netlist.v").write_text(netlist)
-        (folder / "run.tcl").write_text(script(design.top, ["cells.lib", *views], PERIOD_PS / library.picoseconds))
+        (folder / "run.tcl").write_text(script(design.top, ["cells.lib", *views], PERIOD_PS / library.picoseconds, kinds))
         done = subprocess.run([program, "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     return read_report(done.stdout, library.picoseconds)
 
 
-def script(top: str, libraries: Sequence[str], period: float) -> str:
+def script(top: str, libraries: Sequence[str], period: float, kinds: Kinds = KINDS) -> str:
     """What OpenSTA does, in its language: Tcl."""
     lines = [*(f"read_liberty {name}" for name in libraries), "read_verilog netlist.v", f"link_design {top}",
              f"create_clock -name clk -period {period} [get_ports clk]", "set inputs {}",
              'foreach port [all_inputs] { if {[get_property $port full_name] ne "clk"} { lappend inputs $port } }',
              "set_input_delay 0 -clock clk $inputs", "set_output_delay 0 -clock clk [all_outputs]"]
-    for kind, (start, end) in KINDS.items():
+    for kind, (start, end) in kinds.items():
         lines += [f'puts "{_MARK}{kind}"', f"report_checks -path_delay max -from {start} -to {end} -digits 5"]
     return "\n".join([*lines, f'puts "{_MARK}end"']) + "\n"
 
