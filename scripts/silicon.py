@@ -4,6 +4,7 @@
     make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
+    make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
 
 Without OpenSTA, or without LIBERTY, it says what is missing and ends well: nothing else depends on it.
 """
@@ -17,9 +18,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from sardonyx.compiler.dense.map.product import find
+from sardonyx.compiler.halide import compile_halide
 from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import report
 from sardonyx.flow.asic.delays import delays, lines
+from sardonyx.flow.asic.gain import unpipelined_ps
 from sardonyx.flow.asic.library import FAMILIES, Library, find_library
 from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measure, text
 from sardonyx.flow.asic.timing import find_sta
@@ -30,25 +34,46 @@ from sardonyx.hw.arch.errors import UserError
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
 RATIOS = {each.name: each for each in COMPARISONS}
 PAIRS = ("pe", "mem", "io")
+GAIN = "gain"
 
 
 def chosen(names: list[str]) -> list[str]:
     """What to measure: `pe` is both parities, `ratios` every comparison; nothing is everything."""
     found = []
-    for name in names or [*COMPONENTS, "delays", "ratios"]:
+    for name in names or [*COMPONENTS, "delays", "ratios", GAIN]:
         found += [f"{name}_odd", f"{name}_even"] if name in PAIRS else list(RATIOS) if name == "ratios" else [name]
     return list(dict.fromkeys(found))
 
 
-def measure_all(options: argparse.Namespace, library: Library, say: Callable[[str], None]) -> None:
+def gain(preset: str) -> dict[str, report.Gain]:
+    """The programs of apps/dense with and without registers in the interconnect."""
+    # Imports the simulators, a second that only this needs.
+    from bench import DENSE, pipeline_of
+
+    arch, found = presets.get(preset), {}
+    for name in DENSE:
+        pipeline = pipeline_of(name)
+        if find(pipeline) is None:
+            compiled = compile_halide(pipeline, arch, (62, 62))
+            found[name] = report.Gain(compiled.tiles["pe"], compiled.tiles["mem"], compiled.timing.delay_ps,
+                                      unpipelined_ps(compiled.graph, compiled.routing.hops, arch))
+    return found
+
+
+def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
     """Measure what was asked for; with everything measured on `onyx`, write the tables."""
     parts: dict[str, Measurement] = {}
     ratios, tables = {}, {}
+    if GAIN in chosen(options.names):
+        tables[GAIN] = report.gain_table(gain(options.preset))
+        say(tables[GAIN])
     with tempfile.TemporaryDirectory() as made:
         folder = options.verilog or Path(made, "machine")
-        if options.verilog is None:
+        if options.verilog is None and library is not None:
             emit_arch(options.preset, folder)
-        for name in chosen(options.names):
+        for name in chosen(options.names) if library is not None else ():
+            if name == GAIN:
+                continue
             if name == "delays":
                 found = delays(folder, library)
                 tables["delays"] = report.delay_table(found, asdict(presets.get(options.preset).timing))
@@ -69,7 +94,8 @@ def measure_all(options: argparse.Namespace, library: Library, say: Callable[[st
 def main() -> int:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(COMPONENTS)}, a module, delays, ratios, {', '.join(RATIOS)}")
+    parser.add_argument("names", nargs="*", help="of "
+                        f"{', '.join(COMPONENTS)}, a module, delays, gain, ratios, {', '.join(RATIOS)}; default: all of these")
     parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of libraries, or one library")
     parser.add_argument("--library", metavar="NAME", default=FAMILIES[0].name, help="one of "
                         f"{', '.join(family.name for family in FAMILIES)} in the folder (default: %(default)s)")
@@ -81,12 +107,14 @@ def main() -> int:
     options = parser.parse_args()
     if not options.names and options.preset == "onyx" and options.only is None:
         options.write = True
+    library = None
     try:
-        if options.liberty is None:
+        if options.liberty is None and options.names != [GAIN]:
             raise UserError("no cell library is given", fix="make silicon LIBERTY=folder; docs/silicon.md says where some are")
-        library = find_library(options.liberty, options.library)
-        if options.only != "area":
-            find_sta()
+        if options.liberty is not None:
+            library = find_library(options.liberty, options.library)
+            if options.only != "area":
+                find_sta()
     except UserError as error:
         print(f"skipped: {error}", file=sys.stderr)
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...hw.arch.errors import UserError
@@ -45,6 +46,23 @@ def ratio_table(found: Mapping[Comparison, tuple[float, float]]) -> str:
     return table(("what is compared", "of", "paper", "ours", "um2"),
                  ((each.claim, each.part, each.paper, f"{100 * (after / before - 1):+.1f} %", f"{before:.0f}, then {after:.0f}")
                   for each, (before, after) in found.items()))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A program: its tiles, and its period in picoseconds with and without registers in the interconnect."""
+
+    pes: int
+    mems: int
+    with_ps: int
+    without_ps: int
+
+
+def gain_table(found: Mapping[str, Gain]) -> str:
+    """What pipelining gains each program."""
+    return table(("program", "PE", "MEM", "ps without", "ps", "gain"),
+                 ((name, str(each.pes), str(each.mems), str(each.without_ps), str(each.with_ps),
+                   f"{each.without_ps / each.with_ps:.1f}x") for name, each in found.items()))
 
 
 def delay_table(found: Mapping[str, Worst], held: Mapping[str, int]) -> str:

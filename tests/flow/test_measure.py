@@ -32,7 +32,8 @@ def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tm
     assert 50 < found.worst["reg-out"].ps < 200 and "in-out" not in found.worst
     assert found.worst["reg-reg"].points[0].pin.endswith("/CLK")
     first, *_, last = measure.text("fifo", found)
-    assert first == f"fifo: {found.um2:.0f} um2, with clock gates {found.gated_um2:.0f}; flops {found.area['fifo2_w17'].flops:.0f}"
+    area = found.area["fifo2_w17"]
+    assert first == f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}; flops {area.flops:.0f}"
     assert last.endswith(f"({found.worst['reg-out'].points[-1].cell})")
 
 
