@@ -6,6 +6,7 @@ OUT    = build/$(if $(ARCH),$(basename $(notdir $(ARCH))),$(PRESET))
 ARCH   =
 MATRIX =
 ARGS   =
+LIBERTY =
 
 VENV   = .venv
 RUN    = $(VENV)/bin/python
@@ -17,7 +18,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 NEW    = yes
 endif
 
-.PHONY: install demo test test-full verilog bench lint clean help
+.PHONY: install demo test test-full verilog bench silicon lint clean help
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -51,6 +52,9 @@ verilog: $(STAMP)
 bench: $(STAMP)
 	@$(RUN) scripts/bench.py $(ARGS)
 
+silicon: $(STAMP)
+	@$(RUN) scripts/silicon.py $(if $(LIBERTY),--liberty '$(LIBERTY)') $(ARGS)
+
 lint: $(STAMP)
 	@$(RUN) -m pytest -q tests/test_style.py tests/test_types.py tests/test_layering.py
 
@@ -65,5 +69,6 @@ help:
 	@echo "make test-full           all tests"
 	@echo "make verilog             PRESET=tiny|small|amber|onyx or ARCH=file.json, OUT=folder"
 	@echo "make bench               the budgets, measured"
+	@echo "make silicon             area and timing in a cell library: LIBERTY=folder, ARGS=pe"
 	@echo "make lint                style, types and import rules alone"
 	@echo "make clean               remove what was built; $(VENV) stays"

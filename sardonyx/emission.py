@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import arguments
 from .dump import Dump
+from .flow.asic import constraints
 from .hw import emit, tables
 from .hw.soc.top import Sardonyx
 from .outcome import Outcome, silent
@@ -21,7 +22,8 @@ from .outcome import Outcome, silent
 def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
     """Write the Verilog, tables and header of a preset or a description file.
 
-    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h.
+    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h;
+    for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile (`flow.asic.constraints`).
     """
     began = time.perf_counter()
     machine = arguments.machine(arch)
@@ -30,12 +32,13 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
                  "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
     # Before the Verilog, which takes a while.
     folder.folder.mkdir(parents=True, exist_ok=True)
-    folder.check(documents)
+    folder.check((*documents, *constraints.NAMES))
     progress(f"generating the Verilog of '{machine.name}'")
     with tempfile.TemporaryDirectory() as made:
         files = emit.emit(top, Path(made))
         size = sum(file.stat().st_size for file in files)
         written: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
+        documents |= constraints.flow_files(machine, Path(made))
         folder.write({**written, **documents})
     return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
                     "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),

@@ -113,7 +113,7 @@ def onyx_many() -> list[Row]:
     library.library_model(arch)
     placer()
     first, report = _first_cycle(lambda: _photograph("cascade", photo, sides, lanes))
-    tiles = len(compile_halide(_pipeline("cascade"), arch, sides, lanes).program.config)
+    tiles = len(compile_halide(pipeline_of("cascade"), arch, sides, lanes).program.config)
     speed = report["simulated_cycles_per_s"]
     return [Row(f"cascade in {lanes} lanes, new on `onyx`, {tiles} tiles: from the call to the first cycle", f"{first:.1f} s",
                 "<= 10 s", first <= 10),
@@ -214,7 +214,7 @@ def dense() -> list[Row]:
     placer()
     times = {}
     for name in DENSE:
-        pipeline = _pipeline(name)
+        pipeline = pipeline_of(name)
         arch = replace(presets.get("onyx"))     # a fresh one, without routing graph
         began = time.perf_counter()
         product = find(pipeline)
@@ -226,7 +226,7 @@ def dense() -> list[Row]:
     return [Row("compile, programs of `apps/dense` on `onyx`", measured, "<= 10 s each", max(times.values()) <= 10)]
 
 
-def _pipeline(name: str) -> Pipeline:
+def pipeline_of(name: str) -> Pipeline:
     """A program of apps/dense for an image of 512 x 512, as the compiler reads it."""
     program = import_module(f"sardonyx.apps.dense.{name}").build()
     return bind(read(halide.serialize_pipeline(halide.Pipeline(program), get_params=False)), {"photo": (512, 512)})

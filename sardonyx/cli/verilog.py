@@ -15,7 +15,7 @@ def add(commands: Any) -> None:
     parser: Parser = commands.add_parser(
         "verilog", prog="sardonyx verilog", help="write the Verilog of a machine",
         about="Write a machine as Verilog: one file per unique module, a file list, its description, the\n"
-              "register and port tables, and a C header.",
+              "register and port tables, a C header, and constraints and configurations for open ASIC flows.",
         examples=[
             "sardonyx verilog --preset onyx --out build/onyx",
             "sardonyx verilog --arch my_machine.json --out build/mine",

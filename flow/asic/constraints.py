@@ -1,0 +1,88 @@
+"""What open ASIC flows need beside the Verilog: constraints (SDC) and configurations of OpenROAD's flow scripts (ORFS).
+
+Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine and for each kind and parity of tile, to be used as
+         ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``. SRAMs are black boxes until a platform has
+         macros: docs/silicon.md says where they go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+from ...hw.arch.cgra import Arch
+from ...hw.interconnect.stage import PARITIES
+from .synthesis import read_design
+
+SDC = "sardonyx.sdc"
+TOP = "sardonyx"
+_SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
+
+
+def period_ps(arch: Arch) -> int:
+    """What the description says a hop costs: out of a core, through the boxes of an even tile, into the next core."""
+    return arch.timing.pe + arch.timing.switch_box + arch.timing.connection_box
+
+
+def sdc() -> str:
+    """Constraints for the machine and for its tiles: one clock, half a period at each side of the border, what never moves."""
+    return """\
+# Constraints of the machine and of its tiles: one clock, synchronous reset, active high.
+#
+# CLOCK_PERIOD, in the library's unit of time, comes from the configuration of the flow.
+set clk_period $::env(CLOCK_PERIOD)
+create_clock -name clk -period $clk_period [get_ports clk]
+
+# Half a period belongs to the outside: an output of one tile is an input of the next. Reset comes from a register.
+set inputs {}
+foreach port [all_inputs] {
+  if {[get_property $port full_name] ne "clk"} { lappend inputs $port }
+}
+set_input_delay [expr {$clk_period / 2.0}] -clock clk $inputs
+set_output_delay [expr {$clk_period / 2.0}] -clock clk [all_outputs]
+
+# The coordinates of a tile are tied outside of it.
+foreach name {tile_x tile_y} {
+  set ports [get_ports -quiet "${name}*"]
+  if {[llength $ports] > 0} { set_false_path -from $ports }
+}
+
+# Configuration is written while no program runs, and a flush precedes each run: what it selects in a tile is at rest by then.
+# Reading it back is none of these paths: that ends in the registers of the channel. Flat and hierarchical names.
+foreach {from to} {*registers.cfg* *logic.* */registers/cfg* */logic/*} {
+  set selected [get_cells -quiet $from]
+  set moved [get_cells -quiet $to]
+  if {[llength $selected] > 0 && [llength $moved] > 0} { set_false_path -from $selected -to $moved }
+}
+"""
+
+
+def config_mk(top: str, files: Iterable[str], period: int) -> str:
+    """The configuration of ORFS for one module, from the files of it and those below."""
+    sources = " \\\n  ".join(f"$(HERE){name}" for name in files)
+    return f"""\
+# OpenROAD-flow-scripts: make DESIGN_CONFIG=this file. The period is that of the delays in arch.json, without wires.
+HERE := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+
+export DESIGN_NAME = {top}
+export PLATFORM ?= asap7
+export VERILOG_FILES = {sources}
+export SDC_FILE = $(HERE){SDC}
+# asap7 counts picoseconds, the others nanoseconds.
+export CLOCK_PERIOD ?= $(if $(filter asap7,$(PLATFORM)),{period},{period * _SKY130_TIMES / 1000:g})
+export CORE_UTILIZATION ?= 50
+export PLACE_DENSITY_LB_ADDON ?= 0.10
+"""
+
+
+MODULES = (TOP, *(f"tile_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), PARITIES)))
+"""The modules that are hardened by themselves."""
+NAMES = (SDC, *(f"{name}.mk" for name in MODULES))
+
+
+def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
+    """Every file by its name, for a machine whose Verilog is in a folder; one without MEM tiles has no files for them."""
+    there = [name for name in MODULES if (folder / f"{name}.sv").exists()]
+    return {SDC: sdc(), **{f"{name}.mk": config_mk(name, (f"{module}.sv" for module in read_design(folder, name).modules),
+                                                   period_ps(arch)) for name in there}}

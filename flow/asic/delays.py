@@ -1,0 +1,56 @@
+"""The delays that a description holds (`hw.arch.cgra.Timing`), measured on the modules of a machine.
+
+pe, mem         from a register of the core, or its configuration, to one of its outputs
+glb             from a register of the GLB tile to the streams that the IO tiles take
+switch_box      through the boxes of an even tile, from a core output or a track to a track that leaves
+connection_box  from a track to a core input
+register        from the clock to a track that leaves an odd tile
+
+Selections of multiplexers are configuration and do not change in a run: paths from them are no delays of a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .library import Library
+from .sram import Port, ports
+from .synthesis import netlist, read_design
+from .timing import KINDS, Worst, worst_paths
+
+_FORWARD = ("payload", "valid")
+_SIDES = ("n", "e", "s", "w")
+
+
+def delays(folder: Path, library: Library) -> dict[str, Worst]:
+    """The worst path for every field of `Timing`."""
+    registers = KINDS["reg-out"][0]
+    found = {}
+    for field, module, start, end in (
+            ("pe", "core_pe", "", "core"), ("mem", "core_mem", "", "core"), ("glb", "glb_tile", "", ""),
+            ("switch_box", "boxes_pe_data_even", "tracks and cores", "tracks"),
+            ("connection_box", "boxes_pe_data_even", "tracks and cores", "core"),
+            ("register", "boxes_pe_data_odd", "", "tracks")):
+        design = read_design(folder, module)
+        there = ports(design.modules[module])
+        here = named(there, "input", start) if start else registers
+        to = named(there, "output", end) if end else "[all_outputs]"
+        found[field] = worst_paths(design, netlist(design, library), library, {field: (here, to)})[field]
+    return found
+
+
+def named(there: list[Port], flow: str, which: str) -> str:
+    """The ports that carry words forward, on tracks or to and from a core, as a list in Tcl."""
+    def wanted(port: Port) -> bool:
+        track = port.name.split("_")[0] in _SIDES
+        return port.flow == flow and port.name.endswith(_FORWARD) and ("tracks" in which if track else "core" in which)
+
+    names = [f"{port.name}*" for port in there if wanted(port)]
+    assert names, f"no {flow} of {which}: the ports of tiles have changed"
+    return f"[get_ports {{{' '.join(names)}}}]"
+
+
+def lines(found: Mapping[str, Worst]) -> list[str]:
+    """The delays as they stand in a description."""
+    return [f"{field} = {round(worst.ps)}" for field, worst in found.items()]

@@ -1,0 +1,100 @@
+"""Cell libraries: the files of one, and what synthesis has to know of its cells.
+
+Input:   a folder as docs/silicon.md describes it, or a file; Liberty text, plain or compressed with gzip.
+Output:  `Library`: which family it is, and its text.
+Errors:  UserError where nothing is there or the family is not known.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ...hw.arch.errors import UserError
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the Liberty text of a library does not say.
+
+    Parameters
+    ----------
+    name : str               As it is called on the command line and in documents.
+    mark : str               What its text has in it, and no other's.
+    flops_unused : tuple     Flops that are left out, as patterns: large ones that nothing here needs.
+    cells_unused : tuple     Cells that logic is not mapped to: weak drive, scan flops, clock gates.
+    gates_unused : tuple     Clock gates that are left out.
+    driver : str             The cell that drives inputs while cells are sized.
+    load : float             What outputs drive then, in the library's unit of capacitance.
+    high, low : tuple        Cell and port of the constants.
+    conditions : str         Process, voltage, temperature.
+    """
+
+    name: str
+    mark: str
+    flops_unused: tuple[str, ...]
+    cells_unused: tuple[str, ...]
+    gates_unused: tuple[str, ...]
+    driver: str
+    load: float
+    high: tuple[str, str]
+    low: tuple[str, str]
+    conditions: str
+
+
+FAMILIES = (
+    Family("asap7", "_ASAP7_75t_", ("DFFHQx4*",), ("*x1p*", "*xp*", "SDF*", "ICG*"), ("*DC_*", "ICGx2p67*"),
+           "BUFx2_ASAP7_75t_R", 1.0, ("TIEHIx1_ASAP7_75t_R", "H"), ("TIELOx1_ASAP7_75t_R", "L"), "RVT, TT, 0.7 V, 25 C"),
+    Family("sky130hd", "sky130_fd_sc_hd__", (), ("*__probe*", "*__lpflow*", "*__dl*", "*__edf*", "*__sdf*", "*__sedf*"), (),
+           "sky130_fd_sc_hd__buf_2", 0.01, ("sky130_fd_sc_hd__conb_1", "HI"), ("sky130_fd_sc_hd__conb_1", "LO"),
+           "TT, 1.8 V, 25 C"),
+)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A family and the file of its cells."""
+
+    family: Family
+    path: Path
+
+    @cached_property
+    def text(self) -> str:
+        return _read(self.path)
+
+    @cached_property
+    def picoseconds(self) -> float:
+        """Its unit of time."""
+        found = re.search(r'time_unit\s*:\s*"?\s*([0-9.]+)\s*(ps|ns)', self.text)
+        assert found is not None, f"{self.path} states no unit of time, which Liberty demands"
+        return float(found[1]) * {"ps": 1.0, "ns": 1000.0}[found[2]]
+
+
+def find_library(place: Path, name: str = FAMILIES[0].name) -> Library:
+    """The library in a file, or the one of this name in a folder: ``asap7/*.lib.gz`` or directly in it."""
+    advice = "make silicon LIBERTY=folder; docs/silicon.md says where libraries can be had"
+    if place.is_file():
+        text = _read(place)
+        for family in FAMILIES:
+            if family.mark in text:
+                return Library(family, place)
+        raise UserError("the cells of this library are not known", str(place),
+                        f"add what synthesis must know of them to flow/asic/library.py; known: "
+                        f"{', '.join(family.name for family in FAMILIES)}")
+    for path in sorted(path for folder in (place / name, place) if folder.is_dir() for path in folder.iterdir()
+                       if re.search(r"\.lib(\.gz)?$", path.name)):
+        found = find_library(path, name)
+        if found.family.name == name:
+            return found
+    raise UserError(f"there is no cell library {name}", str(place), advice)
+
+
+def _read(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    except (OSError, EOFError, UnicodeDecodeError):
+        raise UserError("this is no Liberty file", str(path), "give one as text, or compressed with gzip") from None

@@ -1,0 +1,81 @@
+"""The tables of docs/silicon.md: each stands between two markers and can be measured alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...hw.arch.errors import UserError
+from .measure import Measurement
+from .timing import KINDS, Worst
+from .variants import Comparison
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    head = list(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def area_table(found: Mapping[str, Measurement]) -> str:
+    """Areas of components, of what they have below, and of their flops."""
+    def below(each: Measurement) -> str:
+        own = each.area[each.design.top]
+        inner = {name: each.area[name].total * count for name, count in own.parts.items() if name in each.area}
+        return ", ".join(f"{name} {um2:.0f}" for name, um2 in sorted(inner.items(), key=lambda part: -part[1])) or "-"
+
+    return table(("component", "um2", "with clock gates", "flops alone", "SRAM, estimated", "parts"),
+                 ((name, f"{each.um2:.0f}", f"{each.gated_um2:.0f}", f"{each.area[each.design.top].flops:.0f}",
+                   f"{each.sram_um2:.0f}" if each.sram_um2 else "-", below(each)) for name, each in found.items() if each.area))
+
+
+def path_table(found: Mapping[str, Measurement]) -> str:
+    """The worst path of each kind, and where the worst of all starts and ends."""
+    def ends(worst: Iterable[Worst]) -> str:
+        longest = max(worst, key=lambda path: path.ps)
+        return f"`{longest.points[0].pin}` to `{longest.points[-1].pin}`"
+
+    return table(("component", *KINDS, "the longest"),
+                 ((name, *(f"{each.worst[kind].ps:.0f}" if kind in each.worst else "-" for kind in KINDS),
+                   ends(each.worst.values())) for name, each in found.items() if each.worst))
+
+
+def ratio_table(found: Mapping[Comparison, tuple[float, float]]) -> str:
+    """The papers' figures and ours."""
+    return table(("what is compared", "of", "paper", "ours", "um2"),
+                 ((each.claim, each.part, each.paper, f"{100 * (after / before - 1):+.1f} %", f"{before:.0f}, then {after:.0f}")
+                  for each, (before, after) in found.items()))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A program: its tiles, and its period in picoseconds with and without registers in the interconnect."""
+
+    pes: int
+    mems: int
+    with_ps: int
+    without_ps: int
+
+
+def gain_table(found: Mapping[str, Gain]) -> str:
+    """What pipelining gains each program."""
+    return table(("program", "PE", "MEM", "ps without", "ps", "gain"),
+                 ((name, str(each.pes), str(each.mems), str(each.without_ps), str(each.with_ps),
+                   f"{each.without_ps / each.with_ps:.1f}x") for name, each in found.items()))
+
+
+def delay_table(found: Mapping[str, Worst], held: Mapping[str, int]) -> str:
+    """Delays measured, and those that the description holds."""
+    return table(("field of `Timing`", "measured, ps", "held, ps"),
+                 ((f"`{field}`", f"{worst.ps:.0f}", str(held[field])) for field, worst in found.items()))
+
+
+def put(document: Path, name: str, text: str) -> None:
+    """Replace what stands between the markers of a table."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    old = document.read_text()
+    head, found, rest = old.partition(begin)
+    if not found or end not in rest:
+        raise UserError(f"there are no markers of the table '{name}'", str(document), f"put {begin} and {end} where it belongs")
+    document.write_text(f"{head}{begin}\n{text}\n{end}{rest.partition(end)[2]}")

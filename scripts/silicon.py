@@ -1,0 +1,130 @@
+"""Measure area and timing of the emitted Verilog in a cell library, and write the tables of docs/silicon.md.
+
+    make silicon LIBERTY=folder                        everything, an hour on 2 cores when nothing is cached; writes the tables
+    make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
+    make silicon LIBERTY=folder ARGS="pe"              both parities
+    make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
+    make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
+
+Without OpenSTA, or without LIBERTY, it says what is missing and ends well: nothing else depends on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from sardonyx.compiler.dense.map.product import find
+from sardonyx.compiler.halide import compile_halide
+from sardonyx.emission import emit_arch
+from sardonyx.flow.asic import report
+from sardonyx.flow.asic.delays import delays, lines
+from sardonyx.flow.asic.gain import unpipelined_ps
+from sardonyx.flow.asic.library import FAMILIES, Library, find_library
+from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measure, text
+from sardonyx.flow.asic.timing import find_sta
+from sardonyx.flow.asic.variants import COMPARISONS, compare
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.errors import UserError
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
+RATIOS = {each.name: each for each in COMPARISONS}
+PAIRS = ("pe", "mem", "io")
+GAIN = "gain"
+
+
+def chosen(names: list[str]) -> list[str]:
+    """What to measure: `pe` is both parities, `ratios` every comparison; nothing is everything."""
+    found = []
+    for name in names or [*COMPONENTS, "delays", "ratios", GAIN]:
+        found += [f"{name}_odd", f"{name}_even"] if name in PAIRS else list(RATIOS) if name == "ratios" else [name]
+    return list(dict.fromkeys(found))
+
+
+def gain(preset: str) -> dict[str, report.Gain]:
+    """The programs of apps/dense with and without registers in the interconnect."""
+    # Imports the simulators, a second that only this needs.
+    from bench import DENSE, pipeline_of
+
+    arch, found = presets.get(preset), {}
+    for name in DENSE:
+        pipeline = pipeline_of(name)
+        if find(pipeline) is None:
+            compiled = compile_halide(pipeline, arch, (62, 62))
+            found[name] = report.Gain(compiled.tiles["pe"], compiled.tiles["mem"], compiled.timing.delay_ps,
+                                      unpipelined_ps(compiled.graph, compiled.routing.hops, arch))
+    return found
+
+
+def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
+    """Measure what was asked for; with everything measured on `onyx`, write the tables."""
+    parts: dict[str, Measurement] = {}
+    ratios, tables = {}, {}
+    if GAIN in chosen(options.names):
+        tables[GAIN] = report.gain_table(gain(options.preset))
+        say(tables[GAIN])
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.verilog or Path(made, "machine")
+        if options.verilog is None and library is not None:
+            emit_arch(options.preset, folder)
+        for name in chosen(options.names) if library is not None else ():
+            if name == GAIN:
+                continue
+            if name == "delays":
+                found = delays(folder, library)
+                tables["delays"] = report.delay_table(found, asdict(presets.get(options.preset).timing))
+                say("\n".join(lines(found)))
+            elif name in RATIOS:
+                before, after = ratios[RATIOS[name]] = compare(RATIOS[name], library, Path(made, "variants"))
+                say(f"{name}: {before:.1f} um2, then {after:.1f}: {100 * (after / before - 1):+.1f} %")
+            else:
+                parts[name] = measure(component(folder, name), library, options.only != "timing", options.only != "area")
+                say("\n".join(text(name, parts[name], not options.no_points)))
+    if options.write:
+        tables |= {"areas": report.area_table(parts), "paths": report.path_table(parts)} if parts else {}
+        tables |= {"ratios": report.ratio_table(ratios)} if ratios else {}
+        for name, content in tables.items():
+            report.put(DOCUMENT, name, content)
+
+
+def main() -> int:
+    """Read the command line, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="of "
+                        f"{', '.join(COMPONENTS)}, a module, delays, gain, ratios, {', '.join(RATIOS)}; default: all of these")
+    parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of libraries, or one library")
+    parser.add_argument("--library", metavar="NAME", default=FAMILIES[0].name, help="one of "
+                        f"{', '.join(family.name for family in FAMILIES)} in the folder (default: %(default)s)")
+    parser.add_argument("--preset", metavar="NAME", default="onyx", help="the machine (default: onyx)")
+    parser.add_argument("--verilog", metavar="FOLDER", type=Path, help="of the machine; default: written anew")
+    parser.add_argument("--only", choices=("area", "timing"), help="default: both")
+    parser.add_argument("--no-points", action="store_true", help="paths without their points")
+    parser.add_argument("--write", action="store_true", help="also write the tables of what is measured; done if all of it is")
+    options = parser.parse_args()
+    if not options.names and options.preset == "onyx" and options.only is None:
+        options.write = True
+    library = None
+    try:
+        if options.liberty is None and options.names != [GAIN]:
+            raise UserError("no cell library is given", fix="make silicon LIBERTY=folder; docs/silicon.md says where some are")
+        if options.liberty is not None:
+            library = find_library(options.liberty, options.library)
+            if options.only != "area":
+                find_sta()
+    except UserError as error:
+        print(f"skipped: {error}", file=sys.stderr)
+        return 0
+    try:
+        measure_all(options, library, lambda words: print(words, flush=True))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

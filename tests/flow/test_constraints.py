@@ -1,0 +1,72 @@
+"""What is written for open flows: Tcl reads the constraints, make the configurations, and they name what is there."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sardonyx.emission import emit_arch
+from sardonyx.flow.asic import constraints
+from sardonyx.hw.arch import presets
+
+# A tool that knows three cells and four ports, and says what it is told.
+STUBS = """
+array set env {CLOCK_PERIOD 1000}
+proc get_ports {args} {
+  if {[lindex $args end] eq "clk"} { return clk }
+  return [lsearch -all -inline -glob {clk rst tile_x[0] n_data_i_valid[0]} [lindex $args end]]
+}
+proc get_cells {args} {
+  return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {logic.core.a} {registers.rdata}} [lindex $args end]]
+}
+proc all_inputs {} { return {clk rst} }
+proc all_outputs {} { return {active} }
+proc get_property {object name} { return $object }
+foreach name {create_clock set_input_delay set_output_delay set_false_path} {
+  proc $name {args} "puts \\"$name \\$args\\""
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("tiny")
+    emit_arch("tiny", made)
+    return made
+
+
+def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
+    tclsh = shutil.which("tclsh")
+    if tclsh is None:
+        pytest.skip("tclsh is not installed (sudo apt-get install tcl)")
+    (tmp_path / "run.tcl").write_text(f"{STUBS}\nsource {folder / constraints.SDC}\n")
+    done = subprocess.run([tclsh, "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "create_clock -name clk -period 1000 clk",
+        "set_input_delay 500.0 -clock clk rst",
+        "set_output_delay 500.0 -clock clk active",
+        "set_false_path -from {{tile_x[0]}}",
+        "set_false_path -from {{registers.cfg[7]$_DFF_}} -to logic.core.a"]
+
+
+@pytest.mark.parametrize("module", constraints.MODULES)
+def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path, module: str, tmp_path: Path) -> None:
+    show = "\n".join(f"\t@echo '$({name})'" for name in ("DESIGN_NAME", "VERILOG_FILES", "SDC_FILE", "CLOCK_PERIOD"))
+    (tmp_path / "Makefile").write_text(f"include {folder / module}.mk\nshow:\n{show}\n")
+    period = constraints.period_ps(presets.get("tiny"))
+    for platform, clock_period in (("asap7", f"{period}"), ("sky130hd", f"{period / 50:g}")):
+        done = subprocess.run(["make", "-n", "show", f"PLATFORM={platform}"], cwd=tmp_path, capture_output=True, text=True,
+                              check=True)
+        name, files, sdc, clock = (line.removeprefix("echo '").removesuffix("'") for line in done.stdout.splitlines())
+        assert (name, Path(sdc), clock) == (module, folder / constraints.SDC, clock_period)
+        assert all(Path(file).is_file() for file in files.split())
+        assert f"{module}.sv" in {Path(file).name for file in files.split()}
+    if module == constraints.TOP:
+        listed = {folder / line for line in (folder / "sardonyx.f").read_text().split()}
+        assert {Path(file) for file in files.split()} == listed
+
+
+def test_the_period_follows_the_delays_of_the_description() -> None:
+    timing = presets.get("onyx").timing
+    assert constraints.period_ps(presets.get("onyx")) == timing.pe + timing.switch_box + timing.connection_box

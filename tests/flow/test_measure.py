@@ -1,0 +1,52 @@
+"""Small modules measured with the real library, where it and OpenSTA are; names that are none are refused."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sardonyx.flow.asic import measure
+from sardonyx.flow.asic.library import Library, find_library
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.emit import emit
+from sardonyx.hw.memory.sram import Sram
+from sardonyx.hw.stream.fifo import Fifo2
+
+
+@pytest.fixture(scope="module")
+def library(root: Path) -> Library:
+    place = root.parent / "shared" / "data" / "liberty"
+    if not place.exists():
+        pytest.skip("../shared/data/liberty is not there")
+    return find_library(place)
+
+
+def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tmp_path: Path) -> None:
+    if shutil.which("sta") is None:
+        pytest.skip("OpenSTA is not installed (sudo apt-get install opensta)")
+    emit(Fifo2(17), tmp_path)
+    found = measure.measure(measure.component(tmp_path, "fifo2_w17"), library)
+    flops = found.area["fifo2_w17"].flops / 0.2916
+    assert flops == pytest.approx(36) and 20 < found.um2 < 24
+    assert found.gated_um2 < 0.8 * found.um2, "two words behind enables of their own"
+    assert 50 < found.worst["reg-out"].ps < 200 and "in-out" not in found.worst
+    assert found.worst["reg-reg"].points[0].pin.endswith("/CLK")
+    first, *_, last = measure.text("fifo", found)
+    area = found.area["fifo2_w17"]
+    assert first == f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}; flops {area.flops:.0f}"
+    assert last.endswith(f"({found.worst['reg-out'].points[-1].cell})")
+
+
+def test_what_is_no_component_is_refused(tmp_path: Path) -> None:
+    emit(Sram(512, 4), tmp_path)
+    for name in ("pe_odd", "row", "nothing"):
+        with pytest.raises(UserError) as error:
+            measure.component(tmp_path, name)
+        assert str(error.value) == (f"{tmp_path}: there is no module for '{name}'\n  try: choose among "
+                                    f"{', '.join(measure.COMPONENTS)}, or name a module")
+
+
+def test_a_design_is_a_module_and_those_below_it(tmp_path: Path) -> None:
+    emit(Sram(512, 4), tmp_path)
+    design = measure.component(tmp_path, "sram_512x4x16")
+    assert design.srams == ["sram_512x4x16"] and list(design.modules) == ["sram_512x4x16"]

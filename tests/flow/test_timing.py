@@ -1,0 +1,75 @@
+"""What OpenSTA is told and what is read of its report; and that it is missed in words."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sardonyx.flow.asic import timing
+from sardonyx.flow.asic.timing import Point, Worst
+from sardonyx.hw.arch.errors import UserError
+
+REPORT = """
+== reg-reg
+Startpoint: a (rising edge-triggered flip-flop clocked by clk)
+
+  Delay    Time   Description
+---------------------------------------------------------
+   0.000    0.000   clock clk (rise edge)
+   0.000    0.000 ^ a/CLK (DFF)
+   0.048    0.048 v a/QN (DFF)
+   0.052    0.100 ^ b[1]$_DFF_P_/D (DFF)
+            0.100   data arrival time
+
+   1.000    1.000   clock clk (rise edge)
+            1.000 ^ b[1]$_DFF_P_/CLK (DFF)
+  -0.020    0.980   library setup time
+            0.980   data required time
+---------------------------------------------------------
+            0.980   data required time
+           -0.100   data arrival time
+
+== in-out
+No paths found.
+== end
+"""
+
+
+def test_a_report_is_read_in_picoseconds_and_kinds_without_paths_are_left_out() -> None:
+    assert timing.read_report(REPORT, 1000.0) == {"reg-reg": Worst("reg-reg", 100.0, 20.0, (
+        Point("a/CLK", "DFF", 0.0), Point("a/QN", "DFF", 48.0), Point("b[1]$_DFF_P_/D", "DFF", 100.0)))}
+
+
+def test_a_report_that_was_cut_is_a_fault() -> None:
+    with pytest.raises(AssertionError, match="sta failed"):
+        timing.read_report(REPORT.replace("== end", ""), 1.0)
+
+
+def test_tcl_reads_the_script(tmp_path: Path) -> None:
+    tclsh = shutil.which("tclsh")
+    if tclsh is None:
+        pytest.skip("tclsh is not installed (sudo apt-get install tcl)")
+    stubs = "\n".join(f'proc {name} {{args}} {{ puts "{name} $args" }}' for name in (
+        "read_liberty", "read_verilog", "link_design", "create_clock", "set_input_delay", "set_output_delay", "report_checks"))
+    (tmp_path / "run.tcl").write_text(f"""{stubs}
+proc get_ports {{name}} {{ return $name }}
+proc all_inputs {{}} {{ return {{clk a}} }}
+proc all_outputs {{}} {{ return q }}
+proc all_registers {{what}} {{ return registers$what }}
+proc get_property {{object name}} {{ return $object }}
+{timing.script("top", ["cells.lib"], 1000)}""")
+    done = subprocess.run([tclsh, "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "read_liberty cells.lib", "read_verilog netlist.v", "link_design top", "create_clock -name clk -period 1000 clk",
+        "set_input_delay 0 -clock clk a", "set_output_delay 0 -clock clk q", *(line for kind, ends in (
+            ("reg-reg", "-from registers-clock_pins -to registers-data_pins"), ("in-reg", "-from a -to registers-data_pins"),
+            ("reg-out", "-from registers-clock_pins -to q"), ("in-out", "-from a -to q"))
+            for line in (f"== {kind}", f"report_checks -path_delay max {ends} -digits 5")), "== end"]
+
+
+def test_without_opensta_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(UserError) as error:
+        timing.find_sta()
+    assert str(error.value) == "OpenSTA (sta) is not installed\n  try: apt-get install opensta"
