@@ -104,8 +104,8 @@ class Alu(wiring.Component):
                 crops.eq(~passes & self._is_op("crop")),
                 index.eq(cfg.lut.bit_select(Cat(*flags), 1)),
             ]
-        result, carry, overflow = self._second(m, word, other, carry_in, shifts, crops)
-        m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, result, carry, overflow, index))]
+        result, tested = self._second(m, word, other, carry_in, shifts, crops)
+        m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, *tested, index))]
         if registers is not None:
             m.d.comb += registers.res.eq(result)
         return m
@@ -213,8 +213,8 @@ class Alu(wiring.Component):
         return first
 
     def _second(self, m: Module, word: Value, other: Value, carry_in: Value, shifts: Value,
-                crops: Value) -> tuple[Value, Value, Value]:
-        """The result, carry and overflow. `other` is the late operand, inverted where it is subtracted."""
+                crops: Value) -> tuple[Value, tuple[Value, Value, Value, Value]]:
+        """The result and its flags Z, N, C and V. `other` is the late operand, inverted where it is subtracted."""
         top = DATA_BITS - 1
         total = Signal(DATA_BITS + 1)
         m.d.comb += total.eq(word + other + carry_in)
@@ -229,15 +229,19 @@ class Alu(wiring.Component):
         m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left)
                                >> Mux(other[4:].any(), DATA_BITS, other[:4]))
         chosen = Mux(is_left, shifted[::-1], shifted)
+        # Z is found beside the adder, not behind it: a sum is 0 if every carry is what its bits have to give away.
+        zero = Mux(shifts, shifted == 0, (word ^ other) == Cat(carry_in, (word | other)[:top]))
         if "crop" in self.ops:
-            chosen = Mux(crops, Mux(_less(word, ~other, total, self.cfg.signed), ~other, word), chosen)
+            is_less = _less(word, ~other, total, self.cfg.signed)
+            chosen = Mux(crops, Mux(is_less, ~other, word), chosen)
+            zero = Mux(crops, Mux(is_less, other.all(), word == 0), zero)
         result = Signal(DATA_BITS)
         m.d.comb += result.eq(Mux(shifts | crops, chosen, total))
-        return result, carry, overflow
+        return result, (zero, result[top], carry, overflow)
 
-    def _predicate(self, m: Module, result: Value, carry: Value, overflow: Value, table: Value) -> Value:
+    def _predicate(self, m: Module, *flags: Value) -> Value:
+        """The condition of Z, N, C, V and the bit of the truth table."""
         predicate = Signal()
-        flags = result == 0, result[-1], carry, overflow, table
         with m.Switch(self.cfg.cond):
             for condition in CONDITIONS:
                 with m.Case(condition.code):
