@@ -4,7 +4,7 @@
 macro below it, one file a module, with a file list in dependency order. Amaranth converts each component to
 RTLIL, or `netlist` one that is only instances and wires, of which `verilog` makes Verilog in the meantime.
 
-Output:  ``<module>.sv`` for every module and ``<top>.f``; the same input gives the same bytes, with no path
+Output:  ``<module>.sv`` for every module, ``<top>.f`` and ``lint.vlt``; the same input gives the same bytes, with no path
          or date in them.
 Cost:    onyx, nothing cached: 15 s on two cores.
 """
@@ -54,6 +54,16 @@ WAIVERS = (
     Waiver("UNUSEDSIGNAL", "carries, outputs of instances and payload bits that a design need not read"),
     Waiver("PROCASSINIT", "registers have initial values for FPGAs and simulation, besides their reset"),
 )
+
+
+# Waives those rules in Verilator: ``verilator --lint-only -Wall -F top.f lint.vlt``.
+LINT = "lint.vlt"
+
+
+def _lint() -> str:
+    lines = [line for waiver in WAIVERS for line in (f"// {waiver.reason[0].upper()}{waiver.reason[1:]}.",
+                                                     f"lint_off -rule {waiver.rule}")]
+    return "\n".join(["`verilator_config", *lines, ""])
 
 
 class EmitPlatform:
@@ -292,6 +302,7 @@ def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:
     for file, text in zip(files, texts.values(), strict=True):
         file.write_text(text)
     Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
+    Path(out_dir, LINT).write_text(_lint())
     return files
 
 

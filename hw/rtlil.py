@@ -37,8 +37,10 @@ _EFFECTS = ("$dff", "$mem", "$check", "$print", "$assert", "$assume", "$cover", 
 def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
-    text = assign_once(text)
-    return _MODULE.sub(lambda match: _tidy_module(match[0]), text)
+    text = _MODULE.sub(lambda match: _tidy_module(match[0]), assign_once(text))
+    # A component alone says itself whether anything in it is reset; the parent of others has to pass a reset on.
+    alone = len(_MODULE.findall(text)) == 1 and len(re.findall(r"\\rst(?=\s)", text)) == 1
+    return re.sub(r"^  wire width 1 input \d+ \\rst\n", "", text, flags=re.M) if alone else text
 
 
 def whole_reads(text: str) -> str:

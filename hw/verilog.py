@@ -1,4 +1,4 @@
-"""Write converted modules as Verilog with Yosys, several at once, while others are still being converted.
+"""Write converted modules as Verilog with Yosys, and tidy it, several at once, while others are still being converted.
 
 Input:   RTLIL of each module (`rtlil.readable`), macros before what has instances of them.
 Output:  Verilog with ``always_comb``, because plain ``always @*`` never runs in Icarus while its inputs do not change. What is

@@ -42,6 +42,12 @@ class Sram(wiring.Component):
     word : Out           The word read; valid in the cycle after the read, and undefined after a write.
 
     Timing: one access per cycle, read data one cycle later. Contents are not reset.
+
+    Place of a macro: replace the body of this module, and of no other, by an instance of a compiled single-port SRAM of
+    `lines` words of `lanes` x `lane_bits` bits with a write mask and a registered address (read latency 1). Chip select is
+    `enable`, write enable is any bit of `write`, each bit of `write` masks `lane_bits` bits. What `word` is after a write
+    and before the first read does not matter, nor what the memory holds at power-up. A macro without a mask is made of
+    `lanes` narrower ones; banks of fewer lines need the upper bits of `address` of the cycle before to choose `word`.
     """
 
     def __init__(self, lines: int, lanes: int, lane_bits: int = 16) -> None:

@@ -1,6 +1,7 @@
 """Tidied Verilog says the same as before, by Yosys' proof, with names, and one way to write each thing."""
 
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from sardonyx.hw.sparse.reducer import Reducer
 from sardonyx.hw.sparse.repeater import Repeater
 from sardonyx.hw.tidy import LINE, tidy
 from sardonyx.hw.yosys import run_yosys
+from sardonyx.sim.rtl import verilator
 
 SMALL = """\
 module fifo(i, clk, rst, o);
@@ -164,6 +166,18 @@ def test_tiny_has_no_reserved_nor_escaped_nor_nameless_wires(tiny: "list[Path]")
         names = re.findall(r"^  (?:(?:in|out)put +)?(?:wire|reg) +(?:\[\d+:0\] )?(\w+)|^  \w+ (\w+) \($", text, re.M)
         assert names and not KEYWORDS & {name for pair in names for name in pair}, file.name
         assert max(map(len, text.splitlines())) <= LINE + 10
+
+
+def test_tiny_passes_lint_from_anywhere_with_the_waivers_beside_it(tiny: "list[Path]", tmp_path: Path) -> None:
+    tools, folder = verilator.tools(), tiny[-1].parent
+    run = subprocess.run([*tools.verilator, "--lint-only", "-Wall", "-F", str(folder / "sardonyx.f"), str(folder / emit.LINT)],
+                         env=tools.environment, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0 and not run.stderr and "%" not in run.stdout, run.stdout + run.stderr
+
+
+def test_an_sram_has_no_reset_and_says_where_a_macro_goes(tiny: "list[Path]") -> None:
+    text = next(file for file in tiny if file.stem == "sram_512x4x16").read_text()
+    assert not re.search(r"^[^/]*\brst\b", text, re.M) and "\n// Place of a macro: " in text
 
 
 def test_tiny_has_one_clock_and_loose_cases_only_where_bits_are_loose(tiny: "list[Path]") -> None:
