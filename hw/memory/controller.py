@@ -63,7 +63,7 @@ class Controller(wiring.Component):
         # The start is configuration and so no reset value: it takes the registers' place until the first clock.
         started = Signal()
         ended = Signal()
-        left = Signal(self.cycle_bits)
+        left = Signal(self.cycle_bits, reset_less=True)
         m.d.sync += started.eq(1)
         m.d.comb += [self.countdown.eq(Mux(started, left, self.cfg.cycle)), self.more.eq(self.cfg.on & ~ended),
                      self.fire.eq(self.more & (self.countdown == 0))]
@@ -75,7 +75,7 @@ class Controller(wiring.Component):
             m.d.sync += ended.eq(at_end.all())
         if self.address_bits:
             delta = advancing(m, at_end, list(self.cfg.delta), unsigned(self.address_bits))
-            at = Signal(self.address_bits)
+            at = Signal(self.address_bits, reset_less=True)
             m.d.comb += self.address.eq(Mux(started, at, self.cfg.address))
             m.d.sync += at.eq(self.address + Mux(self.fire, delta, 0))
         return m

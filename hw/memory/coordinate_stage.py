@@ -43,8 +43,8 @@ class CoordinateStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        current = Signal(ENTRIES)
-        index = Signal(DATA_BITS)
+        current = Signal(ENTRIES, reset_less=True)
+        index = Signal(DATA_BITS, reset_less=True)
         stored = Signal()
         moves = Signal()
         self._ask(m, current, index, stored, moves)
@@ -55,8 +55,8 @@ class CoordinateStage(wiring.Component):
         """Choose one token a cycle. It `moves` when its line, if it is stored, is there or on its way."""
         port = self.entries
         # The line that will be there by the time the token is taken from it.
-        kept = Signal(len(port.line))
-        kept_array = Signal()
+        kept = Signal(len(port.line), reset_less=True)
+        kept_array = Signal(reset_less=True)
         kept_valid = Signal()
         room = Signal(range(self.depth + 1), init=self.depth)
         here = Signal()
@@ -94,10 +94,10 @@ class CoordinateStage(wiring.Component):
         port = self.entries
         looking = Signal()
         loads = Signal()
-        from_line = Signal()
-        token = Signal(SCANNED)
-        lane = Signal(range(self.lanes))
-        line = Signal(len(port.words))
+        from_line = Signal(reset_less=True)
+        token = Signal(SCANNED, reset_less=True)
+        lane = Signal(range(self.lanes), reset_less=True)
+        line = Signal(len(port.words), reset_less=True)
         line_now = Signal(len(port.words))
         m.d.sync += [looking.eq(moves), loads.eq(port.grant), from_line.eq(stored), lane.eq(current.start),
                      token.control.eq(current.stop | (current.literal & current.control)),

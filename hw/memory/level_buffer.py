@@ -98,9 +98,10 @@ class LevelBuffer(wiring.Component):
         """Two slots, filled, offered and freed in turn. Returns the first line of each slot and half."""
         step, info = self.i.payload, self.level.payload
         size = self.lines // HALVES
-        first = Signal(data.ArrayLayout(_per_half(size), SLOTS))
-        count = Signal(data.ArrayLayout(_per_half(size * self.lanes + 1), SLOTS))
-        extent = Signal(data.ArrayLayout(DATA_BITS, SLOTS))
+        # What a slot holds counts from when `held` and `unread` say so.
+        first = Signal(data.ArrayLayout(_per_half(size), SLOTS), reset_less=True)
+        count = Signal(data.ArrayLayout(_per_half(size * self.lanes + 1), SLOTS), reset_less=True)
+        extent = Signal(data.ArrayLayout(DATA_BITS, SLOTS), reset_less=True)
         held = Signal(SLOTS)
         unread = Signal(SLOTS)
         filling = Signal()

@@ -55,16 +55,17 @@ class LineCombiner(wiring.Component):
         m = Module()
         # The count of a level starts at `lead`, which is configuration and so no reset value.
         fresh = Signal(init=1)
-        counted = Signal.like(self.count)
+        counted = Signal.like(self.count, reset_less=True)
         before = Signal.like(self.count)
         held = Array(Signal(DATA_BITS, name=f"held{lane}") for lane in range(self.lanes - 1))
         lane = before[:(self.lanes - 1).bit_length()]
-        line = self.line.payload
+        line = Signal.like(self.line.payload, reset_less=True)
         push = Signal()
         fill = Signal(range(self.lines))
         used = Signal(range(self.lines + 1))
 
         m.d.comb += [
+            self.line.payload.eq(line),
             before.eq(Mux(fresh, self.lead, counted)),
             self.count.eq(before + self.append),
             push.eq(Mux(self.append, (lane == self.lanes - 1) | self.close, self.close & (lane != 0))),

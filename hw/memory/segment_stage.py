@@ -51,7 +51,7 @@ class SegmentStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        asking = Signal(REQUEST)
+        asking = Signal(REQUEST, reset_less=True)
         moves = Signal()
         dropped = Signal()
         self._ask(m, asking, moves, dropped)
@@ -64,10 +64,10 @@ class SegmentStage(wiring.Component):
         lane_bits = (self.lanes - 1).bit_length()
         # The line that the look-up will hold by the time the request gets there, and whether it then also
         # holds the last word of the line before.
-        kept = Signal(len(port.line))
+        kept = Signal(len(port.line), reset_less=True)
         kept_valid = Signal()
         before_valid = Signal()
-        before = Signal(len(port.line))     # kept - 1: the request's next line need not be known to compare.
+        before = Signal(len(port.line), reset_less=True)     # kept - 1: the request's next line need not be known to compare.
         room = Signal(range(self.depth + 1), init=self.depth)
         line = Signal(len(port.line))
         next_line = Signal(len(port.line))
@@ -102,13 +102,13 @@ class SegmentStage(wiring.Component):
     def _look_up(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
         """One cycle later the line has arrived."""
         port, entries = self.segments, self.o.payload
-        found = Signal(REQUEST)
+        found = Signal(REQUEST, reset_less=True)
         looking = Signal()
         loads = Signal()
         words = data.ArrayLayout(DATA_BITS, self.lanes)
-        line = Signal(words)
+        line = Signal(words, reset_less=True)
         line_now = Signal(words)
-        before = Signal(DATA_BITS)
+        before = Signal(DATA_BITS, reset_less=True)
         before_now = Signal(DATA_BITS)
         m.d.sync += [looking.eq(moves), loads.eq(port.grant)]
         with m.If(moves):

@@ -53,17 +53,19 @@ class Sipo(wiring.Component):
         m = Module()
         lane_bits = (self.lanes - 1).bit_length()
         lane, line = self.address[:lane_bits], self.address[lane_bits:]
-        layout = data.StructLayout({"mask": self.lanes, "line": range(self.lines),
-                                    "words": data.ArrayLayout(DATA_BITS, self.lanes), "age": range(self.lanes + 1)})
-        held = Signal(layout)
-        now = Signal(layout)     # with the word of this cycle
+        layout = data.StructLayout({"line": range(self.lines), "words": data.ArrayLayout(DATA_BITS, self.lanes),
+                                    "age": range(self.lanes + 1)})
+        held = Signal(layout, reset_less=True)
+        held_mask = Signal(self.lanes)      # the lanes of `held` that count
+        now = Signal(layout)                # with the word of this cycle
+        mask = Signal(self.lanes)
         fresh = Signal()
         same = Signal()          # the word of this cycle, or the next one, belongs to the line that is held
         leaves = Signal()
         chosen = Signal(self.lanes)
-        m.d.comb += [fresh.eq(held.mask == 0), same.eq(line == held.line), leaves.eq(self.fire & ~fresh & ~same),
+        m.d.comb += [fresh.eq(held_mask == 0), same.eq(line == held.line), leaves.eq(self.fire & ~fresh & ~same),
                      chosen.eq(self.fire << lane),
-                     now.mask.eq(held.mask | Mux(leaves, 0, chosen)), now.line.eq(Mux(fresh, line, held.line)),
+                     mask.eq(held_mask | Mux(leaves, 0, chosen)), now.line.eq(Mux(fresh, line, held.line)),
                      now.age.eq(Mux(fresh, 0, held.age))]
         m.d.comb += [now.words[n].eq(Mux(chosen[n] & ~leaves, self.word, held.words[n])) for n in range(self.lanes)]
 
@@ -72,39 +74,41 @@ class Sipo(wiring.Component):
         complete = Signal()
         m.d.comb += [
             left.eq(self.lanes - now.age), soon.eq(~self.fire & self.more & (self.countdown < left)),
-            complete.eq((now.mask != 0) & (leaves | now.mask.all() | (left <= 1) | ~(self.fire | soon & same))),
+            complete.eq((mask != 0) & (leaves | mask.all() | (left <= 1) | ~(self.fire | soon & same))),
         ]
         if self.depth == 1:
             # In the cycle of a word it is not known where the next one goes: it may want the registers in the next cycle.
             after = Mux(self.fire, left != 0, Mux(soon & ~same, self.countdown, left))
-            gone = self._ask(m, now, complete, Mux(leaves, 0, after))
+            gone = self._ask(m, now, mask, complete, Mux(leaves, 0, after))
         else:
-            gone = self._queue(m, now, complete, leaves, left)
-        m.d.sync += [held.eq(now), held.age.eq(now.age + 1)]
+            gone = self._queue(m, now, mask, complete, leaves, left)
+        m.d.sync += [held.eq(now), held_mask.eq(mask), held.age.eq(now.age + 1)]
         with m.If(leaves):
-            m.d.sync += [held.mask.eq(chosen), held.line.eq(line), held.age.eq(1)]
+            m.d.sync += [held_mask.eq(chosen), held.line.eq(line), held.age.eq(1)]
             m.d.sync += [held.words[n].eq(self.word) for n in range(self.lanes)]
         with m.Elif(gone):
-            m.d.sync += held.mask.eq(0)
+            m.d.sync += held_mask.eq(0)
         return m
 
-    def _ask(self, m: Module, line: data.View, request: Value, slack: Value) -> Value:
+    def _ask(self, m: Module, line: data.View, mask: Value, request: Value, slack: Value) -> Value:
         """Ask for the port for a line; whether the line leaves."""
-        m.d.comb += [self.request.eq(request), self.slack.eq(slack), self.line.eq(line.line), self.mask.eq(line.mask),
+        m.d.comb += [self.request.eq(request), self.slack.eq(slack), self.line.eq(line.line), self.mask.eq(mask),
                      self.words.eq(line.words), self.lost.eq(self.request & (self.slack == 0) & ~self.grant)]
         return self.grant | self.lost
 
-    def _queue(self, m: Module, now: data.View, complete: Value, leaves: Value, left: Value) -> Value:
+    def _queue(self, m: Module, now: data.View, mask: Value, complete: Value, leaves: Value, left: Value) -> Value:
         """Ask for the port for the line that waits, if one does, else for the one that is complete; whether that leaves."""
-        waiting = Signal(now.shape())
+        waiting = Signal(now.shape(), reset_less=True)
+        waiting_mask = Signal(self.lanes)
         waits = Signal()
         moves = Signal()
-        m.d.comb += [waits.eq(waiting.mask != 0), moves.eq(complete & (waits == self.grant))]
+        m.d.comb += [waits.eq(waiting_mask != 0), moves.eq(complete & (waits == self.grant))]
         oldest = now.shape()(Mux(waits, waiting.as_value(), now.as_value()))
-        gone = self._ask(m, oldest, waits | complete, Mux(waits, Mux(leaves, 0, self.lanes - waiting.age), left))
+        gone = self._ask(m, oldest, Mux(waits, waiting_mask, mask), waits | complete,
+                         Mux(waits, Mux(leaves, 0, self.lanes - waiting.age), left))
         m.d.sync += waiting.age.eq(waiting.age + 1)
         with m.If(moves):
-            m.d.sync += [waiting.eq(now), waiting.age.eq(now.age + 1)]
+            m.d.sync += [waiting.eq(now), waiting_mask.eq(mask), waiting.age.eq(now.age + 1)]
         with m.Elif(gone):
-            m.d.sync += waiting.mask.eq(0)
+            m.d.sync += waiting_mask.eq(0)
         return moves | gone & ~waits
