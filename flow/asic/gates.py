@@ -16,7 +16,7 @@ from .synthesis import CELLS
 
 def cell_models(netlist: str, library: Library) -> str:
     """A module for every cell that a netlist uses."""
-    used = sorted({name for name in re.findall(r"^  (\S+) \S+ \($", netlist, re.MULTILINE) if library.family.mark in name})
+    used = sorted({name for name in re.findall(r"^  (\w+) ", netlist, re.MULTILINE) if library.family.mark in name})
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / CELLS).write_text(library.text)
