@@ -1,4 +1,4 @@
-"""A synthesised tile passes its cocotb test in Icarus, cell by cell, in four states and without initial values."""
+"""Synthesised tiles pass their cocotb tests in Icarus, cell by cell, in four states and without initial values."""
 
 from pathlib import Path
 
@@ -15,15 +15,18 @@ from sardonyx.hw.tile.tile import Tile
 
 @pytest.mark.slow
 @pytest.mark.icarus
-def test_a_pe_of_cells_adds_the_tokens_of_two_tracks(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind,tests", [("pe", "cocotb_tile"), ("mem", "cocotb_mem")])
+def test_a_tile_of_cells_passes_the_test_of_the_tile(kind: str, tests: str, root: Path, tmp_path: Path) -> None:
     place = root.parent / "shared" / "data" / "liberty"
     if not place.exists():
         pytest.skip("../shared/data/liberty is not there")
     library, tiny = find_library(place), get("tiny")
-    emit(Tile(tiny, tiny.pe, 0), tmp_path / "verilog")
-    cells = netlist(read_design(tmp_path / "verilog", "tile_pe_even"), library)
-    files = [tmp_path / "cells.v", tmp_path / "netlist.v"]
-    for file, text in zip(files, (cell_models(cells, library), cells), strict=True):
-        file.write_text(text)
-    assert "initial" not in files[0].read_text() + cells
-    run_gates(files, "tile_pe_even", "cocotb_tile", tmp_path)
+    emit(Tile(tiny, getattr(tiny, kind), 0), tmp_path / "verilog")
+    design = read_design(tmp_path / "verilog", f"tile_{kind}_even")
+    cells = netlist(design, library)
+    files = {"cells.v": cell_models(cells, library), "netlist.v": cells,
+             **{f"{name}.sv": design.modules[name] for name in design.srams}}
+    assert not any("initial" in text for text in files.values()), "registers and memories begin unknown"
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    run_gates([tmp_path / name for name in files], design.top, tests, tmp_path)
