@@ -1,6 +1,6 @@
 """The delays that a description holds (`hw.arch.cgra.Timing`), measured on the modules of a machine.
 
-pe, mem         from a register of the core, or its configuration, to one of its outputs
+pe, mem         from a register of the core to one of its outputs
 glb             from a register of the GLB tile to the streams that the IO tiles take
 switch_box      through the boxes of an even tile, from a core output or a track to a track that leaves
 connection_box  from a track to a core input

@@ -9,7 +9,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -32,13 +32,26 @@ def run_cocotb(component: wiring.Component, module: str, simulator: str, folder:
     """
     top = emit.module_name(component)
     with _environment(simulator):
-        built = _built(emit.collect(component, home()), top, simulator)
-        log = folder / "log.txt"
-        results = folder / "results.xml"
-        # The runner ends the process on a failure; the log says more.
-        with contextlib.suppress(SystemExit):
-            get_runner(simulator).test(test_module=module, hdl_toplevel=top, hdl_toplevel_lang="verilog",
-                                       build_dir=built, test_dir=folder, results_xml=str(results), log_file=log)
+        _run(_built(emit.collect(component, home()), top, simulator), top, module, simulator, folder)
+
+
+def run_gates(files: Sequence[Path], top: str, module: str, folder: Path) -> None:
+    """Run every cocotb test of a module on a netlist of cells in Icarus; AssertionError with the log if one fails."""
+    log, built = folder / "build.txt", folder / "build"
+    try:
+        get_runner("icarus").build(sources=files, hdl_toplevel=top, build_dir=built, timescale=("1ns", "1ps"), log_file=log)
+    except SystemExit as error:
+        raise AssertionError(log.read_text()[-6000:] if log.exists() else "no log") from error
+    _run(built, top, module, "icarus", folder)
+
+
+def _run(built: Path, top: str, module: str, simulator: str, folder: Path) -> None:
+    log = folder / "log.txt"
+    results = folder / "results.xml"
+    # The runner ends the process on a failure; the log says more.
+    with contextlib.suppress(SystemExit):
+        get_runner(simulator).test(test_module=module, hdl_toplevel=top, hdl_toplevel_lang="verilog",
+                                   build_dir=built, test_dir=folder, results_xml=str(results), log_file=log)
     report = log.read_text()[-6000:] if log.exists() else "no log"
     assert results.exists(), report
     count, failed = get_results(results)

@@ -1,0 +1,43 @@
+"""`make silicon`: what it measures for which names, and that it says what is missing and ends well."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sardonyx.flow.asic import report
+from sardonyx.hw.arch.errors import UserError
+
+
+def silicon(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, str(root / "scripts" / "silicon.py"), *words], capture_output=True, text=True)
+
+
+def test_without_a_library_it_says_so_and_ends_well(root: Path) -> None:
+    done = silicon(root, "pe_odd")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "", "skipped: no cell library is given\n  try: make silicon LIBERTY=folder; docs/silicon.md says where some are\n")
+
+
+def test_a_library_that_is_not_there_is_named(root: Path, tmp_path: Path) -> None:
+    done = silicon(root, "--liberty", str(tmp_path), "--library", "sky130hd", "row")
+    assert done.returncode == 0 and done.stderr.startswith(f"skipped: {tmp_path}: there is no cell library sky130hd\n")
+
+
+def test_a_table_goes_between_its_markers_and_nowhere_else(tmp_path: Path) -> None:
+    document = tmp_path / "silicon.md"
+    document.write_text("before\n<!-- areas: begin -->\nold\n<!-- areas: end -->\nafter\n")
+    report.put(document, "areas", report.table(("a", "b"), [("1", "2")]))
+    assert document.read_text() == \
+        "before\n<!-- areas: begin -->\n| a | b |\n| --- | --- |\n| 1 | 2 |\n<!-- areas: end -->\nafter\n"
+    with pytest.raises(UserError) as error:
+        report.put(document, "paths", "")
+    assert str(error.value) == (f"{document}: there are no markers of the table 'paths'\n"
+                                "  try: put <!-- paths: begin --> and <!-- paths: end --> where it belongs")
+
+
+def test_every_table_has_its_place_in_the_document(root: Path) -> None:
+    text = (root / "docs" / "silicon.md").read_text()
+    for name in ("areas", "paths", "delays", "ratios", "gain"):
+        assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
