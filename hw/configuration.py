@@ -135,7 +135,8 @@ class ConfigRegisters(wiring.Component):
         ends = list(accumulate(word_bits(self.space)))
         words = [fields[start:end] for start, end in pairwise([0, *ends])]
 
-        resets, value = Signal(), Signal(WORD_BITS)
+        resets = Signal()
+        value = Signal(WORD_BITS)
         m.d.comb += [resets.eq(ResetSignal()), value.eq(Mux(resets, 0, asked.wdata))]
         # The writes apart from the reads: where nothing is written, a simulation asks once for all words.
         with m.If(resets | here & asked.write):

@@ -128,7 +128,9 @@ class Tile(wiring.Component):
         m.submodules.registers = registers = macro(ConfigRegisters(space, self.spec.kind))
         wiring.connect(m, wiring.flipped(self.config), registers.config)
         # Registered, as what waits follows streams in the same cycle and answers leave the tile at once.
-        waiting, overflow, fault = Signal.like(logic.waiting), Signal(), Signal()
+        waiting = Signal.like(logic.waiting)
+        overflow = Signal()
+        fault = Signal()
         m.d.sync += [waiting.eq(logic.waiting), overflow.eq(logic.overflow), fault.eq(logic.fault)]
         m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
                      registers.status.eq(waiting), registers.status[STATUS_OVERFLOW].eq(overflow),
