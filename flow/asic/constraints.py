@@ -50,7 +50,7 @@ foreach name {tile_x tile_y} {
 
 # Configuration is written while no program runs, and a flush precedes each run: what it selects in a tile is at rest by then.
 # Reading it back is none of these paths: that ends in the registers of the channel. Flat and hierarchical names.
-foreach {from to} {*registers.cfg* *logic.* */registers/cfg* */logic/*} {
+foreach {from to} {*registers.cfg* *tile_logic.* */registers/cfg* */tile_logic/*} {
   set selected [get_cells -quiet $from]
   set moved [get_cells -quiet $to]
   if {[llength $selected] > 0 && [llength $moved] > 0} { set_false_path -from $selected -to $moved }

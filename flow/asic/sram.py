@@ -14,7 +14,7 @@ from ...hw.arch.errors import UserError
 UM2_PER_BIT = 687.971 / (256 * 64)
 ACCESS_PS, SETUP_PS = 218, 50
 _NAME = re.compile(r"sram_(\d+)x(\d+)x(\d+)$")
-_PORT = re.compile(r"^ *(input|output) (?:\[(\d+):0\] )?(\w+);$", re.MULTILINE)
+_PORT = re.compile(r"^ *(input|output) +(?:wire|reg) +(?:\[(\d+):0\] )?(\w+),?$", re.MULTILINE)
 
 
 def is_sram(module: str) -> bool:
@@ -40,7 +40,7 @@ class Port:
 
 
 def ports(verilog: str) -> list[Port]:
-    """The ports of a module that Yosys wrote, in the order of their declarations."""
+    """The ports of an emitted module, in the order of their declarations."""
     found = [Port(name, flow, int(high or 0) + 1) for flow, high, name in _PORT.findall(verilog)]
     if not found:
         raise UserError("this module has no ports that can be read", fix="give Verilog that `sardonyx verilog` wrote")

@@ -18,7 +18,7 @@ proc get_ports {args} {
   return [lsearch -all -inline -glob {clk rst tile_x[0] n_data_i_valid[0]} [lindex $args end]]
 }
 proc get_cells {args} {
-  return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {logic.core.a} {registers.rdata}} [lindex $args end]]
+  return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {tile_logic.core.a} {registers.rdata}} [lindex $args end]]
 }
 proc all_inputs {} { return {clk rst} }
 proc all_outputs {} { return {active} }
@@ -47,7 +47,7 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
         "set_input_delay 500.0 -clock clk rst",
         "set_output_delay 500.0 -clock clk active",
         "set_false_path -from {{tile_x[0]}}",
-        "set_false_path -from {{registers.cfg[7]$_DFF_}} -to logic.core.a"]
+        "set_false_path -from {{registers.cfg[7]$_DFF_}} -to tile_logic.core.a"]
 
 
 @pytest.mark.parametrize("module", constraints.MODULES)

@@ -4,14 +4,15 @@ import re
 
 from sardonyx.flow.asic.row import TILES, row
 
-TILE = """module tile_pe_odd(flush, e_data_i_payload, e_data_o_ready, w_data_o_payload, w_data_i_ready, tile_x, clk);
-  input flush;
-  input [84:0] e_data_i_payload;
-  input [4:0] e_data_o_ready;
-  output [84:0] w_data_o_payload;
-  output [4:0] w_data_i_ready;
-  input [7:0] tile_x;
-  input clk;
+TILE = """module tile_pe_odd (
+  input  wire flush,
+  input  wire [84:0] e_data_i_payload,
+  input  wire [4:0] e_data_o_ready,
+  output wire [84:0] w_data_o_payload,
+  output wire [4:0] w_data_i_ready,
+  input  wire [7:0] tile_x,
+  input  wire clk
+);
 endmodule
 """
 

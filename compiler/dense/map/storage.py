@@ -37,7 +37,7 @@ from .registers import kept_words, waiting_words
 # Cycles that a net is expected to take, the register of the core input included.
 NET = 4
 # Words of a register file left free for what routing adds.
-SLACK = 10
+SLACK = 7
 # The same of one that keeps words by a schedule: it has less to spare, and where this is not enough, words wait in PEs.
 KEPT_SLACK = 1
 # PEs that may be added for operands to wait in, beside one for each PE.
