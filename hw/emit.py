@@ -14,9 +14,6 @@ from __future__ import annotations
 import gc
 import json
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
@@ -30,13 +27,11 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
 from ..cache import Cache, home
-from .arch.errors import UserError
 from .describe import Description, Field, describe
 from .kept import KEY_DIGITS, identity, load, save
 from .netlist import Face, netlist
 from .rtlil import readable
 from .verilog import EmittedModule, Writer
-from .yosys import run_yosys
 
 
 @dataclass(frozen=True)
@@ -304,25 +299,6 @@ def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:
     Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
     Path(out_dir, LINT).write_text(_lint())
     return files
-
-
-def check(files: Sequence[Path], top: str) -> None:
-    """Check hierarchy, drivers and loops with Yosys; AssertionError with its report if something is found."""
-    with tempfile.TemporaryDirectory() as folder:
-        for file in files:
-            Path(folder, file.name).write_bytes(file.read_bytes())
-        reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
-        run_yosys(["-q", "-p", f"{reads}hierarchy -check -top {top}; proc; check -assert"], Path(folder))
-
-
-def check_icarus(files: Sequence[Path], top: str) -> None:
-    """``iverilog -g2012``; AssertionError with its report, UserError if it is not installed."""
-    icarus = shutil.which("iverilog")
-    if icarus is None:
-        raise UserError("iverilog not found", fix="apt-get install iverilog")
-    done = subprocess.run([icarus, "-g2012", "-t", "null", "-s", top, *map(str, files)], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0 and not done.stdout, f"iverilog failed:\n{done.stdout[:10_000]}"
 
 
 def _face(component: wiring.Component, module: str, names: Sequence[str]) -> Face:

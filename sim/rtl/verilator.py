@@ -91,11 +91,6 @@ def tools() -> Tools:
     return Tools(command, root, environment, compiler, f"{version} {Path(compiler).name} {compiler_version}")
 
 
-def lint(files: Sequence[Path], top: str) -> None:
-    """``verilator --lint-only -Wall`` with the waivers of `hw.emit`; AssertionError with its report."""
-    _verilator(["--lint-only", *_warnings(), "--top-module", top, *map(str, files)])
-
-
 def build(files: Sequence[Path], harness: Path, top: str, *, includes: Mapping[str, str] | None = None,
           optimize: int = 1, flags: Sequence[str] = (), cache: Path | None = None) -> Model:
     """Build the model of Verilog files.
@@ -161,17 +156,19 @@ def build_digest(*parts: str) -> str:
     return hashlib.sha256("\0".join((*parts, tools().identity, Path(__file__).read_text())).encode()).hexdigest()[:24]
 
 
-def _warnings() -> list[str]:
+def warnings() -> list[str]:
+    """What Verilator warns of: all but the waivers of `hw.emit`."""
     return ["-Wall", *(f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS)]
 
 
-def _verilator(arguments: Sequence[str]) -> None:
+def verilator(arguments: Sequence[str]) -> None:
+    """Run Verilator; AssertionError with its report."""
     _run([*tools().verilator, *arguments], env=tools().environment)
 
 
 def verilate(files: Sequence[Path], top: str, generated: Path, flags: Sequence[str] = ()) -> None:
     """Write the C++ of a module, class ``V<top>``, into a folder."""
-    _verilator(["--cc", "--flatten", "-O3", "--assert", *_warnings(), "--top-module", top, "--prefix", f"V{top}",
+    verilator(["--cc", "--flatten", "-O3", "--assert", *warnings(), "--top-module", top, "--prefix", f"V{top}",
                 "--Mdir", str(generated), *flags, *map(str, files)])
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import checks
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -27,7 +28,6 @@ from sardonyx.hw.configuration import packed
 from sardonyx.hw.interconnect import boxes
 from sardonyx.hw.interconnect.stage import PassStage
 from sardonyx.hw.tile.core import link_members
-from sardonyx.sim.rtl import verilator
 from sardonyx.sim.rtl.bench import Bench, Case
 
 Site = tuple[int, int]
@@ -259,7 +259,7 @@ def test_a_planted_loop_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(AssertionError, match="loop"):
         check_flat(tmp_path, files)
     with pytest.raises(AssertionError, match="UNOPTFLAT"):
-        verilator.lint(files, "array")
+        checks.lint(files, "array")
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_presets_are_loop_free_and_small(name: str, tmp_path: Path) -> None:
     files = emit.emit(Array(PRESETS[name]), tmp_path)
     assert sum(file.stat().st_size for file in files) < 10_000_000
     assert len(files) <= 80
-    emit.check(files, "array")
+    checks.check_yosys(files, "array")
     if name == "tiny":
         check_flat(tmp_path, files)
-        verilator.lint(files, "array")
+        checks.lint(files, "array")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from grids import on_grid
 from halide_ast import (
     I16,
     I32,
@@ -29,7 +30,7 @@ from halide_ast import (
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.ir.dataflow import WordGraph, to_text
 from sardonyx.compiler.lang.halide.pipeline import Pipeline, Variable
-from sardonyx.sim.model.pe_graph import evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import evaluate_words, stored
 
 rx, ry = E(Variable("r$x")), E(Variable("r$y"))
 

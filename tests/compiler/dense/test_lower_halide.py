@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 import halide as hl
 import numpy as np
+from grids import on_grid
 from halide_programs import C, X, Y, image, load, name_of, noise
 
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.ir.dataflow import WordGraph
-from sardonyx.sim.model.pe_graph import evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import evaluate_words, stored
 
 
 def agrees(func: hl.Func, shape: tuple[int, ...], images: Mapping[hl.ImageParam, np.ndarray],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from grids import on_grid
 from halide_ast import BOOL, I8, I16, I32, U8, U16, U32, E, Exact, Program, Type, absd, call, cast, of, select
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.lang.halide.pipeline import Access, Binary, Not, Variable
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.sim.model.pe_graph import evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import evaluate_words, stored
 
 IMAGES = {"a": U8, "b": I8, "s": I16, "w": U16}
 TYPES = [U8, I8, U16, I16, U32, I32]

@@ -8,6 +8,7 @@ import halide as hl
 import numpy as np
 import pytest
 from halide_programs import X, Y, image, load, name_of
+from halide_text import show_pipeline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import damaged, overwritten, try_to_read
@@ -17,7 +18,7 @@ from sardonyx.compiler.lang.halide.intrinsics import _OPERANDS, expand, fits
 from sardonyx.compiler.lang.halide.pipeline import BOOL, INT32, Binary, Cast, Intrinsic, Number, Split, Type, Variable
 from sardonyx.compiler.lang.halide.reader import read
 from sardonyx.compiler.lang.halide.schema import UNIONS
-from sardonyx.compiler.lang.halide.text import show, show_pipeline
+from sardonyx.compiler.lang.halide.text import show
 from sardonyx.compiler.lang.halide.walk import accesses, postorder
 from sardonyx.hw.arch.errors import UserError
 

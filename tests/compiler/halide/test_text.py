@@ -1,9 +1,10 @@
 import halide as hl
 import pytest
 from halide_programs import X, Y, image, load, name_of
+from halide_text import show_pipeline
 
 from sardonyx.compiler.lang.halide.pipeline import INT32, Binary, Variable
-from sardonyx.compiler.lang.halide.text import show, show_pipeline
+from sardonyx.compiler.lang.halide.text import show
 
 
 @pytest.mark.parametrize("expr, text", (

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import checks
 import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
@@ -24,7 +25,6 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.memory.buffer import Buffer
 from sardonyx.hw.tile.core import TileCore
 from sardonyx.sim.model.cycles import buffer as model
-from sardonyx.sim.rtl import verilator
 from sardonyx.sim.rtl.bench import Bench, Case
 
 AMBER = presets.get("amber").mem
@@ -372,5 +372,5 @@ def test_a_tile_set_to_buffer_delays_words_and_is_quiet(name: str) -> None:
 def test_the_hardware_passes_lint(tmp_path: Any) -> None:
     for name in ("onyx", "amber", "two_lanes"):
         files = emit.emit(Buffer(SPECS[name]), tmp_path / name)
-        emit.check(files, "buffer")
-        verilator.lint(files, "buffer")
+        checks.check_yosys(files, "buffer")
+        checks.lint(files, "buffer")

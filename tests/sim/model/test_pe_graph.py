@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from grids import on_grid
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.compiler.ir.dataflow import WORD_OPS, Operand, Ref, Stream, WordGraph, WordNode
 from sardonyx.hw.arch.op import BY_NAME
-from sardonyx.sim.model.pe_graph import MEANING, evaluate_words, on_grid, stored
+from sardonyx.sim.model.pe_graph import MEANING, evaluate_words, stored
 
 words = st.integers(0, 65535)
 

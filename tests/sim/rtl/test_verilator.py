@@ -3,12 +3,13 @@ import multiprocessing
 import shutil
 from pathlib import Path
 
+import checks
 import pytest
 
 from sardonyx.cache import home
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.rtl import verilator
-from sardonyx.sim.rtl.verilator import build, build_keyed, lint, tools
+from sardonyx.sim.rtl.verilator import build, build_keyed, tools
 
 INVERTER = "module inverter(input clk, input a, output reg x); always_ff @(posedge clk) x <= ~a; endmodule\n"
 LOOP = ("module inverter(input [1:0] a, output [1:0] x); wire [1:0] y;"
@@ -105,10 +106,10 @@ def test_a_combinational_loop_does_not_build(cache: Path, sources: "tuple[Path, 
 
 def test_lint_reports_what_is_not_waived(sources: "tuple[Path, Path]") -> None:
     design, _ = sources
-    lint([design], "inverter")
+    checks.lint([design], "inverter")
     design.write_text(INVERTER.replace("output reg x", "output reg x, output y"))
     with pytest.raises(AssertionError, match=r"Warning-UNDRIVEN: .*'y'"):
-        lint([design], "inverter")
+        checks.lint([design], "inverter")
 
 
 def test_a_missing_tool_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
