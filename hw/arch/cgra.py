@@ -36,17 +36,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Timing:
-    """Delays in picoseconds for the static timing report.
+    """Delays in picoseconds for the static timing report: from a register of a core or of the global buffer to its outputs,
+    through the boxes of a tile, and from a track to a core input or out of a switch box's register.
 
-    Defaults follow the delay table of the public 12 nm flow (order of magnitude; relative weights matter).
+    Defaults: measured on `onyx` in ASAP7 (RVT, typical, 0.7 V, 25 C) without wires and setup by `make silicon ARGS=delays`, see
+    docs/silicon.md.
     """
 
-    pe: Annotated[int, PICOSECONDS] = 700
-    mem: Annotated[int, PICOSECONDS] = 1000
-    glb: Annotated[int, PICOSECONDS] = 1000
-    switch_box: Annotated[int, PICOSECONDS] = 160
-    connection_box: Annotated[int, PICOSECONDS] = 240
-    register: Annotated[int, PICOSECONDS] = 230
+    pe: Annotated[int, PICOSECONDS] = 787
+    mem: Annotated[int, PICOSECONDS] = 448
+    glb: Annotated[int, PICOSECONDS] = 452
+    switch_box: Annotated[int, PICOSECONDS] = 154
+    connection_box: Annotated[int, PICOSECONDS] = 210
+    register: Annotated[int, PICOSECONDS] = 63
 
     def __post_init__(self) -> None:
         check(self, "timing")
