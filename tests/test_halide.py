@@ -526,11 +526,12 @@ def box(side: int) -> hl.Func:
 
 @pytest.mark.parametrize("size", [(26, 10), pytest.param((20, 20), marks=pytest.mark.slow)])
 def test_a_large_box_of_a_small_picture_runs_in_tiles_wider_than_the_result(size: tuple[int, int]) -> None:
-    """In rows of 40 points, 15 of which are kept, words wait longer than register files and shorter than MEM tiles allow."""
+    """In rows of 40 points, 15 of which are kept, words wait longer than register files and shorter than MEM tiles allow. Each
+    sum in a chain of 14 makes them wait."""
     photo = RANDOM.integers(0, 256, (size[1] + 14, size[0] + 14), dtype=np.uint8)
     report = sardonyx.halide.run(box(15), inputs={"photo": photo}, engine="fabric", arch="onyx").report
     assert report["tile"] == f"48 x {size[1]}"
-    assert report["tiles_used"]["pe"] < 120
+    assert report["tiles_used"]["pe"] < 160
 
 
 def test_an_image_of_bfloat16_is_refused() -> None:

@@ -1,5 +1,6 @@
 """What is written for open flows: Tcl reads the constraints, make the configurations, and they name what is there."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -56,8 +57,9 @@ def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path,
     (tmp_path / "Makefile").write_text(f"include {folder / module}.mk\nshow:\n{show}\n")
     period = constraints.period_ps(presets.get("tiny"))
     for platform, clock_period in (("asap7", f"{period}"), ("sky130hd", f"{period / 50:g}")):
+        # Nothing of a make that runs these tests.
         done = subprocess.run(["make", "-n", "show", f"PLATFORM={platform}"], cwd=tmp_path, capture_output=True, text=True,
-                              check=True)
+                              check=True, env={"PATH": os.environ["PATH"]})
         name, files, sdc, clock = (line.removeprefix("echo '").removesuffix("'") for line in done.stdout.splitlines())
         assert (name, Path(sdc), clock) == (module, folder / constraints.SDC, clock_period)
         assert all(Path(file).is_file() for file in files.split())

@@ -67,7 +67,7 @@ def test_a_file_opens_with_it_and_it_is_kept(tmp_path: Path) -> None:
         found.append(files[-1].read_text())
         assert found[-1].startswith(describe(TileLogic(arch, arch.pe, 1), "pe_odd").comment)
     assert found[0] == found[1]
-    assert "// spec.pass_depth = 16\n" in found[0] and "// parity = 1\n" in found[0]
+    assert f"// spec.pass_depth = {arch.pe.pass_depth}\n" in found[0] and "// parity = 1\n" in found[0]
     assert "sram_lines" not in found[0], "a size of MEM tiles"
 
 

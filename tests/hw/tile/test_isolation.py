@@ -59,7 +59,7 @@ def switched(mode: str, path: Path) -> Counter[str]:
             case ["$var", _, _, code, *name] if name[:1] not in (["clk"], ["rst"]):
                 owners.setdefault(code, set()).update(set(NAMES) & set(scopes))
             case [change] if change.startswith("#"):
-                cycle = int(change[1:]) * 1e-12 / PERIOD
+                cycle = int(change[1:]) * 1e-15 / PERIOD    # femtoseconds
             case [change] if change[0] in "01" and cycle > SETTLED:
                 found.update(owners.get(change[1:], ()))
             case [change, code] if change[0] == "b" and cycle > SETTLED:

@@ -48,7 +48,7 @@ def test_streams_end_what_pes_would_not() -> None:
 
 def test_short_rows_let_operands_wait_in_pes_instead() -> None:
     graph = program("gaussian", SMALL)
-    assert limit(graph, SMALL, (60, 8)) == Limit(5, "PE tiles (6 lanes need 49 or more, 'small' has 48)")
+    assert limit(graph, SMALL, (84, 8)) == Limit(5, "PE tiles (6 lanes need 49 or more, 'small' has 48)")
 
 
 def test_far_too_many_lanes_are_refused_with_the_same_limit() -> None:
