@@ -28,6 +28,7 @@ from sardonyx.hw.configuration import packed
 from sardonyx.hw.interconnect import boxes
 from sardonyx.hw.interconnect.stage import PassStage
 from sardonyx.hw.tile.core import link_members
+from sardonyx.hw.yosys import run_yosys
 from sardonyx.sim.rtl.bench import Bench, Case
 
 Site = tuple[int, int]
@@ -232,7 +233,7 @@ def test_the_emitted_array_has_instances_and_wires_only(name: str, special: bool
     converted.modules.pop("array", None)
     converted.add(Array(arch, dict.fromkeys(arch.tiles, 0) if special else None))
     emit.write(converted, tmp_path)
-    statistics = emit.run_yosys(["-q", "-p", "read_verilog -sv array.sv; tee -o found.json stat -json"], tmp_path)
+    statistics = run_yosys(["-q", "-p", "read_verilog -sv array.sv; tee -o found.json stat -json"], tmp_path)
     assert not statistics
     found = json.loads((tmp_path / "found.json").read_text())["modules"]["\\array"]
     assert not found["num_processes"] and not found["num_memories"], "no always block"
@@ -245,7 +246,7 @@ def test_the_emitted_array_has_instances_and_wires_only(name: str, special: bool
 def check_flat(folder: Path, files: list[Path]) -> None:
     """Flatten an emitted array and look for loops, floating and doubly driven wires."""
     reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
-    emit.run_yosys(["-q", "-p", f"{reads}hierarchy -check -top array; proc; flatten; opt_clean; check -assert"], folder)
+    run_yosys(["-q", "-p", f"{reads}hierarchy -check -top array; proc; flatten; opt_clean; check -assert"], folder)
 
 
 @pytest.mark.parametrize("fifo", ["split", "full", "none"])

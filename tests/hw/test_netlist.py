@@ -17,6 +17,7 @@ from sardonyx.hw.array import Array
 from sardonyx.hw.connectivity import BORDER, Constant, End, Wire
 from sardonyx.hw.netlist import Face, netlist
 from sardonyx.hw.rtlil import readable
+from sardonyx.hw.yosys import run_yosys
 
 PART = Face("part", {"a": 2, "b": 1}, {"x": 2}, ("clk",))
 TOP = Face("top", {"i": 2, "j": 1}, {"o": 2, "p": 2}, ("clk", "rst"))
@@ -74,7 +75,7 @@ def nets(platform: emit.EmitPlatform, top: str, folder: Path) -> "tuple[set[Any]
     Path(folder, "all.il").write_text("\n".join([*(module.outside for module in modules), top]))
     # What Amaranth joins by statements are other names of one net.
     script = "read_rtlil all.il; hierarchy -check -top array; proc; opt_clean; write_json found.json"
-    emit.run_yosys(["-q", "-p", script], folder)
+    run_yosys(["-q", "-p", script], folder)
     module = json.loads((folder / "found.json").read_text())["modules"]["array"]
     ends = [(bit, ("", name, at)) for name, port in module["ports"].items() for at, bit in enumerate(port["bits"])]
     ends += [(bit, (name, cell["type"], port, at)) for name, cell in module["cells"].items()

@@ -9,8 +9,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from sardonyx.hw.emit import run_yosys
 from sardonyx.hw.rtlil import plain_names, readable
+from sardonyx.hw.yosys import run_yosys
 
 FLATTEN = ("proc", "memory", "flatten", "opt_clean")
 

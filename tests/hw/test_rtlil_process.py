@@ -10,8 +10,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from sardonyx.hw.emit import run_yosys
 from sardonyx.hw.rtlil_process import assign_once, read_wires
+from sardonyx.hw.yosys import run_yosys
 
 
 def process(body: str) -> str:

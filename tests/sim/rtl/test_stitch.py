@@ -22,6 +22,7 @@ from sardonyx.hw.connectivity import Wire
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
+from sardonyx.hw.yosys import run_yosys
 from sardonyx.sim import engines
 from sardonyx.sim.rtl import simulator, stitch
 from sardonyx.sim.rtl.folding import configurations
@@ -37,7 +38,7 @@ def followed(component, folder: Path) -> "dict[str, set[str]]":
     top = emit.module_name(component)
     files = emit.emit(component, folder)
     reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
-    emit.run_yosys(["-q", "-p", f"{reads} hierarchy -check -top {top}; proc; flatten; opt_clean; memory_dff; memory_collect; "
+    run_yosys(["-q", "-p", f"{reads} hierarchy -check -top {top}; proc; flatten; opt_clean; memory_dff; memory_collect; "
                                 "write_json found.json"], folder)
     module = json.loads((folder / "found.json").read_text())["modules"][top]
     drivers: dict[int, list[int]] = {}
