@@ -30,10 +30,16 @@ _WASM, _CODE = "yosys.wasm", "code"
 _loading = threading.Lock()
 
 
+class YosysError(RuntimeError):
+    """Yosys ended with an error; the text is all that it wrote."""
+
+
 def run_yosys(arguments: Iterable[str], folder: Path) -> str:
     """Run Yosys in a folder and return what it wrote.
 
     Paths must be relative to the folder: of all folders Yosys sees only this one, and a /tmp of its own.
+
+    Errors:  YosysError.
     """
     with _loading:
         linker, module = _loaded()
@@ -49,8 +55,9 @@ def run_yosys(arguments: Iterable[str], folder: Path) -> str:
     # Not in the main thread, which could not be interrupted until Yosys has ended.
     threading.Thread(target=run, daemon=True).start()
     ended = status.result()
-    report = b"".join(said).decode()
-    assert ended == 0, f"yosys failed:\n{report}"
+    report = b"".join(said).decode(errors="replace")
+    if ended != 0:
+        raise YosysError(f"yosys failed:\n{report}")
     return report
 
 
@@ -76,7 +83,7 @@ def _run(linker: wasmtime.Linker, module: wasmtime.Module, arguments: Iterable[s
             start(store)
         except wasmtime.ExitTrap as end:
             return end.code
-        except wasmtime.WasmtimeError as trap:
+        except (wasmtime.WasmtimeError, wasmtime.Trap) as trap:
             said.append(str(trap).encode())
             return 1
         finally:

@@ -6,7 +6,8 @@
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
 
-Without OpenSTA, or without LIBERTY, it says what is missing and ends well: nothing else depends on it.
+Without OpenSTA, or without LIBERTY, it says what is missing and ends well: nothing else depends on it. What is given and wrong
+is told with exit code 2.
 """
 
 from __future__ import annotations
@@ -91,6 +92,20 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
             report.put(DOCUMENT, name, content)
 
 
+def lacking(options: argparse.Namespace) -> UserError | None:
+    """What is not here that nobody has to have."""
+    if options.names == [GAIN]:
+        return None
+    if options.liberty is None:
+        return UserError("no cell library is given", fix="make silicon LIBERTY=folder; docs/silicon.md says where some are")
+    if options.only != "area":
+        try:
+            find_sta()
+        except UserError as error:
+            return error
+    return None
+
+
 def main() -> int:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -107,22 +122,15 @@ def main() -> int:
     options = parser.parse_args()
     if not options.names and options.preset == "onyx" and options.only is None:
         options.write = True
-    library = None
     try:
-        if options.liberty is None and options.names != [GAIN]:
-            raise UserError("no cell library is given", fix="make silicon LIBERTY=folder; docs/silicon.md says where some are")
-        if options.liberty is not None:
-            library = find_library(options.liberty, options.library)
-            if options.only != "area":
-                find_sta()
-    except UserError as error:
-        print(f"skipped: {error}", file=sys.stderr)
-        return 0
-    try:
+        library = None if options.liberty is None else find_library(options.liberty, options.library)
+        if missing := lacking(options):
+            print(f"skipped: {missing}", file=sys.stderr)
+            return 0
         measure_all(options, library, lambda words: print(words, flush=True))
     except UserError as error:
         print(error, file=sys.stderr)
-        return 1
+        return 2
     return 0
 
 

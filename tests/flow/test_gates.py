@@ -6,7 +6,7 @@ import pytest
 from simulators import run_gates
 
 from sardonyx.flow.asic.gates import cell_models
-from sardonyx.flow.asic.library import find_library
+from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import netlist, read_design
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.emit import emit
@@ -16,11 +16,8 @@ from sardonyx.hw.tile.tile import Tile
 @pytest.mark.slow
 @pytest.mark.icarus
 @pytest.mark.parametrize("kind,tests", [("pe", "cocotb_tile"), ("mem", "cocotb_mem")])
-def test_a_tile_of_cells_passes_the_test_of_the_tile(kind: str, tests: str, root: Path, tmp_path: Path) -> None:
-    place = root.parent / "shared" / "data" / "liberty"
-    if not place.exists():
-        pytest.skip("../shared/data/liberty is not there")
-    library, tiny = find_library(place), get("tiny")
+def test_a_tile_of_cells_passes_the_test_of_the_tile(kind: str, tests: str, library: Library, tmp_path: Path) -> None:
+    tiny = get("tiny")
     emit(Tile(tiny, getattr(tiny, kind), 0), tmp_path / "verilog")
     design = read_design(tmp_path / "verilog", f"tile_{kind}_even")
     cells = netlist(design, library)

@@ -6,19 +6,11 @@ from pathlib import Path
 import pytest
 
 from sardonyx.flow.asic import measure
-from sardonyx.flow.asic.library import Library, find_library
+from sardonyx.flow.asic.library import Library
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.emit import emit
 from sardonyx.hw.memory.sram import Sram
 from sardonyx.hw.stream.fifo import Fifo2
-
-
-@pytest.fixture(scope="module")
-def library(root: Path) -> Library:
-    place = root.parent / "shared" / "data" / "liberty"
-    if not place.exists():
-        pytest.skip("../shared/data/liberty is not there")
-    return find_library(place)
 
 
 def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_without_a_library_it_says_so_and_ends_well(root: Path) -> None:
 
 def test_a_library_that_is_not_there_is_named(root: Path, tmp_path: Path) -> None:
     done = silicon(root, "--liberty", str(tmp_path), "--library", "sky130hd", "row")
-    assert done.returncode == 0 and done.stderr.startswith(f"skipped: {tmp_path}: there is no cell library sky130hd\n")
+    assert done.returncode == 2 and done.stderr.startswith(f"{tmp_path}: there is no cell library sky130hd\n")
 
 
 def test_a_table_goes_between_its_markers_and_nowhere_else(tmp_path: Path) -> None:

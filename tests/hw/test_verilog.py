@@ -9,6 +9,7 @@ from test_emit import Pair, Same
 
 from sardonyx.cache import Cache
 from sardonyx.hw import emit, verilog
+from sardonyx.hw.yosys import YosysError
 
 
 def texts(platform: emit.EmitPlatform) -> "dict[str, str]":
@@ -50,8 +51,8 @@ def test_yosys_runs_before_all_is_converted_and_one_fault_ends_all(monkeypatch: 
 
 def test_a_module_that_yosys_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> str:
-        raise AssertionError("yosys failed")
+        raise YosysError("yosys failed")
 
     monkeypatch.setattr(verilog, "run_yosys", refuse)
-    with pytest.raises(AssertionError, match="yosys failed"):
+    with pytest.raises(YosysError, match="yosys failed"):
         emit.write(emit.collect(Pair()), tmp_path)

@@ -11,6 +11,7 @@ import wasmtime
 
 from sardonyx.cache import Cache
 from sardonyx.hw import yosys
+from sardonyx.hw.yosys import YosysError
 
 
 class Code:
@@ -93,5 +94,5 @@ def test_runs_at_once_do_not_see_each_other(tmp_path: Path) -> None:
 
 
 def test_what_fails_says_what_yosys_said(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match=r"yosys failed:\n.*No such command: nonsense"):
+    with pytest.raises(YosysError, match=r"yosys failed:\n.*No such command: nonsense"):
         yosys.run_yosys(["-q", "-p", "nonsense"], tmp_path)

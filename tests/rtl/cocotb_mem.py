@@ -7,9 +7,7 @@ import random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
-from cocotb_tile import CHANNEL
-from token_streams import collect, drive, reset, tracks
+from token_streams import CHANNEL, collect, configure, drive, reset, tracks
 
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.token import parse_stream, show_stream
@@ -36,15 +34,8 @@ LEVEL = {
 async def a_mem_scans_the_level_that_it_was_given(dut: Any) -> None:
     inputs = [f"{side}_{layer}_{end}" for side in ARCH.mem.sides for layer in ("data", "bit")
               for end in ("i_payload", "i_valid", "o_ready")]
-    await reset(dut, [*inputs, "flush", *(f"north__{name}" for name in CHANNEL), "south__rvalid", "south__rdata"])
-    dut.tile_x.value, dut.tile_y.value = X, Y
-    for register, word in enumerate(ARCH.config_map("mem").encode(LEVEL)):
-        dut.north__valid.value, dut.north__write.value = 1, 1
-        dut.north__addr.value, dut.north__wdata.value = X << 24 | Y << 16 | register, word
-        await RisingEdge(dut.clk)
-    dut.north__valid.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
+    await reset(dut, [*inputs, "flush", *CHANNEL])
+    await configure(dut, X, Y, ARCH.config_map("mem").encode(LEVEL))
     west, east = tracks(dut, "w", "i"), tracks(dut, "e", "o")
     for stalls in (None, random.Random(1)):
         cocotb.start_soon(drive(west[1], parse_stream("4 7 S0 S0 9 S1 D"), stalls))

@@ -7,8 +7,7 @@ import random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
-from token_streams import collect, drive, reset, tracks
+from token_streams import CHANNEL, collect, configure, drive, reset, tracks
 
 from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.presets import get
@@ -16,7 +15,6 @@ from sardonyx.hw.arch.token import parse_stream, show_stream
 
 ARCH = get("tiny")
 X, Y = 2, 2
-CHANNEL = ("valid", "write", "addr", "wdata")
 
 
 def select(sink: str, source: str) -> int:
@@ -33,24 +31,12 @@ ADDER = {
 }
 
 
-async def configure(dut: Any) -> None:
-    """Write the configuration registers, one a cycle."""
-    for register, word in enumerate(ARCH.config_map("pe").encode(ADDER)):
-        dut.config__valid.value, dut.config__write.value = 1, 1
-        dut.config__addr.value, dut.config__wdata.value = X << 24 | Y << 16 | register, word
-        await RisingEdge(dut.clk)
-    dut.config__valid.value = 0
-    for _ in range(3):
-        await RisingEdge(dut.clk)
-
-
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def a_pe_adds_the_tokens_of_two_tracks(dut: Any) -> None:
     inputs = [f"{side}_{layer}_{end}" for side in ARCH.pe.sides for layer in ("data", "bit")
               for end in ("i_payload", "i_valid", "o_ready")]
-    await reset(dut, [*inputs, "flush", *(f"config__{name}" for name in CHANNEL)])
-    dut.tile_x.value, dut.tile_y.value = X, Y
-    await configure(dut)
+    await reset(dut, [*inputs, "flush", *CHANNEL])
+    await configure(dut, X, Y, ARCH.config_map("pe").encode(ADDER))
     west, east = tracks(dut, "w", "i"), tracks(dut, "e", "o")
     for stalls in (None, random.Random(1)):
         cocotb.start_soon(drive(west[0], parse_stream("1 2 S0 40000 S1 D"), stalls))

