@@ -57,8 +57,8 @@ class Op:
     operands : str        Operands read, a subset of ``abcd``; d is one bit.
     meaning : function    The exact result.
     type : Type           Of the operands a, b, c and of the result.
-    late : str            The operand that the second cycle of the operation takes, if there is one: the register file may give
-                          it a cycle later than the others. All streams are taken in the first cycle.
+    late : str            The operand that the third cycle of the operation takes, if there is one: the register file may give
+                          it a cycle later than the others, which the second takes. All streams are taken in the first cycle.
     sums : bool           The meaning is a + x + d with a word x: flags C and V tell carry and overflow, which are 0 else.
     latency : int         Cycles from the operands behind their registers to the result.
     cost : float          Estimate of area in gate equivalents relative to a 16-bit adder = 1; the mapper minimises it.
@@ -72,7 +72,7 @@ class Op:
     type: Type = INT16
     late: str = ""
     sums: bool = False
-    latency: Annotated[int, Whole(0, 15)] = 1
+    latency: Annotated[int, Whole(0, 15)] = 2
     cost: Annotated[float, Real(0, 1000)] = 1.0
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class Op:
 
     def delay(self, operand: str) -> int:
         """Cycles from the first of the operation to the one in which an operand is taken from the register file."""
-        return int(operand == self.late)
+        return self.latency - int(operand != self.late)
 
     def __call__(self, a: Number, b: Number = 0, c: Number = 0, d: Number = 0, signed: bool = False) -> Number:
         """The result, of any integers as operands."""

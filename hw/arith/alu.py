@@ -24,6 +24,13 @@ ADDS_FIRST = ("taa", "tas", "tsa", "tss")
 SUBTRACTS = ("sbc", "mulsub", "tas", "tss", "crop")
 
 
+# Operations that begin with the multiplier, and the first bit of the product that each takes.
+PRODUCTS = {("mult0", "muladd", "mulsub", "mulshr"): 0, ("mult1",): 8, ("mult2",): 16}
+# The operands that the datapath takes, and their ports.
+LATE = "late"
+PORTS = {"a": ("a",), "b": ("b",), LATE: ("b", "c")}
+
+
 class Alu(wiring.Component):
     """Apply one operation of `hw/arch/op.py` to up to three 16-bit and three 1-bit operands.
 
@@ -34,17 +41,18 @@ class Alu(wiring.Component):
 
         a ``1 2 S0 D``, b ``3 N S0 D``, op adc     res ``4 2 S0 D``, p (condition eq) ``0 0``
 
-    An operation takes two cycles, and one can begin in every cycle. The first makes a word of a and b: one of them, a product,
-    a logical word, a sum or the smaller one. The second adds the late operand (`Op.late`), shifts by it or takes the larger
-    one, and tests the result. What has no late operand, and a stop or done, goes through the second adder with 0.
+    An operation takes three cycles, and one can begin in every cycle. The first chooses the operands. The second makes a word
+    of a and b: one of them, a product, a logical word, a sum or the smaller one. The third adds the late operand
+    (`Op.late`), shifts by it or takes the larger one, and tests the result. What has no late operand, and a stop or done, goes
+    through the second adder with 0.
 
-        taa     | first: a + b          | second: + c           sbc     | first: a              | second: + ~b + d
-        mulshr  | first: a * b          | second: >> c          or      | first: a | b          | second: + 0
+        taa     | second: a + b         | third: + c            sbc     | second: a             | third: + ~b + d
+        mulshr  | second: a * b         | third: >> c           or      | second: a | b         | third: + 0
 
     Static, operands are taken in every cycle, whatever their valid and control bits say, and a result and a predicate of
-    their data leave in the next one; valid and ready play no part. An operand may then also come from the register file
+    their data leave two cycles later; valid and ready play no part. An operand may then also come from the register file
     (`RegisterFile`), which keeps operand words or results: in the cycle in which it is used, so the late one in that of the
-    result, and a running sum takes a word every cycle. In cycle 0 the result is 0.
+    result, and a running sum takes a word every cycle. In cycles 0 and 1 the result is 0.
 
     Parameters
     ----------
@@ -60,14 +68,14 @@ class Alu(wiring.Component):
     res : Out                  Results, stops and done.
     p : Out                    The predicate: one for every result that is data.
 
-    Timing: one token per cycle, latency 1. `valid` of the outputs comes from registers; `ready` of the inputs follows that of
-    the outputs. Longest paths: the multiplier before the register between the cycles; behind it an adder or the shifter, the
-    choice between them, the test for 0 and the condition.
+    Timing: one token per cycle, latency 2. `valid` of the outputs comes from registers; `ready` of the inputs follows that of
+    the outputs. Longest paths: the multiplier in the second cycle; in the third an adder or the shifter, the choice between
+    them, the test for 0 and the condition.
     Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of two 16-bit operands.
     """
 
     def __init__(self, spec: TileSpec) -> None:
-        assert all(op.type.bits == DATA_BITS and op.latency == 1 for op in spec.ops), "the datapath is two cycles of 16 bits"
+        assert all(op.type.bits == DATA_BITS and op.latency == 2 for op in spec.ops), "three cycles of words of 16 bits"
         self.ops = tuple(op.name for op in spec.ops)
         self.register_words, self.register_schedules = spec.register_words, spec.register_schedules
         super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
@@ -85,27 +93,42 @@ class Alu(wiring.Component):
         if self.register_words:
             m.submodules.registers = registers = (RegisterFile if self.register_schedules else DelayLines)(self.register_words)
             self._feed(m, registers)
-        a, b, late = (self._operand(m, operand, registers) for operand in ("a", "b", "late"))
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
-        passes, token, moves = self._handshake(m, words, bits)
+        token, controls, moves = self._handshake(m, words, bits)
 
-        # What the second cycle works on. It is 0 after a flush, so that nothing of an earlier run is seen in a static one.
+        # What the second cycle works on.
+        taken = {operand: Signal(DATA_BITS, name=f"{operand}_taken") for operand in PORTS}
+        carry = Signal()
+        table = Signal()
+        begun = Signal()
+        with m.If(moves):
+            m.d.sync += [carry.eq(flags[0]), table.eq(cfg.lut.bit_select(Cat(*flags), 1)), begun.eq(1),
+                         *(taken[operand].eq(self._taken(m, operand, registers) | self._kept(m, operand, registers))
+                           for operand in ("a", "b")), taken[LATE].eq(self._taken(m, LATE, registers))]
+            # A stop or done goes the way of the first operand.
+            with m.If(controls[0]):
+                m.d.sync += taken["a"].eq(token)
+        a, b = taken["a"], taken["b"]
+        late = taken[LATE] | self._kept(m, LATE, registers)
+
+        # What the third works on. It is 0 after a flush, so that nothing of an earlier run is seen in a static one.
+        passes = controls[1]
         word = Signal(DATA_BITS)
         other = Signal(DATA_BITS)
         carry_in = Signal()
         shifts = Signal()
         crops = Signal()
         index = Signal()
-        with m.If(moves):
+        with m.If(moves & begun):
             m.d.sync += [
-                word.eq(Mux(passes, token, self._first(m, a, b, flags[0]))),
+                word.eq(Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, b, ~passes)),
                 other.eq((late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS)) & ~passes.replicate(DATA_BITS)),
-                carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), flags[0],
+                carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), carry,
                                           self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
                 shifts.eq(~passes & self._is_op("shr", "shl", "mulshr")),
                 crops.eq(~passes & self._is_op("crop")),
-                index.eq(cfg.lut.bit_select(Cat(*flags), 1)),
+                index.eq(table),
             ]
         result, tested = self._second(m, word, other, carry_in, shifts, crops)
         m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, *tested, index))]
@@ -122,9 +145,9 @@ class Alu(wiring.Component):
         return self._is_op(*(op.name for op in OPS if op.late == operand))
 
     def _handshake(self, m: Module, words: Sequence[tuple[Any, Value]],
-                   bits: Sequence[tuple[Any, Value]]) -> tuple[Value, Value, Value]:
-        """Move tokens into the second cycle and out of it. Returns whether a control token goes in, which one, and whether
-        the second cycle has room; then it also takes what is no token."""
+                   bits: Sequence[tuple[Any, Value]]) -> tuple[Value, tuple[Value, Value], Value]:
+        """Move tokens from cycle to cycle. Returns the control token that goes in, whether there is one and whether one is in
+        the second cycle, and whether all move; then also what is no token."""
         static = self.cfg.static
         words_there = Signal()
         bits_there = Signal()
@@ -132,8 +155,8 @@ class Alu(wiring.Component):
         passes = Signal()
         taken = Signal()
         moves = Signal()
-        full = Signal()     # the second cycle has a token
-        control = Signal()  # it is a control token
+        full = Signal(2)        # the second and the third cycle have a token
+        control = Signal(2)     # it is a control token
         equal = [~use | ~other_use | (word.payload.data == other.payload.data)
                  for (word, use), (other, other_use) in combinations(words, 2)]
         any_word, any_bit = (Cat(use for _, use in each).any() for each in (words, bits))
@@ -153,15 +176,15 @@ class Alu(wiring.Component):
                       & every([~use | ~is_value(word.payload) for word, use in words])),
             taken.eq(compute | passes),
         ]
-        over = fork(m, (self.res, full), (self.p, full & ~control))
-        m.d.comb += [moves.eq(over | static), self.res.payload.control.eq(control)]
+        over = fork(m, (self.res, full[1]), (self.p, full[1] & ~control[1]))
+        m.d.comb += [moves.eq(over | static), self.res.payload.control.eq(control[1])]
         m.d.comb += [word.ready.eq(use & over & taken) for word, use in words]
         m.d.comb += [bit.ready.eq(use & over & compute) for bit, use in bits]
         with m.If(moves):
-            m.d.sync += [full.eq(taken), control.eq(is_control)]
+            m.d.sync += [full.eq(Cat(taken, full[0])), control.eq(Cat(is_control, control[0]))]
         with m.If(static):
             m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
-        return is_control, token.data, moves
+        return token.data, (is_control, control[0]), moves
 
     def _feed(self, m: Module, registers: RegisterFile | DelayLines) -> None:
         """Set the register file and give it the words that arrive."""
@@ -169,43 +192,60 @@ class Alu(wiring.Component):
                      *(registers.cfg[name].eq(self.cfg[name]) for name, _ in registers.cfg.shape()),
                      *(getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS)]
 
-    def _operand(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:
-        """Operand a or b of the first cycle, or the late one, from its port, a constant or a channel: one choice among all,
-        because the multiplier is behind it. What a channel shows in the second cycle is its `next` in the first."""
+    def _taken(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:
+        """Operand a or b, or the late one, as its port or a constant gives it; 0 where a channel does."""
         cfg = self.cfg
-        ports = {"a": ("a",), "b": ("b",), "late": ("b", "c")}[operand]
-        shown = "next" if operand == "late" else "word"
         found: Value = Const(0, DATA_BITS)
-        for port in ports:
+        for port in PORTS[operand]:
             word, use = getattr(self, port), cfg[f"stream_{port}"]
-            is_asked = self._is_late(port) if operand == "late" else Const(1)
-            from_channel: Value = Const(0)
-            for channel in range(CHANNELS if registers is not None else 0):
-                chosen = Signal(name=f"{operand}_is_{port}_channel{channel}")
-                m.d.comb += chosen.eq(is_asked & cfg.static & (cfg[f"operand_{port}"] == SOURCES.index(f"channel{channel}")))
-                from_channel |= chosen
-                found |= getattr(registers, f"{shown}{channel}") & chosen.replicate(DATA_BITS)
-            # Maybe counts as 0; of a stop or done the data play no part.
-            arrives = Signal(name=f"{operand}_is_{port}")
-            is_constant = Signal(name=f"{operand}_is_constant_{port}")
-            m.d.comb += [arrives.eq(is_asked & use & ~from_channel & (cfg.static | ~word.payload.control)),
-                         is_constant.eq(is_asked & ~use & ~from_channel)]
+            from_port = Signal(name=f"{operand}_is_{port}")
+            from_channel = Cat(self._from_channel(port, n) for n in range(CHANNELS) if registers is not None).any()
+            m.d.comb += from_port.eq(self._asks(operand, port) & ~from_channel)
+            # Maybe counts as 0.
+            arrives = from_port & use & (cfg.static | ~word.payload.control)
             found |= word.payload.data & arrives.replicate(DATA_BITS)
-            found |= cfg[f"const_{port}"] & is_constant.replicate(DATA_BITS)
+            found |= cfg[f"const_{port}"] & (from_port & ~use).replicate(DATA_BITS)
         return found
 
-    def _first(self, m: Module, a: Value, b: Value, d: Value) -> Value:
-        """The word that the first cycle makes: one multiplier and, for fused operations only, one adder."""
+    def _kept(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:
+        """What a channel gives of operand a or b in the second cycle, or of the late one in the third, asked for in the
+        cycle before."""
+        found: Value = Const(0, DATA_BITS)
+        for port in PORTS[operand]:
+            for channel in range(CHANNELS if registers is not None else 0):
+                chosen = Signal(name=f"{operand}_is_{port}_channel{channel}")
+                m.d.comb += chosen.eq(self._asks(operand, port) & self._from_channel(port, channel))
+                found |= getattr(registers, f"next{channel}") & chosen.replicate(DATA_BITS)
+        return found
+
+    def _asks(self, operand: str, port: str) -> Value:
+        """Whether an operand may come from the port: the late one from the port that the operation says."""
+        return self._is_late(port) if operand == LATE else Const(1)
+
+    def _from_channel(self, port: str, channel: int) -> Value:
+        """Whether a channel gives what would be the operand of a port."""
+        asked: Value = self.cfg.static & (self.cfg[f"operand_{port}"] == SOURCES.index(f"channel{channel}"))
+        return asked
+
+    def _product(self, m: Module, a: Value, b: Value, counts: Value) -> Value:
+        """The part of the product that the operation takes, or 0. It comes last, so nothing is chosen behind it."""
         product = Signal(2 * DATA_BITS)
+        m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(b, self.cfg.signed))
+        found: Value = Const(0, DATA_BITS)
+        for names, low in PRODUCTS.items():
+            found |= product[low:low + DATA_BITS] & (self._is_op(*names) & counts).replicate(DATA_BITS)
+        return found
+
+    def _short(self, m: Module, a: Value, b: Value, d: Value) -> Value:
+        """The word that the second cycle makes where it does not multiply; one adder, for fused operations only."""
         minus_b = self._is_op("tsa", "tss", "crop")
         sum1 = Signal(DATA_BITS + 1)
-        m.d.comb += [product.eq(_extended(a, self.cfg.signed) * _extended(b, self.cfg.signed)),
-                     sum1.eq(a + (b ^ minus_b.replicate(DATA_BITS)) + minus_b)]
+        m.d.comb += sum1.eq(_sum(a, b ^ minus_b.replicate(DATA_BITS), minus_b))
         low = Mux(_less(a, b, sum1, self.cfg.signed), a, b)
         words: dict[tuple[str, ...], Value] = {
             ("adc", "sbc", "shr"): a, ("shl",): a[::-1], ("abs",): a ^ a[-1].replicate(DATA_BITS), ("sel",): Mux(d, a, b),
             ("or",): a | b, ("and",): a & b, ("xor",): a ^ b, ADDS_FIRST: sum1, ("crop",): low,
-            ("mult0", "muladd", "mulsub", "mulshr"): product, ("mult1",): product[8:], ("mult2",): product[16:]}
+            **dict.fromkeys(PRODUCTS, Const(0))}
         assert set(self.ops) <= {name for names in words for name in names}, "every operation of the table has a datapath"
         first = Signal(DATA_BITS)
         with m.Switch(self.cfg.op):
@@ -220,7 +260,7 @@ class Alu(wiring.Component):
         """The result and its flags Z, N, C and V. `other` is the late operand, inverted where it is subtracted."""
         top = DATA_BITS - 1
         total = Signal(DATA_BITS + 1)
-        m.d.comb += total.eq(word + other + carry_in)
+        m.d.comb += total.eq(_sum(word, other, carry_in))
         flags_valid = self._is_op("adc", "sbc")
         carry = total[DATA_BITS] & flags_valid
         overflow = (word[top] == other[top]) & (word[top] != total[top]) & flags_valid
@@ -256,6 +296,11 @@ class Alu(wiring.Component):
 def _extended(word: Value, is_signed: Value) -> Value:
     """The integer that a word stands for, one bit wider."""
     return Cat(word, word[-1] & is_signed).as_signed()
+
+
+def _sum(left: Value, right: Value, carry: Value) -> Value:
+    """left + right + carry with the carry that leaves, by one adder."""
+    return (Cat(Const(1, 1), left) + Cat(carry, right))[1:]
 
 
 def _less(left: Value, right: Value, difference: Value, is_signed: Value) -> Value:

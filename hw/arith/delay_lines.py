@@ -31,8 +31,7 @@ class DelayLines(wiring.Component):
     enable : In(1)                Whether they advance and words are written.
     cfg : In                      Fields of `hw/arch/register_file.py` but those of schedules.
     a, b, c, res : In(16)         What a channel may write.
-    word0, word1 : Out(16)        What each channel shows.
-    next0, next1 : Out(16)        What each will show in the next cycle.
+    next0, next1 : Out(16)        What each channel shows in the next cycle.
 
     Timing: as of `RegisterFile`.
     Source: Amber JSSC IV (register file at the inputs of a PE). One write port and one read port, so that 16 words are four
@@ -44,7 +43,7 @@ class DelayLines(wiring.Component):
             raise ValueError(f"a delay line has 2, 4, 8, 16 or 32 words, not {words}")
         self.words = words
         members = {"enable": In(1), "cfg": In(LAYOUT), **{name: In(DATA_BITS) for name in WRITES}}
-        super().__init__(members | {f"{shown}{n}": Out(DATA_BITS) for shown in ("word", "next") for n in range(CHANNELS)})
+        super().__init__(members | {f"next{n}": Out(DATA_BITS) for n in range(CHANNELS)})
 
     module_name = "delay_lines"
 
@@ -61,7 +60,7 @@ class DelayLines(wiring.Component):
         m.submodules[f"memory{n}"] = memory = Memory(shape=DATA_BITS, depth=self.words, init=[])
         read, write = memory.read_port(domain="comb"), memory.write_port()
         base, depth = self.cfg[f"base{n}"], self.cfg[f"depth{n}"]
-        following, shown = getattr(self, f"next{n}"), getattr(self, f"word{n}")
+        following = getattr(self, f"next{n}")
         last = Signal(ADDRESS_BITS, name=f"last{n}")
         # Of the word that is shown in the next cycle, and of the one that is shown and overwritten in this.
         read_at = Signal(ADDRESS_BITS, name=f"read_at{n}")
@@ -79,7 +78,6 @@ class DelayLines(wiring.Component):
         with m.Elif(written.bit_select(read.addr, 1)):
             m.d.comb += following.eq(read.data)
         with m.If(moves):
-            m.d.sync += shown.eq(following)
             with m.If(begun):
                 m.d.sync += [written.eq(written | (1 << write.addr)), write_at.eq(read_at),
                              read_at.eq(Mux(read_at == last, base, read_at + 1))]

@@ -51,12 +51,10 @@ class RegisterFile(wiring.Component):
     enable : In(1)                Whether delay lines advance and words are written.
     cfg : In                      Fields of `hw/arch/register_file.py`.
     a, b, c, res : In(16)         What a channel may write.
-    word0, word1 : Out(16)        What each channel shows.
-    next0, next1 : Out(16)        What each will show in the next cycle.
+    next0, next1 : Out(16)        What each channel shows in the next cycle: who takes it has the register.
 
-    Timing: cycle 0 is the first after reset. `word0` and `word1` are registers: what they show in the next cycle is read in
-    this one, at an address from a register, and what is written there in this one is forwarded. `next0` and `next1` follow what
-    is written.
+    Timing: cycle 0 is the first after reset. What is shown in the next cycle is read in this one, at an address from a
+    register, and what is written there in this one is forwarded, so `next0` and `next1` follow what is written.
     Source: Amber JSSC IV and VI. Departure: mode `delay`, which needs no schedule and never ends.
     """
 
@@ -65,7 +63,7 @@ class RegisterFile(wiring.Component):
             raise ValueError(f"a register file has 2, 4, 8, 16 or 32 words, not {words}")
         self.words = words
         members = {"enable": In(1), "cfg": In(LAYOUT), **{name: In(DATA_BITS) for name in WRITES}}
-        super().__init__(members | {f"{shown}{n}": Out(DATA_BITS) for shown in ("word", "next") for n in range(CHANNELS)})
+        super().__init__(members | {f"next{n}": Out(DATA_BITS) for n in range(CHANNELS)})
 
     module_name = "register_file"
 
@@ -90,13 +88,11 @@ class RegisterFile(wiring.Component):
         m.d.comb += [writes[0].en.eq(stores[0] & ~(stores[1] & (writes[0].addr == writes[1].addr))),
                      writes[1].en.eq(stores[1])]
         for n, read in enumerate(reads):
-            following, shown = getattr(self, f"next{n}"), getattr(self, f"word{n}")
+            following = getattr(self, f"next{n}")
             m.d.comb += following.eq(Mux(written.bit_select(read.addr, 1), read.data, 0))
             for store, write in zip(stores, writes, strict=True):
                 with m.If(store & (write.addr == read.addr)):
                     m.d.comb += following.eq(write.data)
-            with m.If(self.enable):
-                m.d.sync += shown.eq(following)
         return m
 
     def _addresses(self, m: Module, n: int, begun: Value, read: Signal, write: Signal) -> Value:

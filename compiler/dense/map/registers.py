@@ -3,11 +3,12 @@
     operand b is a at (x, -2)        wr0 in the cycles of row -2 from address 0 on; rd0 in every row from address 0 on
     operand b is the result at x-1   wr0 in every cycle to address 1; rd0 at x = 0 address 0, which is never written, at x = 1
                                      address 1, which stays shown
-    operand a waits 3 cycles         a delay line of 3 words behind those
-    late operand c waits 3 cycles    a delay line of 4 words: the operation takes it a cycle after those that arrive with it
+    operand a waits 3 cycles         a delay line of 4 words behind those: words from a register file are taken in the second
+                                     cycle of the operation, those that arrive in the first
+    late operand c waits 3 cycles    a delay line of 5 words: the operation takes it in the third cycle
 
-A read is shown two cycles after it, so it comes before the word is taken, and that of a late operand (`Op.late` in
-`hw/arch/op.py`) a cycle later than that of others. No other place of the compiler knows that.
+A read is shown two cycles after it, so it may come before the word is taken; the cycles in which an operation takes its
+operands are those of `Op.delay` in `hw/arch/op.py`. No other place of the compiler knows that.
 
 Needs:   Walk, a node, waits of its operands and the cycle of its first step.
 Gives:   configuration fields (`hw/arch/register_file.py`).

@@ -175,8 +175,8 @@ def _verify_register_file(block: Block, site: Site, config: Config, meant: Meant
         where, source, kept = f"{tile}, operand {name}", sources[name], meant.kept.get(pin)
         if pin in meant.waits:
             assert source in lines, f"{where}: it is meant to wait {meant.waits[pin]} cycles, but comes from {source}"
-            is_late = fields["op"] < len(OPS) and OPS[fields["op"]].delay(name)
-            _verify_wait(where, name, meant.waits[pin] + is_late, fields, words, written)
+            delay = OPS[fields["op"]].delay(name) if fields["op"] < len(OPS) else 0
+            _verify_wait(where, name, meant.waits[pin] + delay, fields, words, written)
         else:
             wanted = f"channel{kept.channel}" if kept else SOURCES[0]
             assert source == wanted, f"{where}: it is meant to come from {wanted}, but comes from {source}"

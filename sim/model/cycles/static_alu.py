@@ -1,12 +1,12 @@
 """Static ALU, cycle by cycle: the operation and the register file of a PE whose operands arrive every cycle.
 
-    op adc, a the stream, b channel 0 as a delay line of two cycles that writes a:
+    op adc, a the stream, b channel 0 as a delay line of three cycles that writes a:
 
     cycle   0  1  2  3  4  5
     a       0  2  3  4  5  6
-    res     0  0  2  5  7  9
+    res     0  0  0  2  5  7
 
-Results leave in the cycle after the one in which their operands arrive, the first of them in cycle 1. A channel gives what it
+Results leave two cycles after the one in which their operands arrive, the first of them in cycle 2. A channel gives what it
 shows in the cycle in which the operation uses it: the late operand in that of the result. Cycle 0 is the first after flush, and
 every word of the register file, and the result, is 0 then. `hw/arch/op.py` says what an operation means and which operand is
 late, `hw/arith/register_file.py` what the register file does.

@@ -136,7 +136,7 @@ def test_example_of_the_contract() -> None:
     config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_b": 1}
     outputs, cycles = run_primitive("alu", config, {"a": "1 2 S0 D", "b": "3 N S0 D"})
     assert outputs == {"res": "4 2 S0 D", "p": "0 0"}
-    assert cycles == 6
+    assert cycles == 7
 
 
 fibers = st.lists(st.tuples(words | st.just(MAYBE), words | st.just(MAYBE), words, *[st.integers(0, 1)] * 3), max_size=4)

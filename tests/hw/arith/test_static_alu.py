@@ -120,8 +120,8 @@ def test_every_delay_comes_from_every_operand_and_the_result(spec: TileSpec) -> 
     for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs, spec=spec), strict=True):
         # Operand b is late: the channel is added in the cycle of the result.
         # In cycle 0 nothing is written.
-        past = np.array([0] * (depth + 2) + (res if source == "res" else inputs[source])[1:])[1:CYCLES]
-        assert res == [0, *((np.array(inputs["a"][:-1]) + past) % (1 << 16)).tolist()], (source, depth)
+        past = np.array([0] * (depth + 2) + (res if source == "res" else inputs[source])[1:])[2:CYCLES]
+        assert res == [0, 0, *((np.array(inputs["a"][:-2]) + past) % (1 << 16)).tolist()], (source, depth)
 
 
 def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
@@ -137,8 +137,8 @@ def test_a_schedule_longer_than_its_counters_keeps_its_cycles() -> None:
 def test_control_bits_play_no_part() -> None:
     words = [0x10000 | word for word in (0x005, 0x100, 0x200, 0x300)]
     config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_b": 1}
-    (res, _), = verilog([config], {"a": [*words, 0], "b": [1, 2, 0x10003, 4, 0]}, 5)
-    assert res == [0, 0x006, 0x102, 0x203, 0x304]
+    (res, _), = verilog([config], {"a": [*words, 0, 0], "b": [1, 2, 0x10003, 4, 0, 0]}, 6)
+    assert res == [0, 0, 0x006, 0x102, 0x203, 0x304]
 
 
 def test_valid_and_ready_play_no_part() -> None:
@@ -148,18 +148,18 @@ def test_valid_and_ready_play_no_part() -> None:
         config = {"op": BY_NAME["adc"].code, "stream_a": 1, "stream_d": 1, "operand_b": "channel0", "mode0": "delay",
                   "depth0": 2}
         sim.set(alu.cfg.as_value(), ALU.config.encode(static=1, **config))
-        draw, before, result = np.random.default_rng(1), [0, 0, 0], 0
+        draw, before, results = np.random.default_rng(1), [0], [0, 0]
         for cycle in range(50):
             a, d = int(draw.integers(0, 1 << 16)), int(draw.integers(0, 2))
             sim.set(alu.a.payload.data, a)
             sim.set(alu.d.payload, d)
             for signal in (alu.a.valid, alu.b.valid, alu.d.valid, alu.res.ready, alu.p.ready):
                 sim.set(signal, int(draw.integers(0, 2)))
-            assert sim.get(alu.res.payload.data) == result
+            assert sim.get(alu.res.payload.data) == results[cycle]
             assert sim.get(alu.res.payload.control) == 0
             assert sim.get(alu.res.valid) == sim.get(alu.p.valid) == sim.get(alu.a.ready) == sim.get(alu.f.ready) == 1
-            # The delay line of three words meets the a of two cycles before in the cycle of the result.
-            result = (a + before[-2] + d) % (1 << 16)
+            # The delay line of three words meets the a of the cycle before in the cycle of the result.
+            results.append((a + before[-1] + d) % (1 << 16))
             before.append(a if cycle else 0)    # nothing is written in cycle 0
             await sim.tick()
 
@@ -180,9 +180,9 @@ def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
             sim.set(registers.b, 1)
             shown = []
             for _ in range(40):
-                shown.append((sim.get(registers.word0), sim.get(registers.word1)))
+                shown.append((sim.get(registers.next0), sim.get(registers.next1)))
                 await sim.tick()
-            assert shown == [(0 if t < 3 else a, 0 if t < 17 else 1) for t in range(40)]
+            assert shown == [(0 if t < 2 else a, 0 if t < 16 else 1) for t in range(40)]
             sim.set(reset, 1)
             await sim.tick()
             sim.set(reset, 0)

@@ -11,20 +11,20 @@ CONDITION = {each.name: each.code for each in CONDITIONS}
 
 
 def test_example_of_the_contract() -> None:
-    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "mode0": "delay", "write0": "a", "depth0": 1}
+    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "mode0": "delay", "write0": "a", "depth0": 2}
     res, _ = run(config, {"a": [0, 2, 3, 4, 5, 6]}, 6)
-    assert res.tolist() == [0, 0, 2, 5, 7, 9]
+    assert res.tolist() == [0, 0, 0, 2, 5, 7]
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.name in ("adc", "mulsub", "crop", "sel")], ids=lambda op: op.name)
 @pytest.mark.parametrize("signed", [0, 1])
-def test_without_register_file_every_cycle_is_the_operation_on_the_words_of_the_one_before(op, signed) -> None:
+def test_without_register_file_every_cycle_is_the_operation_on_the_words_of_two_before(op, signed) -> None:
     draw = np.random.default_rng(3)
     words, bits = draw.integers(0, 1 << 16, (3, 50)), draw.integers(0, 2, (3, 50))
     config = {"op": op.code, "signed": signed, "stream_a": 1, "stream_c": 1, "const_b": 77, "stream_d": 1}
     res, _ = run(config, dict(zip("abcdef", (*words, *bits), strict=True)), 50)
-    assert res.tolist() == [0] + [op(int(a), 77, int(c), int(d), bool(signed))
-                                  for a, c, d in zip(words[0, :-1], words[2], bits[0])]
+    assert res.tolist() == [0, 0] + [op(int(a), 77, int(c), int(d), bool(signed))
+                                     for a, c, d in zip(words[0, :-2], words[2], bits[0])]
 
 
 @pytest.mark.parametrize("cycles", range(1, 33))
@@ -43,8 +43,8 @@ def test_a_delay_line_of_results_accumulates() -> None:
     x = np.arange(100)
     res, p = run({"op": ADC, "stream_a": 1, "operand_b": "channel0", "mode0": "delay", "write0": "res",
                   "cond": CONDITION["eq"]}, {"a": x}, 100)
-    assert res.tolist() == [0, *np.cumsum(x)[:-1].tolist()]
-    assert p.tolist() == [1, 1] + [0] * 98
+    assert res.tolist() == [0, 0, *np.cumsum(x)[:-2].tolist()]
+    assert p.tolist() == [1, 1, 1] + [0] * 97
 
 
 def test_two_delay_lines_share_the_words() -> None:
@@ -54,23 +54,23 @@ def test_two_delay_lines_share_the_words() -> None:
     config = {"op": ADC, "operand_a": "channel0", "operand_b": "channel1", "mode0": "delay", "write0": "a", "depth0": 19,
               "mode1": "delay", "write1": "b", "depth1": 11, "base1": 20}
     res, _ = run(config, {"a": a, "b": b}, 200)
-    # Operand a is taken in the first cycle of the operation, b in the second, which is that of the result.
+    # Operand a is taken in the second cycle of the operation, b in the third, which is that of the result.
     assert res[21:].tolist() == (a[:-21] + b[9:-12]).tolist()
 
 
 def test_schedules_sum_groups_of_words_from_zero() -> None:
     x = np.random.default_rng(2).integers(0, 1 << 16, 30)
     # A word in every second cycle from cycle 5 on; a sum of five words begins at word 0, which is never written. Sums are late:
-    # read in the cycle before the word, for the one after it, in which the result is written.
+    # read in the cycle of the word, for the one two cycles later, in which the result is written.
     loops = {"extent0": 4, "gap0": 1, "delta0": 1, "extent1": 5, "gap1": 1, "delta1": 32 - 4, "on": 1}
-    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "write0": "res", "wr0_address": 1, "wr0_cycle": 6,
-              "rd0_cycle": 4}
+    config = {"op": ADC, "stream_a": 1, "operand_b": "channel0", "write0": "res", "wr0_address": 1, "wr0_cycle": 7,
+              "rd0_cycle": 5}
     config |= {f"{port}0_{name}": value for port in ("wr", "rd") for name, value in loops.items()}
     arriving = np.zeros(70, int)
     arriving[5:65:2] = x
     res, _ = run(config, {"a": arriving}, 70)
     sums = x.reshape(6, 5).sum(1) % (1 << 16)
-    assert res[6:66:2].reshape(6, 5)[:, 4].tolist() == sums.tolist()
+    assert res[7:67:2].reshape(6, 5)[:, 4].tolist() == sums.tolist()
 
 
 def test_a_read_is_shown_until_the_next() -> None:
@@ -94,9 +94,9 @@ def test_a_smaller_file_takes_addresses_modulo_its_size() -> None:
 
 def test_without_register_file_operands_come_from_their_ports() -> None:
     config = {"op": ADC, "stream_a": 1, "operand_a": "channel0", "mode0": "delay", "write0": "a", "const_b": 1}
-    assert run(config, {"a": [5, 6, 7]}, 3, register_words=0)[0].tolist() == [0, 6, 7]
+    assert run(config, {"a": [5, 6, 7]}, 3, register_words=0)[0].tolist() == [0, 0, 6]
 
 
 def test_a_word_for_all_cycles_and_no_cycle_at_all() -> None:
-    assert run({"op": ADC, "stream_a": 1, "stream_b": 1}, {"a": 3, "b": [1, 2]}, 2)[0].tolist() == [0, 4]
+    assert run({"op": ADC, "stream_a": 1, "stream_b": 1}, {"a": 3, "b": [1, 2, 4]}, 3)[0].tolist() == [0, 0, 4]
     assert [each.tolist() for each in run({"op": ADC}, {}, 0)] == [[], []]
