@@ -158,7 +158,8 @@ def _factor(factors: Iterable[Access], own: str, reduced: str) -> Factor | None:
 
 
 def steps(product: Product, products: int, arch: Arch) -> int:
-    """Steps of a run: as many as register files have words for beside those in which operands wait; fewer if that is enough.
+    """Steps of a run: as many as register files have words for beside those in which operands wait, or half their words, and
+    operands wait in PEs of their own; fewer if that is enough.
 
     Raises UserError for PEs that can keep no words.
     """
@@ -168,7 +169,7 @@ def steps(product: Product, products: int, arch: Arch) -> int:
     # A row waits in each PE for the sum of those before it.
     muladd = BY_NAME["muladd"]
     waiting = (NET + muladd.latency) * (products - 1) + muladd.delay("a") + KEPT_SLACK
-    return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
+    return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 2))
 
 
 def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[int | None], arch: Arch) -> tuple[int, int]:
