@@ -166,7 +166,8 @@ def steps(product: Product, products: int, arch: Arch) -> int:
         raise UserError(f"a matrix product keeps weights and sums in register files with schedules, which the PEs of '{arch.name}' "
                         "do not have", f"Func {product.name}", "choose another machine (arch='small')")
     # A row waits in each PE for the sum of those before it.
-    waiting = (NET + BY_NAME["muladd"].latency) * (products - 1) + KEPT_SLACK
+    muladd = BY_NAME["muladd"]
+    waiting = (NET + muladd.latency) * (products - 1) + muladd.delay("a") + KEPT_SLACK
     return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 4))
 
 

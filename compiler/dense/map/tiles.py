@@ -35,7 +35,7 @@ from .storage import Overfull, store
 Tile = tuple[int, ...]
 
 # Cycles of a launch beside those of its points: on the way in and out, and from PE to PE.
-START, HOP = 4, 2
+START, HOP = 4, 3
 # Parts into which a side is divided at most, tiles of the fewest cycles that are mapped to see whether they fit.
 PARTS, TRIED = 32, 12
 # Columns of tiles that are wider than a picture.

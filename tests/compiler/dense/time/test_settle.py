@@ -10,8 +10,9 @@ from routed import sinks
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
+from sardonyx.compiler.dense.map.registers import waiting_words
 from sardonyx.compiler.dense.map.storage import StaticGraph, store
-from sardonyx.compiler.dense.time.align import Alignment, align
+from sardonyx.compiler.dense.time.align import OPERAND, Alignment, align
 from sardonyx.compiler.dense.time.settle import settle
 from sardonyx.compiler.ir.dataflow import PeGraph
 from sardonyx.compiler.ir.mapped import MappedGraph, Pin, verify
@@ -67,14 +68,16 @@ def test_a_line_gives_every_word_again_after_its_age(width: int, height: int) ->
 
 
 def test_waiting_operands_take_regions_of_the_register_file_one_behind_the_other() -> None:
-    _, times, found = settled(BLUR, 40, 4)
+    static, times, found = settled(BLUR, 40, 4)
     waiting = {sink: wait for sink, wait in times.waits.items() if wait}
     assert waiting
     for name, block in found.blocks.items():
         regions = [range(int(block.config[f"base{n}"]), int(block.config[f"base{n}"]) + int(block.config[f"depth{n}"]) + 1)
                    for n in range(2) if f"base{n}" in block.config]
         taken = [word for region in regions for word in region]
-        assert len(taken) == len(set(taken)) == sum(wait for sink, wait in waiting.items() if sink.block == name)
+        words = [waiting_words(static.walk.graph.nodes[static.nodes[name]], OPERAND[sink.port], wait)
+                 for sink, wait in waiting.items() if sink.block == name]
+        assert len(taken) == len(set(taken)) == sum(words)
         assert max(taken, default=0) < SMALL.pe.register_words
 
 

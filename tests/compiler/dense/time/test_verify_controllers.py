@@ -228,7 +228,7 @@ def test_no_register_of_a_delay_line_is_written_by_a_schedule() -> None:
     pattern = Pattern((3, 5), (1, 4), (1, 0), 20, 7)
     settings = {"operand_a": "channel0", "mode0": "delay", "write0": "a", "base0": 2, "depth0": 4, "write1": "res",
                 **fields(ScheduleSizes(32), "wr1", pattern)}
-    meant = Meant({Port("it", "wr1"): pattern}, {A: 5})
+    meant = Meant({Port("it", "wr1"): pattern}, {A: 4})
     alone("pe", settings, meant)
     with pytest.raises(AssertionError, match="operand a: channel0 shows in cycle 4 at address 7 a word that a schedule writes"):
         alone("pe", {**settings, "base0": 3}, meant)
@@ -304,7 +304,7 @@ def test_a_fault_is_told_with_words_cycles_and_addresses() -> None:
         "rd0: word 6 is meant never, but comes in cycle 18 at address 66",
         "rd0: word 0 is meant in cycle 10 at address 0, but comes never",
         "valid: word 0 is meant never, but comes in cycle 0"]
-    waits = Meant({}, {A: 3})
+    waits = Meant({}, {A: 2})     # a PE takes it from the register file in its second cycle
     line = {"operand_a": "channel0", "mode0": "delay", "write0": "a", "base0": 4, "depth0": 2}
     told = []
     for name, value in (("depth0", 3), ("write0", 1), ("operand_a", 2), ("operand_b", 1)):
@@ -314,7 +314,7 @@ def test_a_fault_is_told_with_words_cycles_and_addresses() -> None:
     assert told == [
         "operand a: word 0 is meant for cycle 3, but channel0 shows in cycle 3 at address 7 one that was never written",
         "operand a: word 0 is meant for cycle 3, but channel0 shows in cycle 3 at address 4 word 0 of b",
-        "operand a: it is meant to wait 3 cycles, but comes from channel1",
+        "operand a: it is meant to wait 2 cycles, but comes from channel1",
         "operand b: it is meant to come from port, but comes from channel0"]
 
 
