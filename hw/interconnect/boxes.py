@@ -21,8 +21,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.interconnect import Interconnect
 from ..arch.tile import TileSpec
-from ..emit import macro
-from .stage import ODD, PARITIES, stage
+from ..emit import Macro, macro
+from .stage import ODD, PARITIES, stage, word_register
 
 Members = dict[str, wiring.Member]
 
@@ -55,7 +55,9 @@ def track_members(interconnect: Interconnect, spec: TileSpec, layer: str, prefix
 class Boxes(wiring.Component):
     """All multiplexers of one layer of a tile, with the registers of its switch-box outputs.
 
-    Behaviour: ``Interconnect.fanin`` lists the sources of each multiplexer: code = position + 1, 0 is off.
+    Behaviour: ``Interconnect.fanin`` lists the sources of each multiplexer: code = position + 1, 0 is off. Leaving tracks that
+    have one and the same source alone share the word that they hold, so they are either all elastic or all not: a stream
+    is one or the other on all its ways.
 
     Parameters
     ----------
@@ -98,23 +100,42 @@ class Boxes(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         fanin = self.interconnect.fanin(self.spec, self.layer)
+        self._sharing: dict[str, list[Macro]] = {}
         select = {sink: (self.cb if sink in self._inputs else self.sb)[f"{sink}_sel"] for sink in fanin}
         sources = self._sources()
         sinks = {sink: self._sink(m, sink) for sink in fanin}
         chosen = {sink: Signal(len(sources), name=f"{sink}_chosen") for sink in fanin}
         place = {source: at for at, source in enumerate(sources)}
         for sink, names in fanin.items():
+            shares = sink not in self._inputs and self._only_source(sink) is not None
+            if shares:      # with others that show the same word anyway
+                m.d.comb += sinks[sink].payload.eq(sources[names[0]].payload)
             with m.Switch(select[sink]):
                 for code, source in enumerate(names, start=1):
                     with m.Case(code):
-                        m.d.comb += [sinks[sink].payload.eq(sources[source].payload), chosen[sink].eq(1 << place[source])]
+                        m.d.comb += chosen[sink].eq(1 << place[source])
+                        if not shares:
+                            m.d.comb += sinks[sink].payload.eq(sources[source].payload)
         if self.interconnect.fifo != "none":
             self._forks(m, chosen, list(sources.values()), sinks)
+        for source, stages in self._sharing.items():
+            word = word_register(self.width)
+            m.d.comb += [each.word.eq(word) for each in stages]
+            with m.If(Cat(each.takes for each in stages).any()):
+                m.d.sync += word.eq(sources[source].payload)
         return m
 
     @property
     def _inputs(self) -> tuple[str, ...]:
         return tuple(port.name for port in self.spec.inputs(self.layer))
+
+    def _only_source(self, sink: str) -> str | None:
+        """The source of a leaving track that has no other and is not the only one of it: in an IO tile. Their stages share a
+        word."""
+        fanin = self.interconnect.fanin(self.spec, self.layer)
+        source, *others = fanin[sink]
+        alike = sum(names == (source,) and name not in self._inputs for name, names in fanin.items())
+        return source if not others and alike > 1 and self.interconnect.fifo == "split" else None
 
     def _track(self, side: str, way: str, track: int) -> Wire:
         """One track of a side."""
@@ -145,7 +166,11 @@ class Boxes(wiring.Component):
             passes = Const(0) if self.parity == ODD else ~self.sb[f"{sink}_delay"]
             m.d.comb += track.payload.eq(Mux(passes, mux, register))
             return Wire(mux, Signal(name="unused_valid"), Signal(name="unused_ready"))
-        m.submodules[f"stage_{sink}"] = half = macro(stage(self.interconnect, self.parity, self.width))
+        only = self._only_source(sink)
+        half = macro(stage(self.interconnect, self.parity, self.width, shares=only is not None))
+        m.submodules[f"stage_{sink}"] = half
+        if only is not None:
+            self._sharing.setdefault(only, []).append(half)
         m.d.comb += [half.mode.eq(self.sb[f"{sink}_mode"]), track.payload.eq(half.o.payload),
                      track.valid.eq(half.o.valid), half.o.ready.eq(track.ready)]
         return Wire(half.i.payload, half.i.valid, half.i.ready)

@@ -11,7 +11,7 @@ two switch boxes between registers.
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,16 +29,40 @@ class _Stage(wiring.Component):
     """A register between two streams of `width` bits, used as `mode` says (`arch.interconnect.MODES`).
 
     A reset empties it, but words keep what they were; only a bit becomes 0, as it may say in a static mode which words count.
+
+    Stages behind one and the same source can share the word: what that offers next it offers when none of them holds a word.
+    Then it is outside of them, and takes what they all are given when one of them says so.
     """
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, width: int, shares: bool = False) -> None:
+        self.width, self.shares = width, shares
         word = stream.Signature(width)
-        super().__init__({"i": In(word), "o": Out(word), "mode": In(MODE_BITS)})
+        shared = {"word": In(width), "takes": Out(1)} if shares else {}
+        super().__init__({"i": In(word), "o": Out(word), "mode": In(MODE_BITS)} | shared)
 
     @property
-    def emit_key(self) -> int:
-        return self.width
+    def emit_key(self) -> object:
+        return self.width, self.shares
+
+    @property
+    def module_name(self) -> str:
+        return f"stage_{self.half}_{self.width}{'_shared' if self.shares else ''}"
+
+    def _word(self, m: Module, takes: Value) -> Value:
+        """The register of words, or the one outside."""
+        if self.shares:
+            m.d.comb += self.takes.eq(takes)
+            outside: Value = self.word
+            return outside
+        word = word_register(self.width)
+        with m.If(takes):
+            m.d.sync += word.eq(self.i.payload)
+        return word
+
+
+def word_register(width: int) -> Signal:
+    """A register for a word of a stage."""
+    return Signal(width, name="word", reset_less=width > 1)
 
 
 class PassStage(_Stage):
@@ -51,21 +75,20 @@ class PassStage(_Stage):
     i : In(stream)
     o : Out(stream)
     mode : In(2)
+    word : In, takes : Out(1)      If it shares the word: that word, and whether it takes what is offered to all.
 
     Timing: o follows i in the same cycle (elastic, static); ``i.ready`` is a register (elastic) or 1.
     Source: Onyx JSSC III-D.
     """
 
-    @property
-    def module_name(self) -> str:
-        return f"stage_pass_{self.width}"
+    half = "pass"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         held = Signal()
-        word = Signal(self.width, reset_less=self.width > 1)
         elastic = Signal()
         delay = Signal()
+        word = self._word(m, delay | (~held & self.i.valid & ~self.o.ready))
         m.d.comb += [
             elastic.eq(self.mode == ELASTIC), delay.eq(self.mode == DELAY),
             self.i.ready.eq(~held | ~elastic),
@@ -76,8 +99,6 @@ class PassStage(_Stage):
             m.d.sync += held.eq(self.o.valid & ~self.o.ready)
         with m.Else():
             m.d.sync += held.eq(delay & self.i.valid)
-        with m.If(delay | (~held & self.i.valid & ~self.o.ready)):
-            m.d.sync += word.eq(self.i.payload)
         return m
 
 
@@ -91,25 +112,22 @@ class RegisterStage(_Stage):
     i : In(stream)
     o : Out(stream)
     mode : In(2)
+    word : In, takes : Out(1)      If it shares the word: that word, and whether it takes what is offered to all.
 
     Timing: latency 1, one word per cycle; ``i.ready`` follows ``o.ready`` in the same cycle, or is 1.
     Source: Onyx JSSC III-D.
     """
 
-    @property
-    def module_name(self) -> str:
-        return f"stage_register_{self.width}"
+    half = "register"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         elastic = Signal()
-        word = Signal(self.width, reset_less=self.width > 1)
+        word = self._word(m, self.i.ready & (self.i.valid | ~elastic))
         m.d.comb += [elastic.eq(self.mode == ELASTIC), self.o.payload.eq(word),
                      self.i.ready.eq(~self.o.valid | self.o.ready | ~elastic)]
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
-            with m.If(self.i.valid | ~elastic):
-                m.d.sync += word.eq(self.i.payload)
         return m
 
 
@@ -133,8 +151,8 @@ class FifoStage(_Stage):
         super().__init__(width)
 
     @property
-    def module_name(self) -> str:
-        return f"stage_fifo_{PARITIES[self.parity]}_{self.width}"
+    def half(self) -> str:
+        return f"fifo_{PARITIES[self.parity]}"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -148,9 +166,10 @@ class FifoStage(_Stage):
         return m
 
 
-def stage(interconnect: Interconnect, parity: int, width: int) -> wiring.Component:
+def stage(interconnect: Interconnect, parity: int, width: int, shares: bool = False) -> wiring.Component:
     """The stage of a switch-box output of an interconnect with valid and ready, in a tile of a parity."""
     assert interconnect.fifo != "none", "a static interconnect has plain registers, no stages"
     if interconnect.fifo == "full":
+        assert not shares, "FIFOs of their own hold different words"
         return FifoStage(width, parity)
-    return RegisterStage(width) if parity == ODD else PassStage(width)
+    return (RegisterStage if parity == ODD else PassStage)(width, shares)

@@ -28,7 +28,7 @@ from sardonyx.hw.configuration import packed
 from sardonyx.hw.interconnect import boxes
 from sardonyx.hw.interconnect.stage import PassStage
 from sardonyx.hw.tile.core import link_members
-from sardonyx.hw.yosys import run_yosys
+from sardonyx.hw.yosys import YosysError, run_yosys
 from sardonyx.sim.rtl.bench import Bench, Case
 
 Site = tuple[int, int]
@@ -255,9 +255,9 @@ def test_the_flattened_array_has_no_combinational_loop(tmp_path: Path, fifo: str
 
 
 def test_a_planted_loop_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "stage", lambda interconnect, parity, width: PassStage(width))
+    monkeypatch.setattr(boxes, "stage", lambda interconnect, parity, width, shares: PassStage(width, shares))
     files = emit.emit(Array(mesh(2, 2, 2)), tmp_path, Cache(tmp_path / "cache"))
-    with pytest.raises(AssertionError, match="loop"):
+    with pytest.raises(YosysError, match="loop"):
         check_flat(tmp_path, files)
     with pytest.raises(AssertionError, match="UNOPTFLAT"):
         checks.lint(files, "array")

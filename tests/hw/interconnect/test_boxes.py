@@ -1,4 +1,5 @@
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +11,10 @@ from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sardonyx.hw import emit
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.primitive import Flow
-from sardonyx.hw.arch.tile import DATA, LAYERS, PE, Port, TileSpec
+from sardonyx.hw.arch.tile import DATA, IO, LAYERS, PE, Port, TileSpec
 from sardonyx.hw.emit import macro
 from sardonyx.hw.interconnect.boxes import Boxes, track_members
 from sardonyx.hw.interconnect.stage import EVEN, ODD
@@ -67,34 +69,45 @@ BOXES = [(fifo, layer, parity) for fifo in ("split", "full") for layer in LAYERS
 
 
 @functools.cache
-def bench(fifo: str, layer: str, parity: int) -> Bench:
-    return Bench(Streams(Boxes(Interconnect(2, fifo=fifo), SPEC, layer, parity)))
+def bench(fifo: str, layer: str, parity: int, spec: TileSpec = SPEC) -> Bench:
+    return Bench(Streams(Boxes(Interconnect(2, fifo=fifo), spec, layer, parity)))
 
 
-def config(interconnect: Interconnect, layer: str, selects: Mapping[str, int]) -> dict[str, int]:
+def config(interconnect: Interconnect, layer: str, selects: Mapping[str, int], spec: TileSpec = SPEC) -> dict[str, int]:
     """The values of ``sb`` and ``cb`` for select codes by sink."""
-    sets = {each.name: each for each in interconnect.config_sets(SPEC)}
+    sets = {each.name: each for each in interconnect.config_sets(spec)}
     names = {f"{sink}_sel": code for sink, code in selects.items()}
     return {box: sets[f"{box}_{layer}"].encode(**{
         name: code for name, code in names.items() if name in sets[f"{box}_{layer}"].fields})
         for box in ("sb", "cb")}
 
 
+@pytest.mark.parametrize("spec", [SPEC, IO], ids=lambda spec: spec.kind)
 @pytest.mark.parametrize("fifo,layer,parity", BOXES)
 @settings(max_examples=40)
 @given(choice=st.data(), seed=st.integers(0, 1 << 32))
-def test_every_sink_gets_the_whole_stream_it_selects(fifo: str, layer: str, parity: int,
+def test_every_sink_gets_the_whole_stream_it_selects(fifo: str, layer: str, parity: int, spec: TileSpec,
                                                      choice: st.DataObject, seed: int) -> None:
+    """In an IO tile, too, where the tracks to the south share the word that they hold."""
     interconnect = Interconnect(2, fifo=fifo)
-    fanin = interconnect.fanin(SPEC, layer)
+    fanin = interconnect.fanin(spec, layer)
     selects = {sink: choice.draw(st.integers(0, len(sources)), label=sink) for sink, sources in fanin.items()}
     sources = sorted({source for each in fanin.values() for source in each})
     word = st.integers(0, (1 << interconnect.widths[layer]) - 1)
     words = {source: choice.draw(st.lists(word, max_size=12), label=source) for source in sources}
-    result = bench(fifo, layer, parity).run(words, config(interconnect, layer, selects), seed or None)
+    result = bench(fifo, layer, parity, spec).run(words, config(interconnect, layer, selects, spec), seed or None)
     for sink, code in selects.items():
         assert result.outputs[sink] == (words[fanin[sink][code - 1]] if code else []), sink
     assert not result.left, "sources that nothing selects are drained"
+
+
+@pytest.mark.parametrize("parity", [EVEN, ODD])
+def test_the_tracks_of_an_io_tile_hold_one_word_together(parity: int) -> None:
+    modules = emit.collect(Boxes(Interconnect(5), IO, DATA, parity)).modules
+    registers = {name: re.findall(r"cell \$s?dff.*?parameter \\WIDTH (\d+)", module.rtlil, re.S)
+                 for name, module in modules.items()}
+    stage, boxes = registers
+    assert stage.endswith("_17_shared") and registers == {stage: ["1"], boxes: ["17"]}
 
 
 @pytest.mark.parametrize("fifo,layer,parity", BOXES)
