@@ -13,14 +13,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.cgra import Arch
 from .column import Column
 from .configuration import CHANNEL, MemoryWindow
-from .connectivity import BORDER, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
+from .connectivity import BORDER, RESET, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
 from .emit import macro, ports
 from .interconnect.boxes import Members
 from .tile.core import link_members
@@ -29,7 +29,7 @@ from .tile.tile import Tile, TileLogic
 
 def shell_members(arch: Arch) -> Members:
     """The ports of an array to the shell, see `Array`."""
-    return {"flush": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
+    return {"flush": In(1), "reset": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
             **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
 
 
@@ -56,6 +56,8 @@ class Array(wiring.Component):
     config{x} : In(CHANNEL)               Configuration of column x; with a program, only the contents of memories are
                                           written, and nothing is answered.
     flush : In(1)                         Resets all tiles but their configuration, one cycle later.
+    reset : In(1)                         Resets all tiles of segment n of their column, and their configuration, n + 1 cycles
+                                          later, as requests of `config{x}` go (`ConfigChannel`); a cycle is enough.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.
     overflow : Out(columns)               A level of the column grew beyond its buffer.
 
@@ -78,15 +80,19 @@ class Array(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = self._parts(shared=False)
+        wires = [*connections(self.arch, self.sites, self.program is None)]
+        resets = {wire.sink.instance: Signal(name=f"{wire.sink.instance}_reset") for wire in wires if wire.sink.port == RESET}
         for name, part in parts.items():
-            m.submodules[name] = macro(part)
+            m.submodules[name] = macro(part, reset=resets.get(name))
         of = {BORDER: ports(self), **{name: ports(part) for name, part in parts.items()}}
 
         def at(end: End) -> Value:
+            if end.port == RESET:
+                return resets[end.instance]
             value, _ = of[end.instance][end.port]
             return value if end.bit is None else value[end.bit]
 
-        for wire in connections(self.arch, self.sites, self.program is None):
+        for wire in wires:
             m.d.comb += at(wire.sink).eq(at(wire.source) if isinstance(wire, Wire) else wire.value)
         for site, setting in (self.program or {}).items():
             m.d.comb += at(End(tile_name(site), "cfg")).eq(setting)

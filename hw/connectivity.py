@@ -24,6 +24,8 @@ Site = tuple[int, int]
 STREAM = (("payload", True), ("valid", True), ("ready", False))
 REQUEST, ANSWER = ("valid", "write", "addr", "wdata"), ("rvalid", "rdata")
 SRAM_REQUEST = ("enable", "address", "write", "data")
+# What Amaranth calls the reset of a module; the wires of those that are listed here go to it.
+RESET = "rst"
 BORDER = ""
 
 
@@ -75,7 +77,7 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> 
             yield from _links(arch, site)
     for x in sorted({x for x, _ in sites}):
         column = [site for site in sites if site[0] == x]
-        yield from _control(x, column)
+        yield from _control(arch, x, column)
         yield from _channel(arch, x, column) if registers else _windows(x, column, sites)
 
 
@@ -105,12 +107,14 @@ def _links(arch: Arch, site: Site) -> Iterator[Wire]:
         yield Wire(outer, inner) if (port.flow is Flow.OUT) is forward else Wire(inner, outer)
 
 
-def _control(x: int, column: list[Site]) -> Iterator[Wire]:
-    """Flush to the tiles of a column, and what they report."""
+def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
+    """Flush and reset to the tiles of a column, and what they report."""
     here = column_name(x)
-    yield Wire(End(BORDER, "flush"), End(here, "flush"))
+    for name in ("flush", "reset"):
+        yield Wire(End(BORDER, name), End(here, name))
     for site in column:
         yield Wire(End(here, "tiles_flush"), End(tile_name(site), "flush"))
+        yield Wire(End(here, f"reset{config_segment(site[1], arch.config_rows)}"), End(tile_name(site), RESET))
         for report in ("active", "overflow"):
             yield Wire(End(tile_name(site), report), End(here, f"tiles_{report}", site[1]))
     for report in ("active", "overflow"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -37,10 +37,13 @@ class Shell(wiring.Component):
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    config{x}, flush, active, overflow : the other side of the ports of `Array`.
+    config{x}, flush, reset, active, overflow : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
-    Timing: flush comes from a register; the configuration channels and what goes to the GLB tiles follow the buses.
+    reset : Out(1)           Of the array and the GLB tiles.
+
+    Timing: flush comes from registers, reset is `rst` of the cycle before; the configuration channels and what goes to the GLB
+    tiles follow the registers behind the buses.
     """
 
     module_name = SHELL
@@ -67,6 +70,9 @@ class Shell(wiring.Component):
                 outer, inner = getattr(self, name), getattr(bus, name)
                 m.d.comb += outer.eq(inner) if port.flow is Out else inner.eq(outer)
 
+        reset = Signal(reset_less=True)
+        m.d.sync += reset.eq(ResetSignal())
+        m.d.comb += self.reset.eq(reset)
         self._control(m, controller)
         self._registers(m, registers, controller)
         self._memory(m, data)

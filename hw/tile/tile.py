@@ -52,7 +52,7 @@ class TileLogic(wiring.Component):
     Members
     -------
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
-    flush : In(1)             Resets everything in the tile.
+    flush : In(1)             Resets everything in the tile, as reset does.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
     contents : In(SramPort)   MEM only: see `TileCore`.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
@@ -146,7 +146,7 @@ class Tile(wiring.Component):
         return m
 
 
-def pass_on(m: Module, outer: wiring.Component, inner: Macro, names: Mapping[str, str],
+def pass_on(m: Module, outer: wiring.Component, inner: Macro | wiring.Component, names: Mapping[str, str],
             members: Members) -> None:
     """Connect ports of a component with those of a part of it, whose names may differ ({outer: inner})."""
     for name, part in names.items():

