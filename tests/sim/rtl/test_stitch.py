@@ -20,6 +20,7 @@ from sardonyx.hw.column import Column
 from sardonyx.hw.configuration import MemoryWindow
 from sardonyx.hw.connectivity import Wire
 from sardonyx.hw.glb.tile import GlbTile
+from sardonyx.hw.paths import early_inputs
 from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
 from sardonyx.hw.yosys import run_yosys
@@ -85,7 +86,7 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
     for spec, parity in {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}:
         component = (Tile if registers else TileLogic)(arch, spec, parity)
         found = followed(component, tmp_path / f"{spec.kind}{parity}")
-        allowed = early[spec.kind, parity] = set(stitch.early_inputs(arch, spec, parity, registers))
+        allowed = early[spec.kind, parity] = set(early_inputs(arch, spec, parity, registers))
         for output, inputs in found.items():
             assert output not in wired or inputs - allowed - set(SETTINGS) == set(), (spec.kind, parity, output)
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
