@@ -1,4 +1,5 @@
-"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them.
+"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them; or, with
+`Arch.feed_through`, tiles that abut and nothing else.
 
 `Array(arch)` is the reconfigurable machine: every tile with its configuration registers.
 `Array(arch, program)` is the same machine under one configuration, for tests: only the tiles of the program, their
@@ -11,7 +12,7 @@ Cost:  32 x 16 (onyx) becomes 3.4 MB of Verilog: each tile kind is converted onc
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
@@ -20,9 +21,10 @@ from amaranth.lib.wiring import In, Out
 from .arch.cgra import Arch
 from .column import Column
 from .configuration import CHANNEL, MemoryWindow
-from .connectivity import BORDER, RESET, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
+from .connectivity import BORDER, CLOCK, RESET, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
 from .emit import macro, ports
 from .interconnect.boxes import Members
+from .tile.abutted import AbuttedTile
 from .tile.core import link_members
 from .tile.tile import Tile, TileLogic
 
@@ -80,7 +82,7 @@ class Array(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = self._parts(shared=False)
-        wires = [*connections(self.arch, self.sites, self.program is None)]
+        wires = [wire for wire in self._wires() if wire.sink.port != CLOCK]     # of one domain all
         resets = {wire.sink.instance: Signal(name=f"{wire.sink.instance}_reset") for wire in wires if wire.sink.port == RESET}
         for name, part in parts.items():
             m.submodules[name] = macro(part, reset=resets.get(name))
@@ -100,21 +102,30 @@ class Array(wiring.Component):
 
     def netlist(self) -> tuple[dict[str, wiring.Component], list[Wire | Constant]]:
         """Instances and wires, as `elaborate` makes them, for the array as a module of its own (see `emit.macro`)."""
-        wires = [*connections(self.arch, self.sites, self.program is None)]
+        wires = [*self._wires()]
         for site, setting in (self.program or {}).items():
             assert isinstance(setting, int), "a signal of a parent enters a module through a port"
             wires.append(Constant(End(tile_name(site), "cfg"), setting))
         return self._parts(shared=True), wires
 
+    @property
+    def _abutted(self) -> bool:
+        return self.arch.feed_through and self.program is None
+
+    def _wires(self) -> Iterator[Wire | Constant]:
+        return connections(self.arch, self.sites, self.program is None, self._abutted)
+
     def _parts(self, shared: bool) -> dict[str, wiring.Component]:
         """The instances by name; shared: equal ones are one object."""
-        kinds: tuple[Callable[..., wiring.Component], ...] = (Tile if self.program is None else TileLogic, MemoryWindow, Column)
+        whole = AbuttedTile if self._abutted else Tile
+        kinds: tuple[Callable[..., wiring.Component], ...] = (
+            whole if self.program is None else TileLogic, MemoryWindow, Column)
         tile, window, column = map(functools.cache, kinds) if shared else kinds
         parts: dict[str, wiring.Component] = {}
         for (x, y), spec in self.sites.items():
             parts[tile_name((x, y))] = tile(self.arch, spec, x + y & 1)
             if self.program is not None and spec.has_memory:
                 parts[window_name((x, y))] = window(spec.sram_lines, spec.sram_lanes)
-        for x in sorted({x for x, _ in self.sites}):
+        for x in sorted({x for x, _ in self.sites} if not self._abutted else ()):
             parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows)
         return parts

@@ -55,8 +55,9 @@ class Listed:
 
 _PASSES = "a switch box of an even tile passes words on; the next tile is odd and has a register"
 _TAKES = "an odd tile takes a word when the one before it leaves; the next tile is even and is ready by a register"
-_ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]",
-               "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles")
+_ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
+_ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
+_THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
@@ -77,6 +78,17 @@ AROUND: dict[str, tuple[Path, ...]] = {
     "shell": (Path(r"glb\d+_stop", r"overflow|glb\d+_(busy|beyond|lost)", _STOPS),),
 }
 """Those of the modules around the array, by their names."""
+
+
+def feed_paths(first: bool) -> tuple[Path, ...]:
+    """Those of what goes through a tile that abuts; first: the northernmost one."""
+    through = Path("s_clk", "clk", _THROUGH), Path("n_active", "s_active", _JOINED), Path("n_overflow", "s_overflow", _JOINED)
+    if first:
+        return through
+    return (*through, Path("s_flush", "n_flush", _THROUGH), Path("s_reset", "n_reset|cut", _THROUGH),
+            Path("s_config__(valid|write|addr|wdata)", "n_config__(valid|write|addr|wdata)|cut", _THROUGH),
+            Path("n_config__r(valid|data)", "s_config__r(valid|data)|cut", _THROUGH),
+            Path("n_config__r(valid|data)", "n_config__(valid|write|addr)|cut|tile_[xy]", _ANSWERS))
 
 
 def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
@@ -111,8 +123,13 @@ def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> li
 def listed(arch: Arch, cache: Cache | None = None) -> tuple[Listed, ...]:
     """Every output of the modules that a machine is made of; UserError naming those that may not be as they are."""
     kinds = {(spec, x + y & 1): None for (x, y), spec in arch.tiles.items()}
-    paths = {f"tile_{logic_name(*kind)}": tile_paths(arch, *kind) for kind in kinds}
-    paths |= {f"column_{arch.rows + 1}": COLUMN, **AROUND}
+    paths: dict[str, tuple[Path, ...]] = {}
+    for spec, parity in kinds:
+        paths[f"tile_{logic_name(spec, parity)}"] = own = tile_paths(arch, spec, parity)
+        if arch.feed_through:
+            paths[f"abutted_{logic_name(spec, parity)}"] = (*own, *feed_paths(spec.kind == "io"))
+    paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN}
+    paths |= AROUND
     found = outputs(collect(Sardonyx(arch), cache))
     return judged({module: found[module] for module in paths}, paths)
 

@@ -12,7 +12,8 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.cone import LOGIC, REGISTER, Output
-from sardonyx.hw.paths import AROUND, COLUMN, Path, judged, listed, tile_paths
+from sardonyx.hw.paths import AROUND, COLUMN, Path, feed_paths, judged, listed, tile_paths
+from sardonyx.hw.tile.tile import logic_name
 
 TINY = get("tiny")
 
@@ -23,8 +24,11 @@ def judge(arch: Arch) -> None:
     assert {each.source for each in found if not each.follows} >= {REGISTER, LOGIC}
     assert all(bool(each.follows) == bool(each.reasons) for each in found)
     kinds = {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}
-    lists = {**AROUND, f"column_{arch.rows + 1}": COLUMN,
-             **{f"tile_{spec.kind}_{('even', 'odd')[parity]}": tile_paths(arch, spec, parity) for spec, parity in kinds}}
+    lists = dict(AROUND) if arch.feed_through else {**AROUND, f"column_{arch.rows + 1}": COLUMN}
+    for spec, parity in kinds:
+        lists[f"tile_{logic_name(spec, parity)}"] = tile_paths(arch, spec, parity)
+        if arch.feed_through:
+            lists[f"abutted_{logic_name(spec, parity)}"] = feed_paths(spec.kind == "io")
     for module, paths in lists.items():
         mine = [each for each in found if each.module == module]
         for path in paths:
@@ -32,8 +36,9 @@ def judge(arch: Arch) -> None:
                        for each in mine for name in each.follows), (module, path)
 
 
-def test_the_outputs_of_a_small_machine_are_as_listed() -> None:
-    judge(LEAST)
+@pytest.mark.parametrize("feed_through", [False, True])
+def test_the_outputs_of_a_small_machine_are_as_listed(feed_through: bool) -> None:
+    judge(replace(LEAST, feed_through=feed_through))
 
 
 @pytest.mark.slow

@@ -145,6 +145,24 @@ def test_words_and_cycles_are_those_of_the_machine_in_one_piece(form):
     assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
 
 
+@pytest.mark.slow
+def test_tiles_that_abut_give_the_same_words_in_the_same_cycles_as_others_side_by_side():
+    """Stitched they are not: one simulation and one bitstream serve both."""
+    arch = replace(LEAST, rows=3, config_rows=1)
+    program, abutting = copier(arch), replace(arch, feed_through=True)
+    assert abutting.fingerprint == arch.fingerprint
+    found = []
+    for each in (simulator.whole_machine(abutting), machine_in_one_piece(abutting)):
+        stored = []
+        run = engines.run_on(each, program, blocks(30, 5), stored.append, bounds=BOUNDS)
+        with each.start() as machine:
+            machine.configure(words(program, arch))
+            back = [machine.read_configuration(where) for where, _ in words(program, arch)]
+        found.append((run.cycles, machine.arch.rows, back, [block["b_vals"].tolist() for block in stored]))
+    assert found[0] == found[1]
+    assert found[0][2] == [word for _, word in words(program, arch)]
+
+
 def test_a_configuration_is_read_back_through_the_stitched_channels():
     program = copier(LEAST)
     with simulator.whole_machine(LEAST).start(check=True) as machine:
