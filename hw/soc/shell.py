@@ -64,7 +64,8 @@ class Shell(wiring.Component):
         arch = self.arch
         m.submodules.controller = controller = macro(Controller(arch))
         m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS))
-        m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS))
+        m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS,
+                                                 arch.glb.read_latency))
         for bus, ports in ((registers, axi_lite_ports(REGISTER_ADDRESS_BITS)), (data, axi_ports(DATA_ADDRESS_BITS))):
             for name, port in ports.items():
                 outer, inner = getattr(self, name), getattr(bus, name)
@@ -129,9 +130,12 @@ class Shell(wiring.Component):
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""
         bits = len(self._glb(0, "host_line"))
-        was = Signal(range(max(2, self.arch.glb_tiles)))
+        was: Value = data.line[bits:]
+        for cycle in range(self.arch.glb.read_latency):
+            later = Signal(range(max(2, self.arch.glb_tiles)), name=f"was_{cycle}" if cycle else "was")
+            m.d.sync += later.eq(was)
+            was = later
         m.d.comb += data.ready.eq(1)
-        m.d.sync += was.eq(data.line[bits:])
         for number in range(self.arch.glb_tiles):
             here = Signal(name=f"here{number}")
             meant = self._glb(number, "host_valid")
