@@ -65,6 +65,7 @@ class Array(wiring.Component):
 
     Timing: streams to the global buffer come from the FIFOs of the IO tiles; streams from it go to the first
     odd tile on their way before they meet a register.
+    Source: Onyx JSSC II.
     """
 
     module_name = "array"

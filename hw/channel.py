@@ -92,6 +92,7 @@ class ConfigChannel(wiring.Component):
 
     Timing: one request per cycle; it is at the tiles of segment n after n + 1 cycles, and so is reset: a request that comes
     behind it never overtakes it. The answer is at the top 2 (n + 1) cycles after the request.
+    Source: Onyx JSSC IV-F; Amber JSSC VII.
     """
 
     def __init__(self, tiles: int, rows: int) -> None:

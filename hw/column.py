@@ -30,6 +30,7 @@ class Column(wiring.Component):
 
     Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; `reset` goes with the
     requests of the channel, a segment a cycle; `active` and `overflow` follow in the same cycle.
+    Source: Onyx JSSC IV-F (one configuration word per column and cycle); Amber JSSC VII (registers every eight rows).
     """
 
     def __init__(self, tiles: int, config_rows: int) -> None:

@@ -50,6 +50,7 @@ class GlbTile(wiring.Component):
     Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
     once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then;
     a static store cannot wait, so it needs a bank that no load uses.
+    Source: Onyx JSSC II and V-C.
     """
 
     def __init__(self, glb: Glb) -> None:

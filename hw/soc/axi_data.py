@@ -46,6 +46,7 @@ class AxiData(wiring.Component):
 
     Timing: one beat per cycle for writes; one beat every `read_latency` + 1 cycles for reads. Every output of the bus comes
     from a register (`sliced`).
+    Source: Arm IHI 0022, AXI4.
     """
 
     def __init__(self, memory_bytes: int, address_bits: int = 32, read_latency: int = 1) -> None:

@@ -44,6 +44,7 @@ class Shell(wiring.Component):
 
     Timing: flush comes from registers, reset is `rst` of the cycle before; the configuration channels and what goes to the GLB
     tiles follow the registers behind the buses.
+    Source: a design of its own, around what Onyx JSSC II describes.
     """
 
     module_name = SHELL

@@ -33,6 +33,7 @@ class Sardonyx(wiring.Component):
     register for that of all else: the global buffer is reset a cycle later, and the tiles of segment n of a column n + 2 cycles
     later, over the registers that configuration takes (`ConfigChannel`). Buses may be used in the first cycle after reset: no
     access is at its place before the reset there has ended.
+    Source: Onyx JSSC II.
     """
 
     module_name = "sardonyx"
