@@ -17,6 +17,7 @@ from .synthesis import read_design
 
 SDC = "sardonyx.sdc"
 TOP = "sardonyx"
+CORE_UTILIZATION = 50   # percent of a place that cells fill
 _SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
 
 
@@ -75,7 +76,7 @@ export VERILOG_FILES = {sources}
 export SDC_FILE = $(HERE){SDC}
 # asap7 counts picoseconds, the others nanoseconds.
 export CLOCK_PERIOD ?= $(if $(filter asap7,$(PLATFORM)),{period},{period * _SKY130_TIMES / 1000:g})
-export CORE_UTILIZATION ?= 50
+export CORE_UTILIZATION ?= {CORE_UTILIZATION}
 export PLACE_DENSITY_LB_ADDON ?= 0.10
 """
 
