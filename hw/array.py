@@ -1,4 +1,5 @@
-"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them.
+"""The array: a page of instances, tiles and what stands beside a column of them, and the wires between them; or, with
+`Arch.feed_through`, tiles that abut and nothing else.
 
 `Array(arch)` is the reconfigurable machine: every tile with its configuration registers.
 `Array(arch, program)` is the same machine under one configuration, for tests: only the tiles of the program, their
@@ -11,25 +12,26 @@ Cost:  32 x 16 (onyx) becomes 3.4 MB of Verilog: each tile kind is converted onc
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.cgra import Arch
 from .column import Column
 from .configuration import CHANNEL, MemoryWindow
-from .connectivity import BORDER, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
+from .connectivity import BORDER, CLOCK, RESET, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
 from .emit import macro, ports
 from .interconnect.boxes import Members
+from .tile.abutted import AbuttedTile
 from .tile.core import link_members
 from .tile.tile import Tile, TileLogic
 
 
 def shell_members(arch: Arch) -> Members:
     """The ports of an array to the shell, see `Array`."""
-    return {"flush": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
+    return {"flush": In(1), "reset": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
             **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
 
 
@@ -56,11 +58,14 @@ class Array(wiring.Component):
     config{x} : In(CHANNEL)               Configuration of column x; with a program, only the contents of memories are
                                           written, and nothing is answered.
     flush : In(1)                         Resets all tiles but their configuration, one cycle later.
+    reset : In(1)                         Resets all tiles of segment n of their column, and their configuration, n + 1 cycles
+                                          later, as requests of `config{x}` go (`ConfigChannel`); a cycle is enough.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.
     overflow : Out(columns)               A level of the column grew beyond its buffer.
 
     Timing: streams to the global buffer come from the FIFOs of the IO tiles; streams from it go to the first
     odd tile on their way before they meet a register.
+    Source: Onyx JSSC II.
     """
 
     module_name = "array"
@@ -78,15 +83,19 @@ class Array(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = self._parts(shared=False)
+        wires = [wire for wire in self._wires() if wire.sink.port != CLOCK]     # of one domain all
+        resets = {wire.sink.instance: Signal(name=f"{wire.sink.instance}_reset") for wire in wires if wire.sink.port == RESET}
         for name, part in parts.items():
-            m.submodules[name] = macro(part)
+            m.submodules[name] = macro(part, reset=resets.get(name))
         of = {BORDER: ports(self), **{name: ports(part) for name, part in parts.items()}}
 
         def at(end: End) -> Value:
+            if end.port == RESET:
+                return resets[end.instance]
             value, _ = of[end.instance][end.port]
             return value if end.bit is None else value[end.bit]
 
-        for wire in connections(self.arch, self.sites, self.program is None):
+        for wire in wires:
             m.d.comb += at(wire.sink).eq(at(wire.source) if isinstance(wire, Wire) else wire.value)
         for site, setting in (self.program or {}).items():
             m.d.comb += at(End(tile_name(site), "cfg")).eq(setting)
@@ -94,21 +103,30 @@ class Array(wiring.Component):
 
     def netlist(self) -> tuple[dict[str, wiring.Component], list[Wire | Constant]]:
         """Instances and wires, as `elaborate` makes them, for the array as a module of its own (see `emit.macro`)."""
-        wires = [*connections(self.arch, self.sites, self.program is None)]
+        wires = [*self._wires()]
         for site, setting in (self.program or {}).items():
             assert isinstance(setting, int), "a signal of a parent enters a module through a port"
             wires.append(Constant(End(tile_name(site), "cfg"), setting))
         return self._parts(shared=True), wires
 
+    @property
+    def _abutted(self) -> bool:
+        return self.arch.feed_through and self.program is None
+
+    def _wires(self) -> Iterator[Wire | Constant]:
+        return connections(self.arch, self.sites, self.program is None, self._abutted)
+
     def _parts(self, shared: bool) -> dict[str, wiring.Component]:
         """The instances by name; shared: equal ones are one object."""
-        kinds: tuple[Callable[..., wiring.Component], ...] = (Tile if self.program is None else TileLogic, MemoryWindow, Column)
+        whole = AbuttedTile if self._abutted else Tile
+        kinds: tuple[Callable[..., wiring.Component], ...] = (
+            whole if self.program is None else TileLogic, MemoryWindow, Column)
         tile, window, column = map(functools.cache, kinds) if shared else kinds
         parts: dict[str, wiring.Component] = {}
         for (x, y), spec in self.sites.items():
             parts[tile_name((x, y))] = tile(self.arch, spec, x + y & 1)
             if self.program is not None and spec.has_memory:
                 parts[window_name((x, y))] = window(spec.sram_lines, spec.sram_lanes)
-        for x in sorted({x for x, _ in self.sites}):
+        for x in sorted({x for x, _ in self.sites} if not self._abutted else ()):
             parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows)
         return parts

@@ -1,13 +1,14 @@
-"""What the tiles of a column share: a registered flush, what they report as one, and the configuration channel."""
+"""What the tiles of a column share: registered flush and reset, what they report as one, and the configuration channel."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .channel import ConfigChannel, tile_channels
 from .configuration import CHANNEL
+from .tile.tile import pass_on
 
 
 class Column(wiring.Component):
@@ -20,21 +21,24 @@ class Column(wiring.Component):
 
     Members
     -------
-    flush : In(1)                        For all columns.
+    flush, reset : In(1)                 For all columns.
     tiles_flush : Out(1)                 For the tiles of this one.
     tiles_active, tiles_overflow : In    What each tile reports.
     active, overflow : Out(1)            Whether any does.
     config, segment{n}, tile{n}          The configuration channel, see `ConfigChannel`.
+    reset{n} : Out(1)                    For the tiles of segment n.
 
-    Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; `active` and `overflow`
-    follow in the same cycle.
+    Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; `reset` goes with the
+    requests of the channel, a segment a cycle; `active` and `overflow` follow in the same cycle.
+    Source: Onyx JSSC IV-F (one configuration word per column and cycle); Amber JSSC VII (registers every eight rows).
     """
 
     def __init__(self, tiles: int, config_rows: int) -> None:
         assert tiles > 0, "a column without tiles needs nothing beside them"
         self.tiles, self.config_rows = tiles, config_rows
-        super().__init__({"flush": In(1), "tiles_flush": Out(1), "tiles_active": In(tiles), "tiles_overflow": In(tiles),
-                          "active": Out(1), "overflow": Out(1), "config": In(CHANNEL), **tile_channels(tiles, config_rows)})
+        super().__init__({"flush": In(1), "reset": In(1), "tiles_flush": Out(1), "tiles_active": In(tiles),
+                          "tiles_overflow": In(tiles), "active": Out(1), "overflow": Out(1), "config": In(CHANNEL),
+                          **tile_channels(tiles, config_rows)})
 
     @property
     def module_name(self) -> str:
@@ -43,8 +47,11 @@ class Column(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.channel = channel = ConfigChannel(self.tiles, self.config_rows)
-        for name in ("config", *tile_channels(self.tiles, self.config_rows)):
-            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(channel, name))
-        m.d.sync += self.tiles_flush.eq(self.flush)
-        m.d.comb += [self.active.eq(self.tiles_active.any()), self.overflow.eq(self.tiles_overflow.any())]
+        through = {"config": In(CHANNEL), "reset": In(1), **tile_channels(self.tiles, self.config_rows)}
+        pass_on(m, self, channel, {name: name for name in through}, through)
+        # Without a reset: the controller holds flush at 0 while it is reset.
+        flush = Signal(reset_less=True)
+        m.d.sync += flush.eq(self.flush)
+        m.d.comb += [self.tiles_flush.eq(flush), self.active.eq(self.tiles_active.any()),
+                     self.overflow.eq(self.tiles_overflow.any())]
         return m

@@ -64,6 +64,7 @@ class MemoryWindow(wiring.Component):
     sram : Out(SramPort)               Port of the SRAM.
 
     Timing: one write per cycle, in the cycle of the request.
+    Source: Onyx JSSC IV-F (configuration).
     """
 
     def __init__(self, lines: int, lanes: int) -> None:
@@ -108,6 +109,7 @@ class ConfigRegisters(wiring.Component):
 
     Timing: one write per cycle; `cfg` changes in the cycle after the request. A read is answered in the cycle of its
     request.
+    Source: Onyx JSSC IV-F; a tile knows its place as in the public Garnet.
     """
 
     def __init__(self, space: ConfigMap, kind: str) -> None:

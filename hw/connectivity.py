@@ -24,6 +24,8 @@ Site = tuple[int, int]
 STREAM = (("payload", True), ("valid", True), ("ready", False))
 REQUEST, ANSWER = ("valid", "write", "addr", "wdata"), ("rvalid", "rdata")
 SRAM_REQUEST = ("enable", "address", "write", "data")
+# What Amaranth calls clock and reset of a module: where a wire leads to one, it is not that of the border.
+CLOCK, RESET = "clk", "rst"
 BORDER = ""
 
 
@@ -64,10 +66,12 @@ def column_name(x: int) -> str:
     return f"column{x}"
 
 
-def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterator[Wire | Constant]:
+def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool,
+                abutted: bool = False) -> Iterator[Wire | Constant]:
     """All wires of an array of these tiles.
 
     registers: tiles have configuration registers and hang on the channels of their columns; else only the windows do.
+    abutted: what a column shares goes through its tiles, all of which are there.
     """
     for site in sites:
         yield from _tracks(arch, sites, site)
@@ -75,7 +79,10 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> 
             yield from _links(arch, site)
     for x in sorted({x for x, _ in sites}):
         column = [site for site in sites if site[0] == x]
-        yield from _control(x, column)
+        if abutted:
+            yield from _through(arch, x)
+            continue
+        yield from _control(arch, x, column)
         yield from _channel(arch, x, column) if registers else _windows(x, column, sites)
 
 
@@ -105,12 +112,14 @@ def _links(arch: Arch, site: Site) -> Iterator[Wire]:
         yield Wire(outer, inner) if (port.flow is Flow.OUT) is forward else Wire(inner, outer)
 
 
-def _control(x: int, column: list[Site]) -> Iterator[Wire]:
-    """Flush to the tiles of a column, and what they report."""
+def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
+    """Flush and reset to the tiles of a column, and what they report."""
     here = column_name(x)
-    yield Wire(End(BORDER, "flush"), End(here, "flush"))
+    for name in ("flush", "reset"):
+        yield Wire(End(BORDER, name), End(here, name))
     for site in column:
         yield Wire(End(here, "tiles_flush"), End(tile_name(site), "flush"))
+        yield Wire(End(here, f"reset{config_segment(site[1], arch.config_rows)}"), End(tile_name(site), RESET))
         for report in ("active", "overflow"):
             yield Wire(End(tile_name(site), report), End(here, f"tiles_{report}", site[1]))
     for report in ("active", "overflow"):
@@ -132,6 +141,25 @@ def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant
         yield from _place(here, site)
         yield from (Wire(End(beside, f"{segment}__{part}"), End(here, f"config__{part}")) for part in REQUEST)
         yield from (Wire(End(here, f"config__{part}"), End(beside, f"{tile}__{part}")) for part in ANSWER)
+
+
+def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
+    """What goes through the tiles of a column: down from the border, and back up to it."""
+    down = ("flush", "reset", *(f"config__{part}" for part in REQUEST))
+    up = ("active", "overflow", *(f"config__{part}" for part in ANSWER))
+    for y in range(arch.rows + 1):
+        here, above = tile_name((x, y)), tile_name((x, y - 1))
+        yield from _place(here, (x, y))
+        if y == 0:
+            for name in (*down, *up):
+                border = f"config{x}{name.removeprefix('config')}" if name.startswith("config") else name
+                ends = End(BORDER, border, x if name in ("active", "overflow") else None), End(here, f"n_{name}")
+                yield Wire(*ends) if name in down else Wire(*reversed(ends))
+            continue
+        yield Constant(End(here, "cut"), int(config_segment(y, arch.config_rows) != config_segment(y - 1, arch.config_rows)))
+        yield Wire(End(above, "s_clk"), End(here, CLOCK))
+        yield from (Wire(End(above, f"s_{name}"), End(here, f"n_{name}")) for name in down)
+        yield from (Wire(End(here, f"n_{name}"), End(above, f"s_{name}")) for name in up)
 
 
 def _windows(x: int, column: list[Site], sites: Mapping[Site, TileSpec]) -> Iterator[Wire | Constant]:

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Const, Elaboratable, Instance, ResetInserter, ResetSignal, Value
+from amaranth.hdl import Cat, ClockSignal, Const, Elaboratable, Instance, ResetInserter, ResetSignal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
 from ..cache import Cache, home
+from .connectivity import End
 from .describe import Description, Field, describe
 from .kept import KEY_DIGITS, identity, load, save
 from .netlist import Face, netlist
@@ -109,7 +110,9 @@ class EmitPlatform:
         parts, wires = component.netlist()
         faces = {part: _face(part, module.name, module.ports) for part, module in
                  ((part, self.add(part)) for part in dict.fromkeys(parts.values()))}
-        clocks = sorted({clock for face in faces.values() for clock in face.clocks})
+        driven = {wire.sink for wire in wires}
+        clocks = sorted({clock for instance, part in parts.items() for clock in faces[part].clocks
+                         if End(instance, clock) not in driven})
         return netlist(_face(component, name, clocks), {instance: faces[part] for instance, part in parts.items()}, wires)
 
     def _load(self, name: str, kept: str) -> EmittedModule | None:
@@ -147,8 +150,8 @@ class EmitPlatform:
 class Macro(Elaboratable):
     """Stands for a component in its parent: the component's own interface objects under their names."""
 
-    def __init__(self, component: wiring.Component, flush: Value | None) -> None:
-        self.component, self._flush = component, flush
+    def __init__(self, component: wiring.Component, flush: Value | None, reset: Value | None) -> None:
+        self.component, self._flush, self._reset = component, flush, reset
         self.signature = component.signature
         for name in component.signature.members:
             setattr(self, name, getattr(component, name))
@@ -161,14 +164,16 @@ class Macro(Elaboratable):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         if not isinstance(platform, EmitPlatform):
-            return self.component if self._flush is None else ResetInserter(self._flush)(self.component)
+            resets = [each for each in (self._flush, self._reset) if each is not None]
+            return ResetInserter(Cat(resets).any())(self.component) if resets else self.component
         module = platform.add(self.component)
         wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", value)
                  for name, (value, flow) in ports(self.component).items()]
         if "clk" in module.ports:
             wires.append(("i_clk", ClockSignal()))
         if "rst" in module.ports:
-            wires.append(("i_rst", ResetSignal() if self._flush is None else ResetSignal() | self._flush))
+            reset = ResetSignal() if self._reset is None else self._reset
+            wires.append(("i_rst", reset if self._flush is None else reset | self._flush))
         return Instance(module.name, **dict(wires))
 
 
@@ -181,7 +186,7 @@ def leave_out_contents(memory: Memory) -> None:
     memory.data.init._raw = ()
 
 
-def macro(component: wiring.Component, *, flush: Value | None = None) -> Macro:
+def macro(component: wiring.Component, *, flush: Value | None = None, reset: Value | None = None) -> Macro:
     """Use a component as a module of its own; the result has the component's interface.
 
     ``m.submodules.joiner = joiner = macro(Joiner(), flush=self.flush)``
@@ -196,8 +201,9 @@ def macro(component: wiring.Component, *, flush: Value | None = None) -> Macro:
                              may give a method `netlist`: its instances by name, equal ones best as one object, and
                              `connectivity`'s wires. Its module is then made of these, and not by Amaranth.
     flush : Value(1)         Resets the component, in addition to the reset of the domain.
+    reset : Value(1)         Resets the component instead of the reset of the domain.
     """
-    return Macro(component, flush)
+    return Macro(component, flush, reset)
 
 
 def module_name(component: wiring.Component) -> str:

@@ -24,7 +24,7 @@ class Face:
     ----------
     module : str
     inputs, outputs : {str: int}     Width of each, without clock and reset.
-    clocks : tuple of str            Which of clk and rst it has.
+    clocks : tuple of str            Which of clk and rst it has. One of an instance that no wire drives is the border's.
     """
 
     module: str
@@ -37,7 +37,8 @@ def netlist(border: Face, instances: Mapping[str, Face], wires: Iterable[Wire | 
     """The module `border`: its ports, its instances with what drives them, and what drives its outputs."""
     # Seen from inside, what enters at the border is a source.
     sources = {BORDER: border.inputs, **{name: face.outputs for name, face in instances.items()}}
-    sinks = {BORDER: border.outputs, **{name: face.inputs for name, face in instances.items()}}
+    sinks = {BORDER: border.outputs,
+             **{name: {**face.inputs, **dict.fromkeys(face.clocks, 1)} for name, face in instances.items()}}
     drivers: dict[End, str] = {}
     for wire in wires:
         bits = _width(sinks, wire.sink)
@@ -63,7 +64,7 @@ def _lines(border: Face, instances: Mapping[str, Face], drivers: dict[End, str])
         yield from (f"  wire width {width} {_net(End(instance, port))}" for port, width in face.outputs.items())
     for instance, face in instances.items():
         yield f"  cell \\{face.module} \\{instance}"
-        yield from (f"    connect \\{name} \\{name}" for name in face.clocks)
+        yield from (f"    connect \\{name} {drivers.pop(End(instance, name), _net(End(BORDER, name)))}" for name in face.clocks)
         yield from (f"    connect \\{port} {_driver(drivers, End(instance, port), bits)}" for port, bits in face.inputs.items())
         yield from (f"    connect \\{port} {_net(End(instance, port))}" for port in face.outputs)
         yield "  end"

@@ -38,9 +38,17 @@ def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
     text = _MODULE.sub(lambda match: _tidy_module(match[0]), assign_once(text))
-    # A component alone says itself whether anything in it is reset; the parent of others has to pass a reset on.
-    alone = len(_MODULE.findall(text)) == 1 and len(re.findall(r"\\rst(?=\s)", text)) == 1
-    return re.sub(r"^  wire width 1 input \d+ \\rst\n", "", text, flags=re.M) if alone else text
+    return _without_reset(text)
+
+
+def _without_reset(text: str) -> str:
+    """Modules of which nothing is reset, without the port for it: what they pass to each other is no use of it."""
+    inside = "|".join(re.escape(name) for name in re.findall(r"^module (\S+)$", text, re.M))
+    passed = re.sub(rf"^  cell (?:{inside}) \S+\n(?:    .*\n)*",
+                    lambda match: match[0].replace("    connect \\rst \\rst\n", ""), text, flags=re.M)
+    plain = re.sub(r"^  wire width 1 input \d+ \\rst\n", "", passed, flags=re.M)
+    used = re.search(r"\\rst(?=\s)", re.sub(r"^    connect \\rst ", "", plain, flags=re.M))
+    return text if used else plain
 
 
 def whole_reads(text: str) -> str:

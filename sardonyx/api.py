@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import scipy.io
 import scipy.sparse
 
 from . import arguments
+from .cache import home
 from .compiler.backend.encode import decode
 from .compiler.einsum import FILES, CompiledEinsum, compile_einsum
 from .compiler.lang.einsum import Einsum, parse
@@ -24,6 +26,7 @@ from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
+from .hw.paths import listed
 from .options import VALUES
 from .outcome import Outcome, silent
 from .runtime.data.sub_tiles import Work
@@ -245,6 +248,26 @@ def _machine(machine: Arch) -> dict[str, object]:
         "interconnect": dataclasses.asdict(machine.interconnect), "level_buffer_words": machine.mem.level_words,
         "global_buffer": f"{machine.glb_tiles} tiles x {machine.glb.banks} banks x {machine.glb.bank_bytes // 1024} KB",
         "configuration_words": {kind: machine.config_map(kind).words for kind in ("pe", "mem", "io")}}
+
+
+def explain_outputs(arch: str | Arch = "small", *, progress: Callable[[str], None] = silent) -> Outcome:
+    """For every output of the tiles and of what is around them, whether a register drives it or which listed path."""
+    machine = arguments.machine(arch)
+    progress(f"walking the netlists of '{machine.name}'")
+    report: dict[str, dict[str, object]] = {}
+    lines = []
+    for module, group in groupby(listed(machine, home()), lambda each: each.module):
+        found = [*group]
+        report[module] = {each.output: {"source": each.source, "follows": each.follows, "reasons": each.reasons}
+                          for each in found}
+        lines.append(module)
+        for source, what in (("register", "registers"), ("constant", "constants"), ("logic", "logic of registers")):
+            if names := [each.output for each in found if each.source == source and not each.follows]:
+                lines.append(f"  {what}: {', '.join(names)}")
+        for reasons in dict.fromkeys(each.reasons for each in found if each.follows):
+            lines += [f"  {'; '.join(reasons)}:", *(f"    {each.output} follows {', '.join(each.follows)}" for each in found
+                                                    if each.reasons == reasons and each.follows)]
+    return Outcome(report, "\n".join(lines))
 
 
 def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:

@@ -3,7 +3,8 @@
     python scripts/docs.py            tables, picture, traces, and the output of examples that run in seconds
     python scripts/docs.py --slow     also those that build Verilog, `make demo` among them
 
-Written whole: docs/registers.md, docs/ports.md, docs/images/spmspm_small.svg. In the other documents, by fence:
+Written whole: docs/registers.md, docs/ports.md, the pictures in docs/images (the floorplan of the areas in docs/silicon.md). In
+the other documents, by fence:
 
     ```python          run, one namespace a document; a ```text fence right after it is what it prints
     ```toml file=NAME  a file that later examples read; a NAME with folders is a change to the sources, and not made
@@ -41,6 +42,7 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.pipeline import BALANCE, CONFIGURE, FINISH, MAP, PLACE_AND_ROUTE, PROGRAM, RETIME
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
+from sardonyx.flow.asic import floorplan
 from sardonyx.hw import tables
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.primitive import PRIMITIVES, Flow
@@ -60,6 +62,7 @@ else:
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "docs/architecture.md", "docs/halide.md", "docs/streams.md", "docs/tutorial.md")
 PICTURE = "docs/images/spmspm_small.svg"
+FLOORPLAN = "docs/images/floorplan_onyx.svg"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 SHELL = ("ls", "head", "cat")
 DEMO = ["make", "demo"]
@@ -76,7 +79,8 @@ def generated() -> dict[str, str]:
     onyx = presets.get("onyx")
     ports = emission.top_ports(Sardonyx(onyx))
     return {"docs/registers.md": tables.registers(onyx), "docs/ports.md": tables.ports(onyx, ports),
-            PICTURE: compile_einsum(parse(api.MATRIX_PRODUCT), presets.get("small")).svg()}
+            PICTURE: compile_einsum(parse(api.MATRIX_PRODUCT), presets.get("small")).svg(),
+            FLOORPLAN: floorplan.svg(onyx, floorplan.areas((ROOT / "docs/silicon.md").read_text()))}
 
 
 def flow() -> str:

@@ -19,7 +19,7 @@ HEADER = Path(__file__).with_suffix(".h").read_text()
 def machine_in_one_piece(arch: Arch, program: "Program | None" = None) -> Simulator:
     """The machine under the configuration of a program, or the reconfigurable one."""
     constants = None if program is None else configurations(program, arch)
-    key = hashlib.sha256(f"{arch.fingerprint:016x} {constants} {generator()}".encode()).hexdigest()
+    key = hashlib.sha256(f"{arch.fingerprint:016x} {arch.feed_through} {constants} {generator()}".encode()).hexdigest()
     model = verilator.build_keyed(key, lambda folder: emit.emit(Sardonyx(arch, constants), folder), HARNESS,
                                   Sardonyx.module_name, includes={"simulation.h": HEADER})
     return Simulator(arch, model, None, "in one piece", configurable=program is None)

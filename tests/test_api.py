@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+from machines import LEAST
 
 import sardonyx
 from sardonyx import api
@@ -217,6 +218,15 @@ def test_explanations_name_what_was_asked_for(tmp_path):
     assert api.explain_program("x(i) = b(i) * c(i)").report["tiles"]["mem"] == 6
     sardonyx.einsum("x(i) = b(i) * c(i)", b=np.arange(4), c=np.arange(4), engine="tokens", dump=tmp_path)
     assert "intersect_i" in api.explain_bitstream(tmp_path / "app.bits").text
+
+
+def test_an_explanation_lists_every_output_of_every_module():
+    found = api.explain_outputs(LEAST)
+    around = {"column_2", "glb_tile", "shell", "controller", "axi_lite", "axi_data"}
+    assert set(found.report) == around | {f"tile_{kind}_{parity}" for kind in ("pe", "io") for parity in ("even", "odd")}
+    assert found.report["tile_pe_odd"]["active"] == {"source": "register", "follows": (), "reasons": ()}
+    assert "\n    e_bit_o_valid follows n_bit_i_valid, e_bit_i_valid" in found.text
+    assert "\ncolumn_2\n  registers: " in found.text
 
 
 def test_an_explanation_says_how_operands_are_cut():

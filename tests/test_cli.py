@@ -44,7 +44,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> "dict[str, Any]":
         return call
 
     for name in ("einsum", "kernel", "kernels", "demo", "save", "explain_program",
-                 "explain_arch", "explain_bitstream", "explain_register"):
+                 "explain_arch", "explain_bitstream", "explain_register", "explain_outputs"):
         monkeypatch.setattr(api, name, stand_in(name))
     monkeypatch.setattr(emission, "emit_arch", stand_in("emit_arch"))
     return last
@@ -72,7 +72,7 @@ def test_every_help_has_examples_and_each_of_them_parses(
 
 def test_every_command_has_json() -> None:
     leaves = [one for one in parsers(parser()) if one.get_default("body")]
-    assert len(leaves) == 11
+    assert len(leaves) == 12
     assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
 
 
@@ -104,6 +104,10 @@ def test_options_reach_the_python_interface(files: Path, called: "dict[str, Any]
     assert called["args"] == ("small", Path("v"))
     assert main("explain register 0x10 --arch onyx".split()) == 0
     assert called["args"] == ("0x10",) and called["arch"] == "onyx"
+    assert main("explain outputs mine.json".split()) == 0
+    assert called["args"] == ("mine.json",)
+    assert main("explain outputs".split()) == 0
+    assert called["args"] == ("small",)
 
 
 def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> None:

@@ -33,7 +33,7 @@ def generated():
     return docs.generated()
 
 
-@pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE])
+@pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE, docs.FLOORPLAN])
 def test_generated_documents_are_fresh(name, generated):
     assert (ROOT / name).read_text() == generated[name], "run: python scripts/docs.py"
 

@@ -17,6 +17,7 @@ from .synthesis import read_design
 
 SDC = "sardonyx.sdc"
 TOP = "sardonyx"
+CORE_UTILIZATION = 50   # percent of a place that cells fill
 _SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
 
 
@@ -40,10 +41,14 @@ foreach port [all_inputs] {
   if {[get_property $port full_name] ne "clk"} { lappend inputs $port }
 }
 set_input_delay [expr {$clk_period / 2.0}] -clock clk $inputs
-set_output_delay [expr {$clk_period / 2.0}] -clock clk [all_outputs]
+set outputs {}
+foreach port [all_outputs] {
+  if {[get_property $port full_name] ne "s_clk"} { lappend outputs $port }
+}
+set_output_delay [expr {$clk_period / 2.0}] -clock clk $outputs
 
-# The coordinates of a tile are tied outside of it.
-foreach name {tile_x tile_y} {
+# The place of a tile is tied outside of it.
+foreach name {tile_x tile_y cut} {
   set ports [get_ports -quiet "${name}*"]
   if {[llength $ports] > 0} { set_false_path -from $ports }
 }
@@ -71,18 +76,24 @@ export VERILOG_FILES = {sources}
 export SDC_FILE = $(HERE){SDC}
 # asap7 counts picoseconds, the others nanoseconds.
 export CLOCK_PERIOD ?= $(if $(filter asap7,$(PLATFORM)),{period},{period * _SKY130_TIMES / 1000:g})
-export CORE_UTILIZATION ?= 50
+export CORE_UTILIZATION ?= {CORE_UTILIZATION}
 export PLACE_DENSITY_LB_ADDON ?= 0.10
 """
 
 
-MODULES = (TOP, *(f"tile_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), PARITIES)))
-"""The modules that are hardened by themselves."""
-NAMES = (SDC, *(f"{name}.mk" for name in MODULES))
+def _tiles(form: str) -> tuple[str, ...]:
+    return tuple(f"{form}_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), PARITIES))
+
+
+MODULES = (TOP, *_tiles("tile"))
+"""The modules that are hardened by themselves, where tiles do not abut."""
+ABUTTED = (TOP, *_tiles("abutted"))
+"""The same where they do."""
+NAMES = (SDC, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
 
 
 def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
     """Every file by its name, for a machine whose Verilog is in a folder; one without MEM tiles has no files for them."""
-    there = [name for name in MODULES if (folder / f"{name}.sv").exists()]
+    there = [name for name in (ABUTTED if arch.feed_through else MODULES) if (folder / f"{name}.sv").exists()]
     return {SDC: sdc(), **{f"{name}.mk": config_mk(name, (f"{module}.sv" for module in read_design(folder, name).modules),
                                                    period_ps(arch)) for name in there}}

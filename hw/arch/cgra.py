@@ -65,6 +65,8 @@ class Arch:
     mem_every : int           Every so-maniest column is of MEM tiles (4: columns 3, 7, 11, ...); 0: none.
     config_rows : int         Rows that a configuration word goes in a cycle, 1..256: the channel of a column has a register
                               every so many.
+    feed_through : bool       Tiles abut: clock, reset, flush, configuration and reports go through them, and nothing stands
+                              beside a column. Cycles are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
@@ -74,6 +76,7 @@ class Arch:
     rows: Annotated[int, Whole(1, 255)]
     mem_every: Annotated[int, Whole(0, 256)] = 4
     config_rows: Annotated[int, Whole(1, 256)] = 8
+    feed_through: bool = False
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -147,8 +150,9 @@ class Arch:
 
     @cached_property
     def fingerprint(self) -> int:
-        """64 bits that tell machines apart: of everything that changes configuration or hardware, not of name or timing."""
-        relevant = {key: value for key, value in self.to_json().items() if key not in ("name", "timing")}
+        """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
+        name, timing or how tiles are joined."""
+        relevant = {key: value for key, value in self.to_json().items() if key not in ("name", "timing", "feed_through")}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
                 for kind, each in self._config_maps.items()}
         text = json.dumps([relevant, maps], sort_keys=True)

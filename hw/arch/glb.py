@@ -5,10 +5,11 @@ Source: Onyx JSSC II (16 tiles of two 128 KB banks) and V-C; loop levels of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from .check import PowerOfTwo, Whole, check
+from .check import Misfit, PowerOfTwo, Whole, check
 
 LINE_BYTES = 8
 
@@ -22,17 +23,36 @@ class Glb:
     columns_per_tile : int   Columns that share a GLB tile, so one load and one store stream, 1..256.
     banks : int              Banks a tile, a power of two 1..256.
     bank_bytes : int         Bytes a bank, a power of two from 16 to 16 M.
+    bank_macros : int        SRAMs that a bank is made of, a power of two 1..256, of two 64-bit words or more each.
+    read_latency : int       Cycles from a read of a bank to its word, 1..3: from 2 on it leaves the bank from a register, with
+                             3 it enters over one, too. What a load gives comes as much later, as often as before.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
     """
 
     columns_per_tile: Annotated[int, Whole(1, 256)] = 2
     banks: Annotated[int, PowerOfTwo(1, 256)] = 2
     bank_bytes: Annotated[int, PowerOfTwo(2 * LINE_BYTES, 1 << 24)] = 128 * 1024
+    bank_macros: Annotated[int, PowerOfTwo(1, 256)] = 1
+    read_latency: Annotated[int, Whole(1, 3)] = 1
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
 
     def __post_init__(self) -> None:
-        check(self, "glb")
+        check(self, "glb", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if self.bank_bytes < 2 * LINE_BYTES * self.bank_macros:
+            yield Misfit("bank_macros", f"are {self.bank_macros} in a bank of {self.bank_bytes} bytes, less than "
+                                        f"{2 * LINE_BYTES} bytes each", "give fewer bank_macros or more bank_bytes")
+
+    @property
+    def load_start_cycle(self) -> int:
+        """The cycle in which a load's first word is at the core output `g2f` of its IO tile; 0 is the first after the flush.
+
+        It is the same in every column. Without stalls, as on a static route, word k is there k cycles later: a load comes first
+        at its bank, so no other access delays it. A store may take a word from cycle 0 on.
+        """
+        return self.read_latency
 
     @property
     def tile_bytes(self) -> int:

@@ -24,11 +24,6 @@ GLB_REGISTER_STRIDE = 0x100
 # rest lets the global buffer's own streams settle.
 FLUSH_CYCLES = 4
 
-# The first word of a load is at the core output `g2f` of its IO tile in this cycle, where cycle 0 is the first after the
-# flush in the tiles. It is the same in every column. Without stalls, as on a static route, word k is there in cycle
-# LOAD_START_CYCLE + k: a load comes first at its bank, so no other access delays it. A store may take a word from cycle 0 on.
-LOAD_START_CYCLE = 1
-
 # `moved_columns` has the columns that moved since `cycles` was last a multiple of this, a power of two, so that a run that is
 # stopped at a multiple shows all that moved in so many cycles. Its bits stand for the columns modulo their number.
 MOVED_WINDOW = 1024

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +12,7 @@ from ..arch.glb import LINE_BYTES, Glb
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
+from ..stream.fifo import Fifo
 
 LANES = LINE_BYTES // 2
 
@@ -27,10 +30,10 @@ class LoadDma(wiring.Component):
     busy : Out(1)             From start until the last word was taken.
     read, line : Out          Read request: 64-bit word address in the tile; granted in a cycle with `grant`.
     grant : In(1)
-    word : In(64)             What the memory shows in the cycle after a granted request.
+    word : In(64)             What the memory shows `Glb.read_latency` cycles after a granted request.
     o : Out(stream)           Data tokens.
 
-    Timing: the first word leaves 2 cycles after start; then one per cycle as long as reads are granted.
+    Timing: the first word leaves `Glb.read_latency` + 1 cycles after start; then one per cycle as long as reads are granted.
     Source: Onyx JSSC V-C (load unit); 8 loops as in the public hardware.
     """
 
@@ -69,29 +72,51 @@ class LoadDma(wiring.Component):
             with m.If(generator.last):
                 m.d.sync += pending.eq(0)
 
-        # Second stage: the word. The memory shows a line for one cycle only, so it is kept.
+        # Last stage: the word. The memory shows a line for one cycle only, so it is kept.
+        begins = self.start | self.stop
         full = Signal()
         fresh = Signal()
         lane = Signal(range(LANES))
         kept = Signal(64)
         shown = Signal(64)
-        m.d.comb += [
-            shown.eq(Mux(fresh, self.word, kept)),
-            self.o.valid.eq(full),
-            self.o.payload.data.eq(shown.word_select(lane, 16)),
-            next_free.eq(~full | self.o.ready),
-            self.busy.eq(pending | full),
-        ]
-        m.d.sync += fresh.eq(0)
+        m.d.comb += shown.eq(Mux(fresh, self.word, kept))
         with m.If(fresh):
             m.d.sync += kept.eq(self.word)
-        with m.If(move):
-            m.d.sync += [full.eq(1), lane.eq(address[1:3]), fresh.eq(~hit)]
-        with m.Elif(self.o.ready):
-            m.d.sync += full.eq(0)
-
+        arrives = shown.word_select(lane, 16)
+        if self.glb.read_latency == 1:
+            m.d.comb += [self.o.valid.eq(full), self.o.payload.data.eq(arrives), next_free.eq(~full | self.o.ready),
+                         self.busy.eq(pending | full)]
+            m.d.sync += fresh.eq(0)
+            with m.If(move):
+                m.d.sync += [full.eq(1), lane.eq(address[1:3]), fresh.eq(~hit)]
+            with m.Elif(self.o.ready):
+                m.d.sync += full.eq(0)
+            with m.If(begins):
+                m.d.sync += full.eq(0)
+        else:
+            under_way = self._under_way(m, move, begins, next_free)
+            asked: list[Value] = [Cat(move, ~hit, address[1:3])]
+            asked += [Signal(4, name=f"asked_{cycle}") for cycle in range(1, self.glb.read_latency)]
+            for now, after in pairwise([*asked, Cat(full, fresh, lane)]):
+                m.d.sync += after.eq(Mux(now[0] & ~begins, now, 0))
+            m.submodules.queue = queue = macro(Fifo(16, self.glb.read_latency), flush=begins)
+            m.d.comb += [queue.i.payload.eq(arrives), queue.i.valid.eq(full & (queue.o.valid | ~self.o.ready)),
+                         queue.o.ready.eq(self.o.ready), self.o.valid.eq(queue.o.valid | full),
+                         self.o.payload.data.eq(Mux(queue.o.valid, queue.o.payload, arrives)),
+                         self.busy.eq(pending | under_way)]
         with m.If(self.stop):
-            m.d.sync += [pending.eq(0), full.eq(0)]
+            m.d.sync += pending.eq(0)
         with m.If(self.start):
-            m.d.sync += [pending.eq(1), holds.eq(0), full.eq(0)]
+            m.d.sync += [pending.eq(1), holds.eq(0)]
         return m
+
+    def _under_way(self, m: Module, move: Value, begins: Value, next_free: Signal) -> Value:
+        """Whether words are between their request and the array.
+
+        As many may be as a read takes cycles, for memories do not wait: so a word can be asked for in each cycle, and what
+        comes while the array takes none has a place.
+        """
+        count, leaves = Signal(range(self.glb.read_latency + 1)), Signal()
+        m.d.comb += [leaves.eq(self.o.valid & self.o.ready), next_free.eq((count != self.glb.read_latency) | leaves)]
+        m.d.sync += count.eq(Mux(begins, 0, count + move - leaves))
+        return count != 0

@@ -13,7 +13,7 @@ from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..interconnect.boxes import Members
-from ..memory.sram import Sram
+from .bank import Bank
 from .load import LANES, LoadDma
 from .store import StoreDma
 
@@ -41,7 +41,7 @@ class GlbTile(wiring.Component):
     start, stop : In(1)            To both DMAs, if enabled.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
     host_valid, host_write, host_line, host_data, host_strobe : In     Access to a 64-bit word, byte strobes on writes.
-    host_ready : Out(1)            The access is done (write) or its word follows in the next cycle (read).
+    host_ready : Out(1)            The access is done (write) or its word follows `Glb.read_latency` cycles later (read).
     host_word : Out(64)
     g2f{c} : Out(stream)           To column c of the tile; the load stream goes to the selected one.
     f2g{c}, f2g_bit{c} : In(stream)      From column c of the tile; the store stream, and the bits that mark the words of
@@ -50,6 +50,7 @@ class GlbTile(wiring.Component):
     Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
     once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then;
     a static store cannot wait, so it needs a bank that no load uses.
+    Source: Onyx JSSC II and V-C.
     """
 
     def __init__(self, glb: Glb) -> None:
@@ -125,7 +126,7 @@ class GlbTile(wiring.Component):
         read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
         words = []
         for number in range(self.glb.banks):
-            m.submodules[f"bank{number}"] = bank = macro(Sram(lines, lanes=8, lane_bits=8))
+            m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb))
             load_here, store_here, host_here = (Signal(name=f"{who}_here{number}") for who in ("load", "store", "host"))
             m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),
                          store_here.eq(store.write & (store.address[3 + bits:] == number)),
@@ -143,5 +144,11 @@ class GlbTile(wiring.Component):
                 m.d.sync += read_bank["host"].eq(number)
             words.append(bank.word)
         stacked = Cat(*words)
-        m.d.comb += [load.word.eq(stacked.word_select(read_bank["load"], 64)),
-                     self.host_word.eq(stacked.word_select(read_bank["host"], 64))]
+        # What was asked then chooses the word that comes now.
+        for name, bank in read_bank.items():
+            for cycle in range(1, self.glb.read_latency):
+                later = Signal.like(bank, name=f"{name}_bank_{cycle}")
+                m.d.sync += later.eq(bank)
+                bank = later
+            word = load.word if name == "load" else self.host_word
+            m.d.comb += word.eq(stacked.word_select(bank, 64))

@@ -76,6 +76,7 @@ class Boxes(wiring.Component):
 
     Timing: a switch box is one multiplexer and its stage (`stage`). Without FIFOs core streams are always
     valid and taken to be always ready.
+    Source: Amber JSSC (Canal interconnect); Onyx JSSC III-D.
     """
 
     def __init__(self, interconnect: Interconnect, spec: TileSpec, layer: str, parity: int) -> None:

@@ -71,6 +71,7 @@ class AffineGenerator(wiring.Component):
     last : Out(1)        The current address is the last of the nest.
 
     Timing: address and last come from registers; one step per cycle.
+    Source: Onyx JSSC V-C (loops of the load and store units).
     """
 
     def __init__(self, levels: int, address_bits: int) -> None:

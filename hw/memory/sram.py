@@ -42,6 +42,7 @@ class Sram(wiring.Component):
     word : Out           The word read; valid in the cycle after the read, and undefined after a write.
 
     Timing: one access per cycle, read data one cycle later. Contents are not reset.
+    Source: the ports that compiled single-port memories have.
 
     Place of a macro: replace the body of this module, and of no other, by an instance of a compiled single-port SRAM of
     `lines` words of `lanes` x `lane_bits` bits with a write mask and a registered address (read latency 1). Chip select is

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 
 from ..arch.cgra import Arch
 from ..arch.primitive import Flow
-from ..connectivity import ANSWER, REQUEST, STREAM, Constant, End, Wire
+from ..connectivity import ANSWER, REQUEST, RESET, STREAM, Constant, End, Wire
 from ..glb.tile import COLUMN_STREAMS, control_members
 
 ARRAY, SHELL = "array", "shell"
@@ -38,7 +38,8 @@ def around(arch: Arch) -> Iterator[Wire | Constant]:
         for part in (*REQUEST, *ANSWER):
             name = f"config{x}__{part}"
             yield either(End(SHELL, name), End(ARRAY, name), part in REQUEST)
-    for name in ("flush", "active", "overflow"):
-        yield either(End(SHELL, name), End(ARRAY, name), name == "flush")
+    for name in ("flush", "reset", "active", "overflow"):
+        yield either(End(SHELL, name), End(ARRAY, name), name in ("flush", "reset"))
+    yield from (Wire(End(SHELL, "reset"), End(glb_name(tile), RESET)) for tile in range(arch.glb_tiles))
     for tile, (name, member) in product(range(arch.glb_tiles), control_members(arch.glb).items()):
         yield either(End(SHELL, f"{glb_name(tile)}_{name}"), End(glb_name(tile), name), member.flow is In)

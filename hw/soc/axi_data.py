@@ -41,15 +41,16 @@ class AxiData(wiring.Component):
     -------
     s_axi_* : the bus.
     valid, write, line, data, strobe : Out    Access to a 64-bit word of the global buffer.
-    ready : In(1)                             It is done (write), or its word follows in the next cycle (read).
+    ready : In(1)                             It is done (write), or its word follows `read_latency` cycles later (read).
     word : In(64)
 
-    Timing: one beat per cycle for writes; one beat every two cycles for reads. Every output of the bus comes from a register
-    (`sliced`).
+    Timing: one beat per cycle for writes; one beat every `read_latency` + 1 cycles for reads. Every output of the bus comes
+    from a register (`sliced`).
+    Source: Arm IHI 0022, AXI4.
     """
 
-    def __init__(self, memory_bytes: int, address_bits: int = 32) -> None:
-        self.memory_bytes, self.address_bits = memory_bytes, address_bits
+    def __init__(self, memory_bytes: int, address_bits: int = 32, read_latency: int = 1) -> None:
+        self.memory_bytes, self.address_bits, self.read_latency = memory_bytes, address_bits, read_latency
         self.line_bits = (memory_bytes // 8 - 1).bit_length()
         super().__init__({**axi_ports(address_bits), "valid": Out(1), "write": Out(1), "line": Out(self.line_bits),
                           "data": Out(64), "strobe": Out(8), "ready": In(1), "word": In(64)})
@@ -105,7 +106,10 @@ class AxiData(wiring.Component):
                 m.d.comb += self.valid.eq(~bad)
                 with m.If(self.ready | bad):
                     m.d.sync += [fresh.eq(1), bus.rresp.eq(Mux(bad, SLVERR, OKAY))]
-                    m.next = "SEND"
+                    m.next = "SEND" if self.read_latency == 1 else "WAIT1"
+            for cycle in range(1, self.read_latency):
+                with m.State(f"WAIT{cycle}"):
+                    m.next = f"WAIT{cycle + 1}" if cycle + 1 < self.read_latency else "SEND"
             with m.State("SEND"):
                 m.d.comb += [bus.rvalid.eq(1), bus.rlast.eq(beats == 0),
                              bus.rdata.eq(Mux(fresh, self.word, held))]

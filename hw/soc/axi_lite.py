@@ -35,6 +35,7 @@ class AxiLite(wiring.Component):
 
     Timing: a write is answered three cycles after address and data came, a read likewise; one access a cycle for a master that
     goes on before the answer. Every output of the bus comes from a register (`sliced`).
+    Source: Arm IHI 0022, AXI4-Lite.
     """
 
     def __init__(self, address_bits: int = 16) -> None:

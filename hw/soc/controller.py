@@ -51,6 +51,7 @@ class Controller(wiring.Component):
     irq : Out(1)
 
     Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included.
+    Source: a design of its own; the papers leave what it does to a processor beside the array.
     """
 
     def __init__(self, arch: Arch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -37,10 +37,14 @@ class Shell(wiring.Component):
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    config{x}, flush, active, overflow : the other side of the ports of `Array`.
+    config{x}, flush, reset, active, overflow : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
-    Timing: flush comes from a register; the configuration channels and what goes to the GLB tiles follow the buses.
+    reset : Out(1)           Of the array and the GLB tiles.
+
+    Timing: flush comes from registers, reset is `rst` of the cycle before; the configuration channels and what goes to the GLB
+    tiles follow the registers behind the buses.
+    Source: a design of its own, around what Onyx JSSC II describes.
     """
 
     module_name = SHELL
@@ -61,12 +65,16 @@ class Shell(wiring.Component):
         arch = self.arch
         m.submodules.controller = controller = macro(Controller(arch))
         m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS))
-        m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS))
+        m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS,
+                                                 arch.glb.read_latency))
         for bus, ports in ((registers, axi_lite_ports(REGISTER_ADDRESS_BITS)), (data, axi_ports(DATA_ADDRESS_BITS))):
             for name, port in ports.items():
                 outer, inner = getattr(self, name), getattr(bus, name)
                 m.d.comb += outer.eq(inner) if port.flow is Out else inner.eq(outer)
 
+        reset = Signal(reset_less=True)
+        m.d.sync += reset.eq(ResetSignal())
+        m.d.comb += self.reset.eq(reset)
         self._control(m, controller)
         self._registers(m, registers, controller)
         self._memory(m, data)
@@ -123,9 +131,12 @@ class Shell(wiring.Component):
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""
         bits = len(self._glb(0, "host_line"))
-        was = Signal(range(max(2, self.arch.glb_tiles)))
+        was: Value = data.line[bits:]
+        for cycle in range(self.arch.glb.read_latency):
+            later = Signal(range(max(2, self.arch.glb_tiles)), name=f"was_{cycle}" if cycle else "was")
+            m.d.sync += later.eq(was)
+            was = later
         m.d.comb += data.ready.eq(1)
-        m.d.sync += was.eq(data.line[bits:])
         for number in range(self.arch.glb_tiles):
             here = Signal(name=f"here{number}")
             meant = self._glb(number, "host_valid")

@@ -67,6 +67,7 @@ class TileCore(wiring.Component):
 
     Timing: an input has a FIFO of two entries (`Fifo2`); as configured, or without FIFOs in the interconnect,
     a plain register. Outputs are those of the primitive.
+    Source: Onyx JSSC III-C (primitives), III-D (two-entry FIFOs where streams enter a core).
     """
 
     def __init__(self, arch: Arch, spec: TileSpec) -> None:

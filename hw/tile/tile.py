@@ -52,11 +52,15 @@ class TileLogic(wiring.Component):
     Members
     -------
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
-    flush : In(1)             Resets everything in the tile.
+    flush : In(1)             Resets everything in the tile, as reset does.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
     contents : In(SramPort)   MEM only: see `TileCore`.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
     fault : Out(1)            Why `overflow` is 1: see `TileCore`.
+
+    Timing: a word leaves an odd tile from a register, and an even one in the cycle in which it enters; readiness the other way
+    round (`Boxes`). Reports come from registers, but `overflow`, which follows registers. `cfg` is at rest while words move.
+    Source: Onyx JSSC II and III-D.
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
@@ -106,6 +110,9 @@ class Tile(wiring.Component):
     tile_x, tile_y : In(8)         Coordinates of the tile.
 
     The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before.
+
+    Timing: as of `TileLogic`; a configuration request is answered in its cycle, and what it writes is in force in the next one.
+    Source: Onyx JSSC II, III-D and IV-F; Amber JSSC VII (a tile's place by pins).
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
@@ -146,7 +153,7 @@ class Tile(wiring.Component):
         return m
 
 
-def pass_on(m: Module, outer: wiring.Component, inner: Macro, names: Mapping[str, str],
+def pass_on(m: Module, outer: wiring.Component, inner: Macro | wiring.Component, names: Mapping[str, str],
             members: Members) -> None:
     """Connect ports of a component with those of a part of it, whose names may differ ({outer: inner})."""
     for name, part in names.items():

@@ -1,4 +1,4 @@
-"""`sardonyx explain program | arch | bitstream | register`: show what something is or becomes."""
+"""`sardonyx explain program | arch | bitstream | register | outputs`: show what something is or becomes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def add(commands: Any) -> None:
     """Add the command to the command line."""
     parser: Parser = commands.add_parser(
         "explain", prog="sardonyx explain", help="show a machine, a program, a bitstream or a register",
-        about="Show what a program becomes, what a machine is made of, what a bitstream configures and what\n"
-              "a register means.",
+        about="Show what a program becomes, what a machine is made of, what a bitstream configures, what a\n"
+              "register means, and what drives the outputs of the modules.",
         examples=["sardonyx explain arch onyx", "sardonyx explain program 'x(i) = b(i) * c(i)'"])
     topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
 
@@ -51,7 +51,16 @@ def add(commands: Any) -> None:
     register.add_argument("--arch", metavar="NAME|FILE", default="small",
                           help="a preset or a description file (default: small)")
 
-    for topic in (program, arch, bitstream, register):
+    outputs: Parser = topics.add_parser(
+        "outputs", prog="sardonyx explain outputs", help="what drives the outputs of tiles and of what is around them",
+        about="List every output of the modules that are hardened by themselves (tiles, what is beside a\n"
+              "column, GLB tile, shell, controller and buses): a register, a constant, logic of registers, or\n"
+              "inputs of the same cycle and why. Fails where an output follows an input by no listed path.",
+        examples=["sardonyx explain outputs tiny", "sardonyx explain outputs mine.json --json"])
+    outputs.add_argument("arch", metavar="NAME|FILE", nargs="?", default="small",
+                         help="a preset or a description file (default: small)")
+
+    for topic in (program, arch, bitstream, register, outputs):
         add_common(topic)
         topic.set_defaults(body=body)
 
@@ -66,6 +75,8 @@ def body(options: argparse.Namespace, console: Console) -> int:
         outcome = api.explain_arch(options.arch)
     elif options.topic == "bitstream":
         outcome = api.explain_bitstream(options.bitstream, arch=options.arch)
+    elif options.topic == "outputs":
+        outcome = api.explain_outputs(options.arch, progress=console.progress)
     else:
         outcome = api.explain_register(options.register, arch=options.arch)
     console.show(outcome)

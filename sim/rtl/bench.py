@@ -106,7 +106,7 @@ class Bench:
         self._config, self._status = top.config, top.status
         platform = emit.collect(top, Cache(cache) if cache else home())
         key = hashlib.sha256(f"{generator()}\0{platform.rtlil}".encode()).hexdigest()
-        header = top.header(clocked="clk" in platform.modules["bench"].ports)
+        header = top.header(platform.modules["bench"].ports)
         self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, "bench",
                                            includes={"ports.h": header}, cache=cache)
 

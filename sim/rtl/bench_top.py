@@ -7,7 +7,7 @@ Verilator changes names with two underscores and names that are C++ keywords, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -87,7 +87,7 @@ class BenchTop(wiring.Component):
         parts = ("payload", "valid", "ready")
         return SimpleNamespace(**{part: getattr(self, f"{kind}{n}_{part}") for part in parts})
 
-    def header(self, clocked: bool) -> str:
+    def header(self, module_ports: Collection[str]) -> str:
         """The C++ function that finds the ports of a model; ``bench.cpp`` includes it as ``ports.h``."""
         def stream_port(name: str, width: int) -> str:
             return f"{{{{&top.{name}_payload, {width}}}, &top.{name}_valid, &top.{name}_ready}}"
@@ -99,7 +99,7 @@ class BenchTop(wiring.Component):
         for kind, name, ports in (("c", "config", self.config), ("s", "status", self.status)):
             lines += [f"p.{name}.push_back({{&top.{kind}{n}, {width}}});"
                       for n, width in enumerate(ports.values())]
-        lines += ["p.clk = &top.clk;", "p.rst = &top.rst;"] if clocked else []
+        lines += [f"p.{name} = &top.{name};" for name in ("clk", "rst") if name in module_ports]
         return "\n    ".join(["static Ports ports(Vbench& top) {", "Ports p;", *lines, "return p;"]) + "\n}\n"
 
 

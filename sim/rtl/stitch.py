@@ -7,9 +7,9 @@ configuration registers, with one the tiles that the program uses, folded to it.
     part x3_y2 tile_pe_odd
     wire x3_y2 e_data_o_payload x4_y2 w_data_i_payload
 
-Early inputs, those that an output follows in the same cycle, are a matter of parity: the outputs of an even tile follow the
-words that enter it, and the readiness of an odd tile what takes its words. Besides, what a tile answers follows the request for
-it. tests/sim/rtl/test_stitch.py proves it of the modules' netlists.
+Early inputs, those that an output follows in the same cycle (`hw/paths.py`), are a matter of parity: the outputs of an even
+tile follow the words that enter it, and the readiness of an odd tile what takes its words. Besides, what a tile answers follows
+the request for it. tests/sim/rtl/test_stitch.py proves it of the modules' netlists.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import Flow
-from ...hw.arch.tile import LAYERS, TileSpec
-from ...hw.connectivity import BORDER, REQUEST, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
+from ...hw.arch.tile import TileSpec
+from ...hw.connectivity import BORDER, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
 from ...hw.glb.tile import GlbTile
+from ...hw.paths import early_inputs
 from ...hw.soc.around import ARRAY, SHELL, around, glb_name
 from ...hw.tile.tile import logic_name
 from .folding import folded_name
@@ -30,23 +30,6 @@ WINDOW = "memory_window"
 # In which order parts settle after the tiles: the shell follows the columns, GLB tiles the shell, which then follows them, and
 # what fills memories follows the shell.
 COLUMN_RANK, SHELL_RANK, GLB_RANK, WINDOW_RANK = 1, 2, 3, 4
-
-
-def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> list[str]:
-    """The inputs of a tile that outputs of it follow in the same cycle; registers: it has some, which answer requests."""
-    return _early_tracks(arch, spec, parity) + [f"config__{part}" for part in REQUEST if registers]
-
-
-def _early_tracks(arch: Arch, spec: TileSpec, parity: int) -> list[str]:
-    """Those of tracks, and of links with the global buffer."""
-    elastic = arch.interconnect.fifo != "none"
-    if parity:
-        return [f"{side}_{layer}_o_ready" for side in spec.sides for layer in LAYERS] if elastic else []
-    parts = ("payload", "valid") if elastic else ("payload",)
-    tracks = [f"{side}_{layer}_i_{part}" for side in spec.sides for layer in LAYERS for part in parts]
-    links = [f"link_{port.name}__{part}" for port in spec.ports for part in ("payload", "valid")
-             if spec.kind == "io" and port.flow is Flow.OUT]
-    return tracks + links
 
 
 def wire_list(arch: Arch, program: Mapping[Site, int] | None = None) -> str:
@@ -102,7 +85,8 @@ def _parts(arch: Arch, sites: Mapping[Site, TileSpec], program: Mapping[Site, in
     for (x, y), spec in sites.items():
         logic = logic_name(spec, x + y & 1)
         kind = f"tile_{logic}" if program is None else folded_name(logic, program[x, y])
-        yield from part(tile_name((x, y)), kind, 0, early_inputs(arch, spec, x + y & 1, program is None))
+        early = early_inputs(arch, spec, x + y & 1, program is None) if kind not in seen else ()
+        yield from part(tile_name((x, y)), kind, 0, early)
         if spec.has_memory and program is not None:
             yield from part(window_name((x, y)), WINDOW, WINDOW_RANK)
     for x in sorted({x for x, _ in sites}):

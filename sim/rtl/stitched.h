@@ -337,12 +337,8 @@ static void step() {
 }
 
 static void reset(bool on) {
-    for (uint32_t number = 0; number < parts.size(); ++number) {
-        auto found = parts[number].kind->ports.find("rst");
-        if (found == parts[number].kind->ports.end()) continue;
-        parts[number].state[found->second.offset] = on;
-        notice(number);
-    }
+    // The others are reset over wires.
+    set(parts[shell], "rst", on ? "1" : "0");
     settle();
 }
 

@@ -26,8 +26,8 @@ def test_fingerprints_tell_machines_apart_but_not_names():
 
 
 @pytest.mark.parametrize("change,message", [
-    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_rows, glb, "
-                    "interconnect, mem, mem_every, name, pe, rows, timing"),
+    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_rows, feed_through, "
+                    "glb, interconnect, mem, mem_every, name, pe, rows, timing"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},
@@ -49,6 +49,10 @@ def test_fingerprints_tell_machines_apart_but_not_names():
     ({"glb": {"banks": 3, "columns_per_tile": 1}}, "arch: glb.banks is 3\n  try: give a power of two 1..256"),
     ({"glb": {"bank_bytes": 1000}}, "arch: glb.bank_bytes is 1000\n"
                                   "  try: give a power of two 16..16777216"),
+    ({"glb": {"columns_per_tile": 1, "bank_bytes": 64, "bank_macros": 8}},
+     "arch: glb.bank_macros are 8 in a bank of 64 bytes, less than 16 bytes each\n"
+     "  try: give fewer bank_macros or more bank_bytes"),
+    ({"glb": {"columns_per_tile": 1, "read_latency": 4}}, "arch: glb.read_latency is 4\n  try: give a whole number 1..3"),
     ({"glb": {"columns_per_tile": 3}}, "arch: columns are 4, which do not divide into GLB tiles of 3 columns\n"
                                        "  try: change glb.columns_per_tile or the number of columns"),
 ])

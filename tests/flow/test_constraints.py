@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,13 @@ STUBS = """
 array set env {CLOCK_PERIOD 1000}
 proc get_ports {args} {
   if {[lindex $args end] eq "clk"} { return clk }
-  return [lsearch -all -inline -glob {clk rst tile_x[0] n_data_i_valid[0]} [lindex $args end]]
+  return [lsearch -all -inline -glob {clk rst tile_x[0] cut n_data_i_valid[0]} [lindex $args end]]
 }
 proc get_cells {args} {
   return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {tile_logic.core.a} {registers.rdata}} [lindex $args end]]
 }
 proc all_inputs {} { return {clk rst} }
-proc all_outputs {} { return {active} }
+proc all_outputs {} { return {active s_clk} }
 proc get_property {object name} { return $object }
 foreach name {create_clock set_input_delay set_output_delay set_false_path} {
   proc $name {args} "puts \\"$name \\$args\\""
@@ -45,6 +46,7 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
         "set_input_delay 500.0 -clock clk rst",
         "set_output_delay 500.0 -clock clk active",
         "set_false_path -from {{tile_x[0]}}",
+        "set_false_path -from cut",
         "set_false_path -from {{registers.cfg[7]$_DFF_}} -to tile_logic.core.a"]
 
 
@@ -64,6 +66,14 @@ def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path,
     if module == constraints.TOP:
         listed = {folder / line for line in (folder / "sardonyx.f").read_text().split()}
         assert {Path(file) for file in files.split()} == listed
+
+
+def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, tmp_path: Path) -> None:
+    machine = replace(presets.get("tiny"), feed_through=True)
+    (folder / "abutted_pe_odd.sv").write_text("module abutted_pe_odd (\n  tile_pe_odd tile (\n")
+    made = constraints.flow_files(machine, folder)
+    assert [*made] == [constraints.SDC, "sardonyx.mk", "abutted_pe_odd.mk"]
+    assert "$(HERE)abutted_pe_odd.sv" in made["abutted_pe_odd.mk"] and "$(HERE)core_pe.sv" in made["abutted_pe_odd.mk"]
 
 
 def test_the_period_follows_the_delays_of_the_description() -> None:

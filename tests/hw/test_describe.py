@@ -4,14 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from sardonyx.cache import Cache
+from sardonyx.cache import Cache, home
 from sardonyx.hw import emit, verilog
 from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.column import Column
 from sardonyx.hw.describe import Description, Field, describe
+from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.tile.tile import TileLogic
 
 SET = data.StructLayout({"on": 1, "limit": data.StructLayout({"low": 4, "high": 4})})
@@ -33,6 +36,13 @@ class Gate(wiring.Component):
         m = Module()
         m.d.comb += self.o.eq(self.i & self.cfg.on.replicate(8))
         return m
+
+
+@pytest.mark.parametrize("part", ["Members", "Timing", "Source:"])
+def test_every_file_of_a_machine_says_its_ports_its_timing_and_where_it_comes_from(part: str) -> None:
+    machine = replace(PRESETS["tiny"], feed_through=True)
+    modules = emit.collect(Sardonyx(machine), home()).modules | emit.collect(Column(5, 8), home()).modules
+    assert [name for name, module in modules.items() if part not in module.said.comment] == []
 
 
 def test_the_comment_is_the_docstring_with_values_and_bits() -> None:

@@ -1,6 +1,6 @@
 """Static programs on whole machines: loads, routes, PEs and stores in step by construction, without valid and ready.
 
-Expected words and cycles are computed by hand from the contracts: a word is at `g2f` from LOAD_START_CYCLE on; a route costs
+Expected words and cycles are computed by hand from the contracts: a word is at `g2f` from START on; a route costs
 one cycle at each switch box of an odd tile (even ones pass, or cost one in mode `delay`) and one at each core input.
 """
 
@@ -18,7 +18,7 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
-from sardonyx.hw.arch.soc import FINISHED, LOAD_START_CYCLE, STORE_LIMIT, STORE_LOST, WATCHDOG
+from sardonyx.hw.arch.soc import FINISHED, STORE_LIMIT, STORE_LOST, WATCHDOG
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
@@ -26,8 +26,9 @@ from sardonyx.sim.rtl.machine import Machine
 ARCH = Arch("static", 2, 2, mem_every=0, pe=TileSpec("pe", PE.ports, (ALU,)), interconnect=Interconnect(1),
             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
 PLAIN = replace(ARCH, interconnect=Interconnect(1, fifo="none"))
+LATE = replace(ARCH, glb=replace(ARCH.glb, bank_macros=2, read_latency=3))
 CONDITION = {each.name: each.code for each in CONDITIONS}
-BANK = ARCH.glb.bank_bytes
+BANK, START = ARCH.glb.bank_bytes, ARCH.glb.load_start_cycle
 
 Values = Mapping[str, int | str]
 
@@ -144,10 +145,11 @@ def expected(x: np.ndarray) -> list[int]:
     return ((z[5:] + z[:-5]) % (1 << 16)).tolist()
 
 
-@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True)],
-                         ids=["folded", "reconfigurable", "reconfigurable without FIFOs"])
+@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True), (LATE, True)],
+                         ids=["folded", "reconfigurable", "reconfigurable without FIFOs", "with a late global buffer"])
 def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full: bool) -> None:
-    first = LOAD_START_CYCLE + STENCIL_LATENCY + 5      # the cycle of y[5] at the store
+    start_cycle = arch.glb.load_start_cycle
+    first = start_cycle + STENCIL_LATENCY + 5      # the cycle of y[5] at the store
     program = stencil(arch, first - 4)
     with start(arch, program, full) as machine:
         for seed, count in enumerate((6, 80, 255)):
@@ -157,11 +159,11 @@ def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full:
             assert run(machine, program, full) == 1 << FINISHED
             assert stored(machine, 1) == expected(x)
             # The run ends with the last word stored; cycle 0 of the tiles is the first that is counted.
-            assert machine.read_register("cycles") == LOAD_START_CYCLE + STENCIL_LATENCY + count
+            assert machine.read_register("cycles") == start_cycle + STENCIL_LATENCY + count
 
 
 def test_mode_delay_costs_a_cycle_on_an_even_tile() -> None:
-    first = LOAD_START_CYCLE + STENCIL_LATENCY + 1 + 5
+    first = START + STENCIL_LATENCY + 1 + 5
     program = stencil(ARCH, first - 4, mode="delay")
     with start(ARCH, program, True) as machine:
         x = np.arange(40, dtype=np.uint16)
@@ -169,7 +171,7 @@ def test_mode_delay_costs_a_cycle_on_an_even_tile() -> None:
         store(machine, 1, 35)
         assert run(machine, program, True) == 1 << FINISHED
         assert stored(machine, 1) == expected(x)
-        assert machine.read_register("cycles") == LOAD_START_CYCLE + STENCIL_LATENCY + 1 + 40
+        assert machine.read_register("cycles") == START + STENCIL_LATENCY + 1 + 40
 
 
 def ramps() -> Program:
@@ -214,7 +216,7 @@ def test_every_load_is_at_its_io_tile_from_the_same_cycle_on_and_without_gaps(ne
         assert run(machine, program, full) == 1 << FINISHED
         for tile in (0, 1):
             marked = np.arange(16 + 2, 16 + 2 + 16)
-            assert stored(machine, tile) == (marked - RAMP_LATENCY[1 - tile] - LOAD_START_CYCLE).tolist()
+            assert stored(machine, tile) == (marked - RAMP_LATENCY[1 - tile] - START).tolist()
 
 
 def loop(step: int = 128) -> Program:
@@ -240,7 +242,7 @@ LOOP_LATENCY, MARKED = 4, np.arange(256 + 2, 511 + 2 + 1)
 
 def looped(x: np.ndarray) -> list[int]:
     """The words that `loop` stores of a load."""
-    return (x[MARKED - LOOP_LATENCY - LOAD_START_CYCLE] + np.uint16(1)).tolist()
+    return (x[MARKED - LOOP_LATENCY - START] + np.uint16(1)).tolist()
 
 
 def load_over_and_over(machine: Machine, step: int, times: int) -> np.ndarray:
@@ -263,7 +265,7 @@ def test_a_load_and_a_static_store_of_one_tile_in_different_banks_do_not_collide
         assert run(machine, program, full) == 1 << FINISHED
         assert stored(machine, 0) == looped(x)
         # The load went on for longer than the store.
-        assert len(x) > MARKED[-1] and machine.read_register("cycles") == LOAD_START_CYCLE + len(x)
+        assert len(x) > MARKED[-1] and machine.read_register("cycles") == START + len(x)
 
 
 def test_the_host_does_not_disturb_a_static_run() -> None:

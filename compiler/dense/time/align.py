@@ -20,7 +20,6 @@ from graphlib import TopologicalSorter
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ....hw.arch.register_file import CHANNELS
-from ....hw.arch.soc import LOAD_START_CYCLE
 from ...ir.dataflow import PeNode
 from ...ir.mapped import Pin
 from ..map.registers import kept_words, waiting_words
@@ -142,7 +141,7 @@ def _attempt(routed: _Routed, read: Mapping[str, int], least: Mapping[str, int])
         kind = static.graph.blocks[name].kind
         if kind == "io":
             if name not in static.valid:
-                starts[name] = LOAD_START_CYCLE
+                starts[name] = routed.arch.glb.load_start_cycle
         elif kind == "pe":
             # A PE of constants alone gives the value of every step from cycle 0 on.
             starts[name] = max(_soonest(routed, name, starts, read, least) + ([] if routed.fed[name] else [-routed.earliest]))

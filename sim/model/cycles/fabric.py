@@ -15,7 +15,6 @@ from ....compiler.ir.program import Program, Site
 from ....hw.arch.buffer import VALID, WRITES
 from ....hw.arch.cgra import Arch
 from ....hw.arch.primitive import ALU, BUFFER, PRIMITIVES
-from ....hw.arch.soc import LOAD_START_CYCLE
 from ..trace import TilePort, Traced, trace
 from . import buffer, static_alu
 
@@ -38,7 +37,7 @@ def run_tile(program: Program, arch: Arch, loads: Words) -> dict[str, np.ndarray
     """
     traced = trace(program.config, arch)
     counts = {each.name: each.count for each in program.stores}
-    longest = LOAD_START_CYCLE + max(len(each) for each in loads.values()) + _longest(traced, arch)
+    longest = arch.glb.load_start_cycle + max(len(each) for each in loads.values()) + _longest(traced, arch)
     cycles = min(longest, FIRST_CYCLES + max(len(each) for each in loads.values()))
     # What comes later does not change what came before, so a short run that gives all words is enough.
     while (found := _words(program, arch, traced, loads, counts, cycles)) is None:
@@ -53,7 +52,7 @@ def _words(program: Program, arch: Arch, traced: Traced, loads: Words, counts: M
     fabric = _Fabric(arch, traced, program.contents, cycles)
     for each in program.loads:
         words = np.zeros(cycles, np.uint16)
-        words[LOAD_START_CYCLE:LOAD_START_CYCLE + len(loads[each.name])] = loads[each.name]
+        words[arch.glb.load_start_cycle:][:len(loads[each.name])] = loads[each.name]
         fabric.outputs[each.column, 0, "g2f"] = words
     marks = {each.name: np.flatnonzero(fabric.input((each.column, 0, "f2g_bit"))) for each in program.stores}
     if any(len(marks[name]) < count for name, count in counts.items()):

@@ -1,6 +1,7 @@
 import functools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.sim.rtl.bench import Bench, Case, Result
 
 GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=512, load_loops=4, store_loops=3)
+# Banks of one SRAM and of several, with each latency.
+GLBS = (GLB, replace(GLB, read_latency=2, bank_macros=2), replace(GLB, read_latency=3, bank_macros=4))
+EACH_LATENCY = pytest.mark.parametrize("glb", GLBS, ids=lambda glb: f"latency {glb.read_latency}")
 LINES = GLB.tile_bytes // 8
 WORDS = GLB.tile_bytes // 2
 REGISTERS = [register.name for register in glb_registers(GLB)]
@@ -34,8 +38,8 @@ class Scripted(wiring.Component):
 
     module_name = "scripted"
 
-    def __init__(self) -> None:
-        self.tile = GlbTile(GLB)
+    def __init__(self, glb: Glb) -> None:
+        self.tile = GlbTile(glb)
         links = {name: member for name, member in self.tile.signature.members.items() if member.is_signature}
         self.links = tuple(links)
         super().__init__({"command": In(stream.Signature(COMMAND)), "data": In(stream.Signature(64)),
@@ -46,14 +50,15 @@ class Scripted(wiring.Component):
         m.submodules.tile = tile = macro(self.tile)
         for name in self.links:
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(tile, name))
-        command, asked, reading, full = self.command.payload, self.command.valid, Signal(), Signal()
-        free = ~reading & ~full
+        command, asked, reading, full = self.command.payload, self.command.valid, Signal(self.tile.glb.read_latency), Signal()
+        free = ~reading.any() & ~full
+        m.d.sync += reading.eq(reading << 1)
         m.d.comb += [tile.register_index.eq(command.index), tile.register_data.eq(command.value),
                      tile.host_line.eq(command.line), tile.host_strobe.eq(command.strobe), tile.host_data.eq(self.data.payload),
                      self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.lost.eq(tile.lost),
                      self.word.valid.eq(full)]
-        with m.If(reading):
-            m.d.sync += [self.word.payload.eq(tile.host_word), full.eq(1), reading.eq(0)]
+        with m.If(reading[-1]):
+            m.d.sync += [self.word.payload.eq(tile.host_word), full.eq(1)]
         with m.If(full & self.word.ready):
             m.d.sync += full.eq(0)
         with m.Switch(command.op):
@@ -64,7 +69,7 @@ class Scripted(wiring.Component):
                              self.command.ready.eq(tile.host_valid & tile.host_ready), self.data.ready.eq(self.command.ready)]
             with m.Case(READ):
                 m.d.comb += [tile.host_valid.eq(asked & free), self.command.ready.eq(tile.host_valid & tile.host_ready)]
-                m.d.sync += reading.eq(self.command.ready)
+                m.d.sync += reading[0].eq(self.command.ready)
             with m.Case(SHOW):
                 m.d.comb += self.command.ready.eq(free)
                 with m.If(asked & free):
@@ -79,14 +84,15 @@ class Scripted(wiring.Component):
 
 
 @functools.cache
-def bench() -> Bench:
-    return Bench(Scripted())
+def bench(glb: Glb) -> Bench:
+    return Bench(Scripted(glb))
 
 
 class Script:
     """Commands, with the words that go with them."""
 
-    def __init__(self, contents: "np.ndarray | None" = None) -> None:
+    def __init__(self, contents: "np.ndarray | None" = None, glb: Glb = GLB) -> None:
+        self.glb = glb
         self.commands: list[int] = []
         self.data: list[int] = []
         if contents is not None:
@@ -131,7 +137,7 @@ class Script:
 
     def run(self, stalls: "int | None" = None, **streams: "Sequence[int]") -> Result:
         """Run, and check that all commands were done."""
-        result = bench().run_many([self.case(stalls, **streams)])[0]
+        result = bench(self.glb).run_many([self.case(stalls, **streams)])[0]
         assert not result.left.keys() & {"command", "data"}, f"{result.left} are left"
         return result
 
@@ -169,15 +175,16 @@ def memory(words: Sequence[int]) -> np.ndarray:
 SEEDS, STALLS, COLUMNS = st.integers(0, 99), st.none() | st.integers(1, 99), st.integers(0, 1)
 
 
+@EACH_LATENCY
 @settings(max_examples=100)
-@example(linear(0, WORDS), 0, None, 0)
-@example(linear(2, WORDS - 1), 1, 5, 1)
-@example(Nest((2, 3), (0, 0), 6), 2, 3, 0)
+@example(nest=linear(0, WORDS), seed=0, stalls=None, column=0)
+@example(nest=linear(2, WORDS - 1), seed=1, stalls=5, column=1)
+@example(nest=Nest((2, 3), (0, 0), 6), seed=2, stalls=3, column=0)
 @given(nest=nests(GLB.load_loops, GLB.tile_bytes), seed=SEEDS, stalls=STALLS, column=COLUMNS)
-def test_a_load_streams_the_words_of_its_loop_nest_to_the_chosen_column(nest: Nest, seed: int, stalls: "int | None",
+def test_a_load_streams_the_words_of_its_loop_nest_to_the_chosen_column(glb: Glb, nest: Nest, seed: int, stalls: "int | None",
                                                                         column: int) -> None:
     contents = random_words(seed)
-    script = Script(contents)
+    script = Script(contents, glb)
     script.load(nest, column)
     script.add(START)
     script.add(WAIT)
@@ -186,17 +193,18 @@ def test_a_load_streams_the_words_of_its_loop_nest_to_the_chosen_column(nest: Ne
     assert result.outputs[f"g2f{1 - column}"] == []
 
 
+@EACH_LATENCY
 @pytest.mark.parametrize("nest", [linear(0, WORDS), linear(6, 200), Nest((LINES,), (8,), 0), Nest((7, 9), (-10, 58), 300),
                                   Nest((40,), (26,), 0), Nest((16, 4), (64, 2), 0)],
                          ids=["linear over both banks", "linear from a last lane", "a line each", "backwards in tiles",
                               "jumping lines", "columns"])
-def test_a_load_gives_a_word_a_cycle_from_two_cycles_after_start_on(nest: Nest) -> None:
-    script = Script(random_words(1))
+def test_a_load_gives_a_word_a_cycle_from_its_latency_and_a_cycle_after_start_on(nest: Nest, glb: Glb) -> None:
+    script = Script(random_words(1), glb)
     script.load(nest)
     script.add(START)
     result = script.run()
-    begin = result.stamps["command"][-1]
-    assert result.stamps["g2f0"] == list(range(begin + 2, begin + 2 + nest.size))
+    first = result.stamps["command"][-1] + 1 + glb.read_latency
+    assert result.stamps["g2f0"] == list(range(first, first + nest.size))
 
 
 @settings(max_examples=60)
@@ -277,9 +285,10 @@ def test_a_store_that_ends_at_its_limit_is_complete() -> None:
     assert script.run(f2g0=[4, 1, 2, 3, 4, 9]).status == {"busy": 0, "beyond": 0, "lost": 0}
 
 
-def test_a_stop_ends_both_and_the_next_start_begins_anew() -> None:
+@EACH_LATENCY
+def test_a_stop_ends_both_and_the_next_start_begins_anew(glb: Glb) -> None:
     contents = random_words(4)
-    script = Script(contents)
+    script = Script(contents, glb)
     script.load(linear(0, 200))
     script.store_sections(1, 0)
     script.add(START)
@@ -296,7 +305,7 @@ def test_a_stop_ends_both_and_the_next_start_begins_anew() -> None:
     result = script.run(f2g0=[99, 1, 2, 3], f2g1=[2, 11, 12])
     assert result.left == {}
     first = result.outputs["g2f0"]
-    assert 20 <= len(first) < 200
+    assert 21 - glb.read_latency <= len(first) < 200
     assert first == contents[:len(first)].tolist()
     after = stored(stored(contents, linear(0, 4), [99, 1, 2, 3]), linear(512, 3), [2, 11, 12])
     assert result.outputs["g2f1"] == loaded(after, linear(100, 30))
@@ -304,9 +313,10 @@ def test_a_stop_ends_both_and_the_next_start_begins_anew() -> None:
     np.testing.assert_array_equal(memory(result.outputs["word"][21:]), after)
 
 
-def test_runs_follow_each_other_from_fresh_registers() -> None:
+@EACH_LATENCY
+def test_runs_follow_each_other_from_fresh_registers(glb: Glb) -> None:
     contents, draw = random_words(5), random.Random(5)
-    script, tokens, given_, counts = Script(contents), [], [], []
+    script, tokens, given_, counts = Script(contents, glb), [], [], []
     after = contents
     for number in range(6):
         nest = linear(2 * draw.randrange(100), draw.randrange(1, 90))
@@ -342,16 +352,17 @@ def test_a_disabled_stream_does_not_start() -> None:
     assert result.left == {"f2g0": 2}
 
 
+@EACH_LATENCY
 @settings(max_examples=40)
 @given(seed=SEEDS, stalls=STALLS, same=st.booleans(), sections=st.lists(st.integers(0, 20), min_size=1, max_size=5))
-def test_load_store_and_host_share_a_bank(seed: int, stalls: "int | None", same: bool, sections: "list[int]") -> None:
+def test_load_store_and_host_share_a_bank(glb: Glb, seed: int, stalls: "int | None", same: bool, sections: "list[int]") -> None:
     contents, draw = random_words(seed), random.Random(seed)
     bank = GLB.bank_bytes
     # The lower half of the first bank is loaded; the upper half of it or of the second is stored to; the host has the rest.
     nest, begin = linear(2 * draw.randrange(16), 100), bank // 2 + 64 if same else bank + bank // 2
     tokens = [word for length in sections for word in (length, *random_words(seed + 1, length).tolist())]
     after = stored(contents, linear(begin, len(tokens)), tokens)
-    script = Script(contents)
+    script = Script(contents, glb)
     script.load(nest)
     script.store_sections(len(sections), begin)
     script.add(START)

@@ -17,6 +17,7 @@ class Master:
 
     def __init__(self, sim: SimulatorContext, dut: AxiData) -> None:
         self.sim, self.dut, self.memory = sim, dut, dict.fromkeys(range(LINES), 0)
+        self.coming: list[int | None] = [None] * (dut.read_latency - 1)
 
     def put(self, **values: int) -> None:
         for name, value in values.items():
@@ -33,8 +34,9 @@ class Master:
         elif get(dut.valid):
             read = self.memory[get(dut.line)]
         await self.sim.tick()
-        if read is not None:
-            self.sim.set(dut.word, read)
+        self.coming.append(read)
+        # Only in its cycle.
+        self.sim.set(dut.word, 0x5555 if (word := self.coming.pop(0)) is None else word)
 
     async def until(self, name: str) -> None:
         for _ in range(20):
@@ -89,16 +91,18 @@ class Master:
 
 
 def simulate(scenario: Callable[[Master], Awaitable[None]]) -> None:
-    dut = AxiData(8 * LINES)
+    """With memories of every latency."""
+    for latency in (1, 2, 3):
+        dut = AxiData(8 * LINES, read_latency=latency)
 
-    async def bench(sim: SimulatorContext) -> None:
-        sim.set(dut.ready, 1)
-        await scenario(Master(sim, dut))
+        async def bench(sim: SimulatorContext, dut: AxiData = dut) -> None:
+            sim.set(dut.ready, 1)
+            await scenario(Master(sim, dut))
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+        simulator = Simulator(dut)
+        simulator.add_clock(1e-9)
+        simulator.add_testbench(bench)
+        simulator.run()
 
 
 async def works(master: Master) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, ResetSignal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -51,7 +51,7 @@ class Looked(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.array = array = macro(Array(MACHINE, self.program))
-        m.d.comb += [array.config0.valid.eq(self.load.valid), array.config0.write.eq(1),
+        m.d.comb += [array.reset.eq(ResetSignal()), array.config0.valid.eq(self.load.valid), array.config0.write.eq(1),
                      array.config0.addr.eq(self.load.payload[32:]), array.config0.wdata.eq(self.load.payload[:32]),
                      array.g2f0.payload.eq(self.i.payload), array.g2f0.valid.eq(1), array.f2g0.ready.eq(1),
                      self.o.payload.eq(array.f2g0.payload)]

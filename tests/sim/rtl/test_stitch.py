@@ -20,6 +20,7 @@ from sardonyx.hw.column import Column
 from sardonyx.hw.configuration import MemoryWindow
 from sardonyx.hw.connectivity import Wire
 from sardonyx.hw.glb.tile import GlbTile
+from sardonyx.hw.paths import early_inputs
 from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
 from sardonyx.hw.yosys import run_yosys
@@ -85,7 +86,7 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
     for spec, parity in {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}:
         component = (Tile if registers else TileLogic)(arch, spec, parity)
         found = followed(component, tmp_path / f"{spec.kind}{parity}")
-        allowed = early[spec.kind, parity] = set(stitch.early_inputs(arch, spec, parity, registers))
+        allowed = early[spec.kind, parity] = set(early_inputs(arch, spec, parity, registers))
         for output, inputs in found.items():
             assert output not in wired or inputs - allowed - set(SETTINGS) == set(), (spec.kind, parity, output)
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
@@ -142,6 +143,24 @@ def test_words_and_cycles_are_those_of_the_machine_in_one_piece(form):
         found.append((run.cycles, [block["b_vals"].tolist() for block in stored]))
     assert found[0] == found[1]
     assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
+
+
+@pytest.mark.slow
+def test_tiles_that_abut_give_the_same_words_in_the_same_cycles_as_others_side_by_side():
+    """Stitched they are not: one simulation and one bitstream serve both."""
+    arch = replace(LEAST, rows=3, config_rows=1)
+    program, abutting = copier(arch), replace(arch, feed_through=True)
+    assert abutting.fingerprint == arch.fingerprint
+    found = []
+    for each in (simulator.whole_machine(abutting), machine_in_one_piece(abutting)):
+        stored = []
+        run = engines.run_on(each, program, blocks(30, 5), stored.append, bounds=BOUNDS)
+        with each.start() as machine:
+            machine.configure(words(program, arch))
+            back = [machine.read_configuration(where) for where, _ in words(program, arch)]
+        found.append((run.cycles, machine.arch.rows, back, [block["b_vals"].tolist() for block in stored]))
+    assert found[0] == found[1]
+    assert found[0][2] == [word for _, word in words(program, arch)]
 
 
 def test_a_configuration_is_read_back_through_the_stitched_channels():

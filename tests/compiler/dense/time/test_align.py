@@ -16,7 +16,6 @@ from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.op import BY_NAME
-from sardonyx.hw.arch.soc import LOAD_START_CYCLE
 
 SMALL = presets.get("small")
 
@@ -45,7 +44,7 @@ def steps_meet(static: StaticGraph, latency: dict[Pin, int]) -> None:
         assert seen(static, times, latency, Pin(out.name, "f2g"))(flagged) == (*maker(out.value), first)
         assert times.starts[Pin(static.valid[out.name], "bit")] >= 0
     for pin, start in times.starts.items():
-        assert pin.port != "g2f" or start == LOAD_START_CYCLE
+        assert pin.port != "g2f" or start == SMALL.glb.load_start_cycle
 
 
 @settings(max_examples=150)

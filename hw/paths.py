@@ -1,0 +1,150 @@
+"""The paths from input to output that modules may have within a cycle, each with its reason; every other one is a fault.
+
+What makes a path is listed here and nowhere else: the stitched simulation settles in the order that follows from it
+(`sim/rtl/stitch.py`), and `sardonyx explain outputs` compares it with the netlists.
+
+Input:   Arch.
+Output:  `Listed`: an output, what drives it, and why, if inputs do.
+Errors:  UserError naming the outputs that follow inputs by a path that is not listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..cache import Cache
+from .arch.cgra import Arch
+from .arch.errors import UserError
+from .arch.tile import LAYERS, TileSpec
+from .cone import Output, outputs
+from .connectivity import REQUEST
+from .emit import collect
+from .soc.top import Sardonyx
+from .tile.tile import logic_name
+
+
+@dataclass(frozen=True)
+class Path:
+    """Outputs may follow inputs: regular expressions for both, and why that is meant."""
+
+    outputs: str
+    inputs: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An output of a module.
+
+    Parameters
+    ----------
+    module, output : str
+    source : str               ``register``, ``constant``, ``wire`` or ``logic``, see `cone.Output`.
+    follows : tuple of str     The inputs that it follows in the same cycle.
+    reasons : tuple of str     Why it may, of each path that it takes.
+    """
+
+    module: str
+    output: str
+    source: str
+    follows: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+_PASSES = "a switch box of an even tile passes words on; the next tile is odd and has a register"
+_TAKES = "an odd tile takes a word when the one before it leaves; the next tile is even and is ready by a register"
+_ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
+_ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
+_THROUGH = "what all tiles of a column share goes through them, up to the next register"
+_JOINED = "what the tiles of a column report leaves as one bit"
+_STOPS = "a run that ends stops its loads and stores in the same cycle"
+_GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
+COLUMN = (Path("active", "tiles_active", _JOINED), Path("overflow", "tiles_overflow", _JOINED))
+"""Those of what stands beside a column of tiles."""
+
+AROUND: dict[str, tuple[Path, ...]] = {
+    "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
+                 Path(r"moved|host_ready|f2g\d+__ready", r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
+                 Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full ends the run at once"),
+                 Path("host_ready", "host_(valid|line)", _GRANTS)),
+    "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
+                   Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)",
+                        "a register acts when it is written"),
+                   Path("stop", "running|beyond|lost|overflow", _STOPS)),
+    "axi_lite": (Path("write", "error", "nothing is written where there is no register"),),
+    "axi_data": (),
+    "shell": (Path(r"glb\d+_stop", r"overflow|glb\d+_(busy|beyond|lost)", _STOPS),),
+}
+"""Those of the modules around the array, by their names."""
+
+
+def feed_paths(first: bool) -> tuple[Path, ...]:
+    """Those of what goes through a tile that abuts; first: the northernmost one."""
+    through = Path("s_clk", "clk", _THROUGH), Path("n_active", "s_active", _JOINED), Path("n_overflow", "s_overflow", _JOINED)
+    if first:
+        return through
+    return (*through, Path("s_flush", "n_flush", _THROUGH), Path("s_reset", "n_reset|cut", _THROUGH),
+            Path("s_config__(valid|write|addr|wdata)", "n_config__(valid|write|addr|wdata)|cut", _THROUGH),
+            Path("n_config__r(valid|data)", "s_config__r(valid|data)|cut", _THROUGH),
+            Path("n_config__r(valid|data)", "n_config__(valid|write|addr)|cut|tile_[xy]", _ANSWERS))
+
+
+def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
+    """Those of a tile with configuration registers."""
+    elastic, paths = arch.interconnect.fifo != "none", [_ANSWER]
+    for layer in LAYERS:
+        if parity:
+            if elastic:
+                links = "".join(f"|link_{name}__ready" for name in _links(spec, layer))
+                paths.append(Path(f"[nesw]_{layer}_i_ready{links}", f"[nesw]_{layer}_o_ready", _TAKES))
+            continue
+        for part in ("payload", "valid") if elastic else ("payload",):
+            links = "".join(f"|link_{name}__{part}" for name in _links(spec, layer))
+            paths.append(Path(f"[nesw]_{layer}_o_{part}", f"[nesw]_{layer}_i_{part}{links}", _PASSES))
+    return tuple(paths)
+
+
+def _links(spec: TileSpec, layer: str) -> list[str]:
+    """The streams that enter a layer of an IO tile from the global buffer."""
+    return [port.name for port in spec.outputs(layer) if spec.kind == "io"]
+
+
+def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> list[str]:
+    """The inputs of a tile that outputs of it may follow; registers: it has some, which answer requests."""
+    names = [f"{side}_{layer}_{end}" for side in spec.sides for layer in LAYERS for end in ("i_payload", "i_valid", "o_ready")]
+    names += [f"link_{port.name}__{part}" for port in spec.ports if spec.kind == "io" for part in ("payload", "valid")]
+    names += [f"config__{part}" for part in REQUEST if registers]
+    paths = tile_paths(arch, spec, parity)
+    return [name for name in names if any(re.fullmatch(path.inputs, name) for path in paths)]
+
+
+def listed(arch: Arch, cache: Cache | None = None) -> tuple[Listed, ...]:
+    """Every output of the modules that a machine is made of; UserError naming those that may not be as they are."""
+    kinds = {(spec, x + y & 1): None for (x, y), spec in arch.tiles.items()}
+    paths: dict[str, tuple[Path, ...]] = {}
+    for spec, parity in kinds:
+        paths[f"tile_{logic_name(spec, parity)}"] = own = tile_paths(arch, spec, parity)
+        if arch.feed_through:
+            paths[f"abutted_{logic_name(spec, parity)}"] = (*own, *feed_paths(spec.kind == "io"))
+    paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN}
+    paths |= AROUND
+    found = outputs(collect(Sardonyx(arch), cache))
+    return judged({module: found[module] for module in paths}, paths)
+
+
+def judged(found: Mapping[str, Mapping[str, Output]], paths: Mapping[str, tuple[Path, ...]]) -> tuple[Listed, ...]:
+    """The outputs of modules with the paths that they take, of those that each module may have; UserError as of `listed`."""
+    every, wrong = [], []
+    for module, output, each in [(name, *item) for name, ports in found.items() for item in ports.items()]:
+        mine = [path for path in paths[module] if re.fullmatch(path.outputs, output)]
+        taken = {name: [path.reason for path in mine if re.fullmatch(path.inputs, name)] for name in each.follows}
+        reasons = dict.fromkeys(reason for path in taken.values() for reason in path)
+        every.append(Listed(module, output, each.source, each.follows, tuple(reasons)))
+        if unlisted := [name for name, path in taken.items() if not path]:
+            wrong.append(f"{module}.{output} follows {', '.join(unlisted)}")
+    if wrong:
+        raise UserError("outputs follow inputs in the same cycle by no path that is listed", "; ".join(wrong),
+                        "end the path at a register, or list it with its reason in hw/paths.py")
+    return tuple(every)

@@ -1,0 +1,147 @@
+"""Tiles that abut: what the tiles of a column share goes through each of them, from its northern to its southern side.
+
+With `Arch.feed_through` an array is these tiles and wires between neighbours, and nothing stands beside a column. What goes
+through is what `hw/column.py` does otherwise, in the same cycles.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import ClockSignal, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.cgra import Arch
+from ..arch.tile import TileSpec
+from ..channel import ChannelRegister
+from ..configuration import ANSWER, CHANNEL, ID_BITS, REQUEST
+from ..emit import macro
+from ..interconnect.boxes import Members
+from .tile import Tile, logic_name, pass_on, tile_members
+
+REPORTS = ("active", "overflow")
+
+
+def feed_members(first: bool) -> Members:
+    """What goes through a tile, see `Feed`; first: the northernmost one."""
+    return {"n_flush": In(1), "s_flush": Out(1), "n_reset": In(1), "s_reset": Out(1), "n_config": In(CHANNEL),
+            "s_config": Out(CHANNEL), **{f"n_{name}": Out(1) for name in REPORTS}, **{f"s_{name}": In(1) for name in REPORTS},
+            **({} if first else {"cut": In(1)})}
+
+
+class Feed(wiring.Component):
+    """What goes through a tile that abuts.
+
+    The module is called ``feed_first`` in the northernmost tile of a column, else ``feed``.
+
+    Parameters
+    ----------
+    first : bool                       Whether it is in the northernmost tile, which registers all that comes from the north.
+
+    Members
+    -------
+    n_flush, n_reset : In(1)           From the north; `s_flush` and `s_reset` go to the tile and on to the south.
+    n_config : In(CHANNEL)             Requests from the north; ``s_config : Out(CHANNEL)`` goes on to the south.
+    config : Out(CHANNEL)              To the tile.
+    n_active, n_overflow : Out(1)      Whether this tile or one to the south of it reports; `s_active`, `s_overflow` are theirs.
+    active, overflow : In(1)           Of the tile.
+    cut : In(1)                        Not in the first: a register of the channel is in use here. Tied outside, as the
+                                       coordinates are.
+
+    Timing: flush, reset, requests and answers pass in the same cycle, but where a register is: flush has one in the first
+    tile, the others have one there and where `cut` is 1. Reports pass in the same cycle.
+    Source: Amber JSSC VII (tiles that abut, registers every eight rows).
+    """
+
+    def __init__(self, first: bool) -> None:
+        self.first = first
+        super().__init__({**feed_members(first), "config": Out(CHANNEL), **{name: In(1) for name in REPORTS}})
+
+    @property
+    def module_name(self) -> str:
+        return "feed_first" if self.first else "feed"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.register = register = macro(ChannelRegister())
+        cut = 1 if self.first else self.cut
+        answers = {name: Signal(member.shape, name=f"answer_{name}") for name, member in ANSWER.items()}
+        # Where no register is in use, nothing moves in it.
+        m.d.comb += [register.above.valid.eq(self.n_config.valid & cut), register.reset.eq(self.n_reset & cut)]
+        m.d.comb += [getattr(register.above, name).eq(getattr(self.n_config, name)) for name in REQUEST if name != "valid"]
+        m.d.comb += self.s_reset.eq(Mux(cut, register.reset_below, self.n_reset))
+        for name in REQUEST:
+            passed = Signal(REQUEST[name].shape, name=f"passed_{name}")
+            m.d.comb += [passed.eq(Mux(cut, getattr(register.below, name), getattr(self.n_config, name))),
+                         getattr(self.config, name).eq(passed), getattr(self.s_config, name).eq(passed)]
+        for name, answer in answers.items():
+            m.d.comb += [answer.eq(reduce(or_, (getattr(each, name) for each in (self.config, self.s_config)))),
+                         getattr(register.below, name).eq(Mux(cut, answer, 0)),
+                         getattr(self.n_config, name).eq(Mux(cut, getattr(register.above, name), answer))]
+        if self.first:
+            flush = Signal(reset_less=True)
+            m.d.sync += flush.eq(self.n_flush)
+            m.d.comb += self.s_flush.eq(flush)
+        else:
+            m.d.comb += self.s_flush.eq(self.n_flush)
+        m.d.comb += [getattr(self, f"n_{name}").eq(getattr(self, name) | getattr(self, f"s_{name}")) for name in REPORTS]
+        return m
+
+
+class AbuttedTile(wiring.Component):
+    """A tile with what goes through it; the module is called ``abutted_{kind}_{parity}``.
+
+    Parameters
+    ----------
+    arch : Arch
+    spec : TileSpec
+    parity : int        (x + y) & 1 of the tile.
+
+    Members
+    -------
+    {side}_{layer}_{way}_{part}, link_{port} : tracks and links, as of `Tile`.
+    n_.., s_.., cut : as of `Feed`.
+    s_clk : Out(1)            The clock, for the tile to the south.
+    tile_x, tile_y : In(8)    Coordinates of the tile, tied outside: all tiles of a kind and parity are one module.
+
+    Timing: as of `Tile` and `Feed`. Every port but the coordinates, `cut` and, in IO tiles, the links, belongs to the side of
+    a neighbour.
+    Source: Amber JSSC VII (tiles that abut, with the clock through them and pins for their place).
+    """
+
+    def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
+        self.arch, self.spec, self.parity = arch, spec, parity
+        super().__init__({**self._tracks, **feed_members(self.first), "s_clk": Out(1), "tile_x": In(ID_BITS),
+                          "tile_y": In(ID_BITS)})
+
+    @property
+    def first(self) -> bool:
+        """IO tiles, and no others, are the northernmost."""
+        return self.spec.kind == "io"
+
+    @property
+    def _tracks(self) -> Members:
+        return {name: member for name, member in tile_members(self.arch, self.spec).items()
+                if name not in ("flush", *REPORTS)}
+
+    @property
+    def module_name(self) -> str:
+        return f"abutted_{logic_name(self.spec, self.parity)}"
+
+    @property
+    def emit_key(self) -> object:
+        return self.arch.interconnect, self.spec, self.parity
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.feed = feed = macro(Feed(self.first))
+        m.submodules.tile = tile = macro(Tile(self.arch, self.spec, self.parity), reset=feed.s_reset)
+        through = feed_members(self.first)
+        pass_on(m, self, feed, {name: name for name in through}, through)
+        pass_on(m, self, tile, {name: name for name in self._tracks}, self._tracks)
+        wiring.connect(m, feed.config, tile.config)
+        m.d.comb += [tile.flush.eq(feed.s_flush), *(getattr(feed, name).eq(getattr(tile, name)) for name in REPORTS),
+                     tile.tile_x.eq(self.tile_x), tile.tile_y.eq(self.tile_y), self.s_clk.eq(ClockSignal())]
+        return m

@@ -1,0 +1,61 @@
+"""Every output of the modules that are hardened by themselves is a register, or follows inputs by a path that is listed."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from machines import LEAST
+
+from sardonyx.cache import home
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.presets import get
+from sardonyx.hw.cone import LOGIC, REGISTER, Output
+from sardonyx.hw.paths import AROUND, COLUMN, Path, feed_paths, judged, listed, tile_paths
+from sardonyx.hw.tile.tile import logic_name
+
+TINY = get("tiny")
+
+
+def judge(arch: Arch) -> None:
+    """All outputs are as listed, and every path of the list is there."""
+    found = listed(arch, home())
+    assert {each.source for each in found if not each.follows} >= {REGISTER, LOGIC}
+    assert all(bool(each.follows) == bool(each.reasons) for each in found)
+    kinds = {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}
+    lists = dict(AROUND) if arch.feed_through else {**AROUND, f"column_{arch.rows + 1}": COLUMN}
+    for spec, parity in kinds:
+        lists[f"tile_{logic_name(spec, parity)}"] = tile_paths(arch, spec, parity)
+        if arch.feed_through:
+            lists[f"abutted_{logic_name(spec, parity)}"] = feed_paths(spec.kind == "io")
+    for module, paths in lists.items():
+        mine = [each for each in found if each.module == module]
+        for path in paths:
+            assert any(re.fullmatch(path.outputs, each.output) and re.fullmatch(path.inputs, name)
+                       for each in mine for name in each.follows), (module, path)
+
+
+@pytest.mark.parametrize("feed_through", [False, True])
+def test_the_outputs_of_a_small_machine_are_as_listed(feed_through: bool) -> None:
+    judge(replace(LEAST, feed_through=feed_through))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", [TINY, get("onyx"), replace(TINY, interconnect=Interconnect(2, fifo="none"))],
+                         ids=["tiny", "onyx", "without FIFOs"])
+def test_the_outputs_of_machines_are_as_listed(arch: Arch) -> None:
+    judge(arch)
+
+
+def test_a_path_that_is_not_listed_is_refused_by_its_name() -> None:
+    paths = {"tile": (Path("[ns]_o", "[ns]_i", "words pass"),), "shell": ()}
+    legal = {"n_o": Output(LOGIC, ("s_i",)), "done": Output(REGISTER, ())}
+    first, second = judged({"tile": legal}, paths)
+    assert (first.reasons, second.reasons) == (("words pass",), ())
+    with pytest.raises(UserError) as refused:
+        judged({"tile": {**legal, "s_o": Output(LOGIC, ("n_i", "e_i", "w_i"))}, "shell": {"irq": Output(LOGIC, ("rst",))}},
+               paths)
+    assert str(refused.value) == (
+        "tile.s_o follows e_i, w_i; shell.irq follows rst: outputs follow inputs in the same cycle by no path that is listed\n"
+        "  try: end the path at a register, or list it with its reason in hw/paths.py")
