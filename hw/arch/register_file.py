@@ -9,6 +9,9 @@ has the fields of a MEM port (`hw/arch/buffer.py`):
     gap{l}       idle cycles between two words when loop l advances: the distance of their cycles, less 1
     delta{l}     distance of their addresses, modulo 32
 
+Without schedules (`TileSpec.register_schedules`) these fields are missing, a channel is a delay line or does nothing, and each
+has words of its own.
+
 Source: Amber JSSC IV and VI (64-byte register file in the PE, affine controllers of two loop levels, inputs of the ALU from the
 connection boxes or the register file, its output to the switch boxes or the register file).
 """
@@ -72,6 +75,7 @@ def _channel(n: int) -> tuple[Field, ...]:
             Field(f"depth{n}", ADDRESS_BITS, "delay: cycles of delay, less 1, and words used, less 1"))
 
 
-FIELDS = (*(Field(f"operand_{each}", 2, f"static: where operand {each} comes from", SOURCES) for each in OPERANDS),
-          *(field for channel in range(CHANNELS) for field in _channel(channel)),
-          *(field for channel in range(CHANNELS) for port in ("wr", "rd") for field in _schedule(f"{port}{channel}")))
+LINE_FIELDS = (*(Field(f"operand_{each}", 2, f"static: where operand {each} comes from", SOURCES) for each in OPERANDS),
+               *(field for channel in range(CHANNELS) for field in _channel(channel)))
+SCHEDULE_FIELDS = tuple(field for channel in range(CHANNELS) for port in ("wr", "rd") for field in _schedule(f"{port}{channel}"))
+FIELDS = (*LINE_FIELDS, *SCHEDULE_FIELDS)

@@ -9,11 +9,12 @@ from typing import Annotated
 
 from .buffer import MEM_SIZES, MemSizes, buffer_config
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
-from .config import ConfigSet
+from .config import ConfigSet, Field
 from .op import OPS, Op
 from .primitive import ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
 from .register_file import ADDRESS_BITS
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
+from .register_file import SCHEDULE_FIELDS
 
 DATA, BIT = "data", "bit"
 LAYERS = (DATA, BIT)
@@ -22,7 +23,7 @@ OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
 
 
 # Fields that size a PE, in the order of a machine's description.
-PE_SIZES = ("pass_depth", "ops", "register_words")
+PE_SIZES = ("pass_depth", "ops", "register_words", "register_schedules")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class TileSpec(MemSizes):
     pass_depth : int         Tokens a pass-through holds, 2..256 (PE).
     ops : tuple of Op        Operations that the ALU has, of those of `hw/arch/op.py` (PE).
     register_words : int     16-bit words of the register file beside the ALU, a power of two 2..32, or 0 for none (PE).
+    register_schedules : bool
+        The channels of the register file can also write and read by schedules, on words that they share; else each is a delay
+        line with `register_words` of its own, which needs no memory with two write ports (PE).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
@@ -61,6 +65,7 @@ class TileSpec(MemSizes):
     pass_depth: Annotated[int, Whole(2, 256)] = 4
     ops: tuple[Op, ...] = OPS
     register_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS, zero=True)] = 32
+    register_schedules: bool = True
 
     def __post_init__(self) -> None:
         check(self, f"tile {shown(self.kind)}", self._misfits)
@@ -108,11 +113,13 @@ class TileSpec(MemSizes):
         return [each.name for each in self.primitives].index(primitive) + 1
 
     def config(self, primitive: Primitive) -> ConfigSet:
-        """The configuration of a primitive in this tile: an ALU without register file has no fields for one, a buffer
-        those of its controllers' sizes."""
+        """The configuration of a primitive in this tile: an ALU has the fields of the register file that it
+        has, a buffer those of its controllers' sizes."""
         if primitive is BUFFER:
             return buffer_config(self)
-        return WITHOUT_REGISTER_FILE if primitive is ALU and not self.register_words else primitive.config
+        if primitive is ALU and not (self.register_words and self.register_schedules):
+            return DELAY_LINES if self.register_words else WITHOUT_REGISTER_FILE
+        return primitive.config
 
 
 def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[str, ...], bit_out: tuple[str, ...],
@@ -123,8 +130,11 @@ def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[st
                  for name in names)
 
 
-WITHOUT_REGISTER_FILE = ConfigSet(
-    ALU.name, *(field for field in ALU.config.fields.values() if field not in REGISTER_FILE_FIELDS))
+def _without(left_out: tuple[Field, ...]) -> ConfigSet:
+    return ConfigSet(ALU.name, *(field for field in ALU.config.fields.values() if field not in left_out))
+
+
+WITHOUT_REGISTER_FILE, DELAY_LINES = _without(REGISTER_FILE_FIELDS), _without(SCHEDULE_FIELDS)
 
 PE = TileSpec("pe", _ports(("data0", "data1", "data2", "data3"), ("res0", "res1", "res2"),
                            ("bit0", "bit1", "bit2"), ("bit",), "operand or result"), PE_PRIMITIVES)

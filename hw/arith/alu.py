@@ -12,10 +12,11 @@ from amaranth.lib.wiring import In
 
 from ..arch.op import BY_NAME, CONDITIONS, OPS
 from ..arch.primitive import ALU
-from ..arch.register_file import CHANNELS, FIELDS, OPERANDS, SOURCES
+from ..arch.register_file import CHANNELS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
 from ..arch.token import DATA_BITS, TOKEN
 from ..sparse.interface import every, fork, is_value, members
+from .delay_lines import DelayLines
 from .register_file import RegisterFile
 
 # Operations that begin with an adder of their own, and those that end with a subtraction.
@@ -48,7 +49,8 @@ class Alu(wiring.Component):
     Parameters
     ----------
     spec : TileSpec            Its `ops`: the operations of the table that there are; the codes of the others give 0. Its
-                               `register_words`: 0 for no register file.
+                               `register_words`: 0 for no register file; `register_schedules`: whether it is a `RegisterFile`
+                               or `DelayLines`.
 
     Members
     -------
@@ -66,12 +68,13 @@ class Alu(wiring.Component):
 
     def __init__(self, spec: TileSpec) -> None:
         assert all(op.type.bits == DATA_BITS and op.latency == 1 for op in spec.ops), "the datapath is two cycles of 16 bits"
-        self.ops, self.register_words = tuple(op.name for op in spec.ops), spec.register_words
+        self.ops = tuple(op.name for op in spec.ops)
+        self.register_words, self.register_schedules = spec.register_words, spec.register_schedules
         super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
 
     @property
     def emit_key(self) -> object:
-        return self.ops, self.register_words
+        return self.ops, self.register_words, self.register_schedules
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -80,7 +83,7 @@ class Alu(wiring.Component):
         bits = ((self.d, cfg.stream_d), (self.e, cfg.stream_e), (self.f, cfg.stream_f))
         registers = None
         if self.register_words:
-            m.submodules.registers = registers = RegisterFile(self.register_words)
+            m.submodules.registers = registers = (RegisterFile if self.register_schedules else DelayLines)(self.register_words)
             self._feed(m, registers)
         a, b, late = (self._operand(m, operand, registers) for operand in ("a", "b", "late"))
         flags = [Mux(use, bit.payload, constant)
@@ -160,13 +163,13 @@ class Alu(wiring.Component):
             m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
         return is_control, token.data, moves
 
-    def _feed(self, m: Module, registers: RegisterFile) -> None:
+    def _feed(self, m: Module, registers: RegisterFile | DelayLines) -> None:
         """Set the register file and give it the words that arrive."""
         m.d.comb += [registers.enable.eq(self.cfg.static),
-                     *(registers.cfg[field.name].eq(self.cfg[field.name]) for field in FIELDS),
+                     *(registers.cfg[name].eq(self.cfg[name]) for name, _ in registers.cfg.shape()),
                      *(getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS)]
 
-    def _operand(self, m: Module, operand: str, registers: RegisterFile | None) -> Value:
+    def _operand(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:
         """Operand a or b of the first cycle, or the late one, from its port, a constant or a channel: one choice among all,
         because the multiplier is behind it. What a channel shows in the second cycle is its `next` in the first."""
         cfg = self.cfg

@@ -112,7 +112,8 @@ class _Fabric:
         ports = {port.name: (*site, port.tile_port) for port in PRIMITIVES[name].ports}
         inputs = {port.name: self.input(ports[port.name]) for port in PRIMITIVES[name].inputs}
         if name == ALU.name:
-            res, p = static_alu.run(config, inputs, self.cycles, self.arch.pe.register_words)
+            res, p = static_alu.run(config, inputs, self.cycles, self.arch.pe.register_words,
+                                        self.arch.pe.register_schedules)
             found = {"res": res, "p": p}
         else:
             found = self._buffer(site, config, inputs)

@@ -29,7 +29,7 @@ PORTS = (*WORDS, *BITS)
 
 
 def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
-        register_words: int = 32) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]:
+        register_words: int = 32, schedules: bool = True) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]:
     """What `res` and `p` show in cycles 0..cycles-1.
 
     Parameters
@@ -38,6 +38,7 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
     inputs : mapping       What the ports a..f show: an array of as many words each, or one word for all cycles. Ports that are
                            left out show 0, as those do that nothing is routed to.
     register_words : int   Of the tile; 0: there is no register file.
+    schedules : bool       Of the tile; without them each channel has words of its own, and is a delay line or does nothing.
     """
     assert not set(inputs) - set(PORTS), f"the ports are {', '.join(PORTS)}"
     values = ALU.config.numbers(config)
@@ -48,7 +49,7 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
     operands = [arrived[at].tolist() if values[f"stream_{name}"] else [values[f"const_{name}"]] * cycles
                 for at, name in enumerate(PORTS)]
     if register_words:
-        _registers(values, operation, arrived[:len(WORDS)].T.tolist(), operands, register_words)
+        _registers(values, operation, arrived[:len(WORDS)].T.tolist(), operands, register_words, schedules)
 
     a, b, c, d, e, f = (np.array(each, np.int64) for each in operands)
     res, p = results(operation, values["cond"], values["lut"], a, b, c, d, e, f, bool(values["signed"]))
@@ -60,7 +61,7 @@ def run(config: Config, inputs: Mapping[str, npt.ArrayLike], cycles: int,
 
 
 def _registers(values: Mapping[str, int], operation: Op, arrived: list[list[int]], operands: list[list[int]],
-               words: int) -> None:
+               words: int, shared: bool) -> None:
     """Put in what operands the channels of the register file give; arrived: words at a, b, c of every cycle."""
     given = [(operands[at], SOURCES.index(source) - 1, operation.delay(name)) for at, name in enumerate(WORDS)
              for source in SOURCES[1:] if values[f"operand_{name}"] == SOURCES.index(source)]
@@ -70,16 +71,18 @@ def _registers(values: Mapping[str, int], operation: Op, arrived: list[list[int]
     sources = [values[f"write{n}"] for n in range(CHANNELS)]
     keeps_results = WRITES.index("res") in sources
     a, b, c, d = operands[:4]
-    registers, signed, result = [0] * words, bool(values["signed"]), 0
+    first = [0] * words
+    registers, signed, result = (first, first if shared else [0] * words), bool(values["signed"]), 0
     for cycle, (arrivals, *addresses) in enumerate(zip(arrived, *channels)):
         for operand, channel, delay in given:
             if cycle >= delay:
-                operand[cycle - delay] = registers[addresses[channel][0] % words]
+                operand[cycle - delay] = registers[channel][addresses[channel][0] % words]
         if keeps_results and (begun := cycle - operation.latency) >= 0:
             result = operation.meaning(a[begun], b[begun], c[begun], d[begun], signed) % WORD
-        for (_, write), source in zip(addresses, sources):      # of two writes of one word the second stays
+        # Of two writes of one word the second stays.
+        for own, (_, write), source in zip(registers, addresses, sources, strict=True):
             if write is not None:
-                registers[write % words] = (*arrivals, result)[source]
+                own[write % words] = (*arrivals, result)[source]
 
 
 def _addresses(values: Mapping[str, int], n: int) -> Iterator[tuple[int, int | None]]:

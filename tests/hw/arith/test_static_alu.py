@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS
 from sardonyx.hw.arch.primitive import ALU
-from sardonyx.hw.arch.register_file import CYCLE_BITS, FIELDS, MODES, OPERANDS, SOURCES, WRITES
+from sardonyx.hw.arch.register_file import CYCLE_BITS, FIELDS, MODES, OPERANDS, SCHEDULE_FIELDS, SOURCES, WRITES
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.arith.alu import Alu
+from sardonyx.hw.arith.delay_lines import DelayLines
 from sardonyx.hw.arith.register_file import RegisterFile
 from sardonyx.sim.model.cycles.static_alu import run
 from sardonyx.sim.rtl.bench import Bench, Case
@@ -28,6 +29,7 @@ CYCLES = 120
 MOST = (1 << CYCLE_BITS) - 1
 PORTS = ("a", "b", "c", "d", "e", "f")
 SMALL, NONE = (dataclasses.replace(PE, register_words=words) for words in (4, 0))
+LINES, SMALL_LINES = (dataclasses.replace(PE, register_words=words, register_schedules=False) for words in (32, 4))
 
 
 @functools.cache
@@ -56,7 +58,8 @@ def arriving(seed: int, cycles: int = CYCLES) -> dict[str, list[int]]:
 
 def check(config: Mapping[str, Any], seed: int = 0, spec: TileSpec = PE) -> None:
     inputs = arriving(seed)
-    res, p = run(config, inputs, CYCLES, spec.register_words)
+    config = {name: value for name, value in config.items() if name in spec.config(ALU).fields}
+    res, p = run(config, inputs, CYCLES, spec.register_words, spec.register_schedules)
     assert verilog([config], inputs, spec=spec) == [(res.tolist(), p.tolist())]
 
 
@@ -102,12 +105,19 @@ def test_a_smaller_register_file_wraps_as_the_model_says(config: dict[str, Any],
     check(config, seed, SMALL)
 
 
-def test_every_delay_comes_from_every_operand_and_the_result() -> None:
+@settings(max_examples=60)
+@given(config=configurations(), seed=st.integers(0, 99), spec=st.sampled_from([LINES, SMALL_LINES]))
+def test_delay_lines_without_schedules_are_those_of_the_model(config: dict[str, Any], seed: int, spec: TileSpec) -> None:
+    check(config, seed, spec)
+
+
+@pytest.mark.parametrize("spec", [PE, LINES], ids=["register file", "delay lines"])
+def test_every_delay_comes_from_every_operand_and_the_result(spec: TileSpec) -> None:
     inputs = arriving(5)
     names = [(n, source, depth) for n in range(2) for source in WRITES for depth in (0, 1, 7, 30, 31)]
     configs = [{"op": BY_NAME["adc"].code, "stream_a": 1, "operand_b": f"channel{n}", f"mode{n}": "delay", f"write{n}": source,
                 f"depth{n}": depth, f"base{n}": 9} for n, source, depth in names]
-    for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs), strict=True):
+    for (_, source, depth), (res, _) in zip(names, verilog(configs, inputs, spec=spec), strict=True):
         # Operand b is late: the channel is added in the cycle of the result.
         # In cycle 0 nothing is written.
         past = np.array([0] * (depth + 2) + (res if source == "res" else inputs[source])[1:])[1:CYCLES]
@@ -194,6 +204,10 @@ def test_not_static_the_register_file_is_out_of_the_way() -> None:
     assert result.outputs["res"] == [4, 5, 0x10000, 6]
 
 
+def test_without_schedules_there_are_no_fields_for_them() -> None:
+    assert set(LINES.config(ALU).fields) == set(ALU.config.fields) - {field.name for field in SCHEDULE_FIELDS}
+
+
 def test_without_register_file_there_are_no_fields_for_one() -> None:
     assert set(NONE.config(ALU).fields) == set(ALU.config.fields) - {field.name for field in FIELDS}
     inputs = arriving(8)
@@ -201,10 +215,10 @@ def test_without_register_file_there_are_no_fields_for_one() -> None:
     assert verilog([config], inputs, spec=NONE)[0][0] == run(config, inputs, CYCLES, 0)[0].tolist()
 
 
+@pytest.mark.parametrize("kind,name", [(RegisterFile, "register file"), (DelayLines, "delay line")])
 @pytest.mark.parametrize("words", [1, 3, 64])
-def test_other_sizes_are_refused(words: int) -> None:
-    class Refused(RegisterFile):
-        _MustUse__silence = True    # Amaranth would complain that it is not used
-
-    with pytest.raises(ValueError, match=f"^a register file has 2, 4, 8, 16 or 32 words, not {words}$"):
-        Refused(words)
+def test_other_sizes_are_refused(words: int, kind: type, name: str) -> None:
+    # Amaranth would complain that it is not used.
+    refused = type("Refused", (kind,), {"_MustUse__silence": True})
+    with pytest.raises(ValueError, match=f"^a {name} has 2, 4, 8, 16 or 32 words, not {words}$"):
+        refused(words)

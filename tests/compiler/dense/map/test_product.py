@@ -1,5 +1,7 @@
 """Which Halide programs are matrix products, and how many tiles these take."""
 
+from dataclasses import replace
+
 import halide as hl
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from sardonyx.compiler.halide import compile_product
 from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream, pe_faults
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.tile import PE, TileSpec
 
 W, Y = hl.Var("w"), hl.Var("y")
 
@@ -46,6 +49,14 @@ def test_forms_of_a_product() -> None:
     assert (turned.left.turned, turned.right.turned, turned.start) == (False, True, 2)
     assert found(product(wide=True)).left.image == "left"
     assert found(matrix_product.build(12, 4)).products == 4
+
+
+@pytest.mark.parametrize("pe", [replace(PE, register_words=0), replace(PE, register_schedules=False)])
+def test_pes_that_keep_no_words_are_refused(pe: TileSpec) -> None:
+    with pytest.raises(UserError) as error:
+        steps(found(product()), 1, replace(presets.get("small"), pe=pe))
+    assert str(error.value) == ("Func out: a matrix product keeps weights and sums in register files with schedules, which the PEs of "
+                                "'small' do not have\n  try: choose another machine (arch='small')")
 
 
 def test_what_is_no_product_is_left_to_others() -> None:
