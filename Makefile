@@ -67,7 +67,7 @@ help:
 	@echo "make demo                sparse matrix multiplication in generated Verilog; MATRIX=file.mtx"
 	@echo "make test                all tests but the slow ones; ARGS='-k reducer' selects"
 	@echo "make test-full           all tests"
-	@echo "make verilog             PRESET=tiny|small|amber|onyx or ARCH=file.json, OUT=folder"
+	@echo "make verilog             PRESET=tiny|small|fpga|amber|onyx or ARCH=file.json, OUT=folder"
 	@echo "make bench               the budgets, measured"
 	@echo "make silicon             area and timing in a cell library: LIBERTY=folder, ARGS=pe"
 	@echo "make lint                style, types and import rules alone"
