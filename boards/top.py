@@ -44,10 +44,10 @@ class SerialMachine(wiring.Component):
         m.submodules.transmitter = transmitter = macro(Transmitter(self.divisor))
         m.submodules.bridge = bridge = macro(Bridge(self.patience))
         m.submodules.machine = machine = macro(Sardonyx(self.arch))
-        m.d.comb += [receiver.pin.eq(self.rx), self.tx.eq(transmitter.pin), self.irq.eq(machine.irq),
-                     bridge.irq.eq(machine.irq), bridge.i.payload.eq(receiver.o.payload),
-                     bridge.i.valid.eq(receiver.o.valid), receiver.o.ready.eq(bridge.i.ready), transmitter.i.payload.eq(bridge.o.payload),
-                     transmitter.i.valid.eq(bridge.o.valid), bridge.o.ready.eq(transmitter.i.ready)]
+        m.d.comb += [receiver.pin.eq(self.rx), self.tx.eq(transmitter.pin),
+                     self.irq.eq(machine.irq), bridge.irq.eq(machine.irq)]
+        for source, sink in ((receiver.o, bridge.i), (bridge.o, transmitter.i)):
+            m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
         for name, member in bus_members().items():
             if name != "irq":
                 master, slave = getattr(bridge, name), getattr(machine, name)
