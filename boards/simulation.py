@@ -75,7 +75,7 @@ def _model(files: Mapping[str, bytes], script: str, verilog: tuple[str, ...], ta
     header = f"#define CYCLES_A_BIT {target.divisor}\n#define QUIET_CYCLES {QUIET_CYCLES}ull\n"
     # What synthesis writes is not meant to be read, so its style is not judged.
     return verilator.build_keyed(key.hexdigest(), make, HARNESS, TOP, includes={"line.h": header},
-                                 flags=("-Wno-fatal", "-Wno-lint", "-Wno-style", "--bbox-unsup"))
+                                 flags=("-Wno-fatal", "-Wno-lint", "-Wno-style", "--relative-includes"))
 
 
 class SimulatedLine:
