@@ -2,6 +2,7 @@
 
     make board                         ulx3s-85f to a bitstream, arty-a7-100 synthesised; an hour on two slow cores
     make board ARGS="arty-a7-100"      one of them
+    make board ARGS="--until synthesis"     no place and route
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from sardonyx.board import build_board
 from sardonyx.boards.targets import TARGETS
+from sardonyx.cli.board import UNTIL
 from sardonyx.cli.console import Console
 from sardonyx.flow.asic.report import put
 from sardonyx.hw.arch.errors import UserError
@@ -41,11 +43,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(TARGETS)}; default: all")
     parser.add_argument("--out", metavar="DIR", type=Path, default=ROOT / "build", help="folder of the projects")
+    parser.add_argument("--until", choices=UNTIL, default=UNTIL[-1], help="where to stop (default: %(default)s)")
     options = parser.parse_args()
     for name in options.names or TARGETS:
         with Console() as console:
             try:
-                found: Outcome = build_board(name, options.out / name, progress=console.progress)
+                found: Outcome = build_board(name, options.out / name, until=options.until, progress=console.progress)
             except UserError as error:
                 print(error, file=sys.stderr)
                 return 2
