@@ -18,7 +18,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 NEW    = yes
 endif
 
-.PHONY: install demo test test-full verilog bench silicon lint clean help
+.PHONY: install demo test test-full verilog bench silicon board lint clean help
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -55,6 +55,10 @@ bench: $(STAMP)
 silicon: $(STAMP)
 	@$(RUN) scripts/silicon.py $(if $(LIBERTY),--liberty '$(LIBERTY)') $(ARGS)
 
+board: $(STAMP)
+	@$(RUN) -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,board]'
+	@$(RUN) scripts/board.py $(ARGS)
+
 lint: $(STAMP)
 	@$(RUN) -m pytest -q tests/test_style.py tests/test_types.py tests/test_layering.py
 
@@ -67,8 +71,9 @@ help:
 	@echo "make demo                sparse matrix multiplication in generated Verilog; MATRIX=file.mtx"
 	@echo "make test                all tests but the slow ones; ARGS='-k reducer' selects"
 	@echo "make test-full           all tests"
-	@echo "make verilog             PRESET=tiny|small|amber|onyx or ARCH=file.json, OUT=folder"
+	@echo "make verilog             PRESET=tiny|small|fpga|amber|onyx or ARCH=file.json, OUT=folder"
 	@echo "make bench               the budgets, measured"
 	@echo "make silicon             area and timing in a cell library: LIBERTY=folder, ARGS=pe"
+	@echo "make board               a bitstream for ulx3s-85f, a project for arty-a7-100; installs 220 MB of tools"
 	@echo "make lint                style, types and import rules alone"
 	@echo "make clean               remove what was built; $(VENV) stays"

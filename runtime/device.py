@@ -6,13 +6,14 @@ A device has the buses of a machine (`docs/registers.md`) and nothing else; it k
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..hw.arch.cgra import Arch
 
 
+@runtime_checkable
 class Device(Protocol):
     """A machine behind its registers, its memory, its configuration network and its interrupt."""
 

@@ -30,6 +30,7 @@ from .hw.paths import listed
 from .options import VALUES
 from .outcome import Outcome, silent
 from .runtime.data.sub_tiles import Work
+from .runtime.device import Device
 from .sim import engines
 from .sim.golden import einsum as golden
 from .tensor_job import TensorJob, shown
@@ -44,7 +45,7 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
-           arch: str | Arch = "small", engine: str = "rtl", tile: int | Mapping[str, int] | None = None,
+           arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
@@ -55,7 +56,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     order : str             Loop order, such as ``ijk``; default: indices of the result as written, then the others.
     formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
     arch : str | Arch       A preset, a .json file, or a description.
-    engine : str            golden, tokens, fabric, rtl or rtl-full.
+    engine : str | Device   golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
     tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: that of the fewest estimated cycles.
     values : str            For files: exact, round or small.
     dump : Path             Folder for every stage of the compiler.
@@ -71,7 +72,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
-           formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str = "rtl",
+           formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
@@ -149,7 +150,7 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-def _how(engine: str, values: str, arch: str | Arch, dump: str | Path | None, seed: int) -> Options:
+def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int) -> Options:
     arguments.choice("way to take values", values, VALUES)
     return options(engine, arch, dump, seed, FILES)
 

@@ -21,6 +21,7 @@ from .hw.arch.errors import UserError
 from .options import ENGINES
 from .outcome import Outcome
 from .runtime.data.blocks import Blocks
+from .runtime.device import Device
 from .sim import engines
 from .sim.engines import Run
 
@@ -41,17 +42,22 @@ class Result(Outcome):
 class Options:
     """How a program is compiled and run, checked."""
 
-    engine: str
+    engine: str | Device
     arch: Arch
     dump: Dump | None
     seed: int
 
 
-def options(engine: str, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
+def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
     """Options from arguments; files: names of what a dump writes."""
-    arguments.choice("engine", engine, ENGINES)
-    folder = _stages(dump, engine)
-    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed))
+    if not isinstance(engine, Device):
+        arguments.choice("engine", engine, ENGINES)
+    machine = arguments.machine(arch)
+    if isinstance(engine, Device) and engine.arch.fingerprint != machine.fingerprint:
+        raise UserError(f"the device is machine '{engine.arch.name}'", f"arch '{machine.name}'",
+                        "compile for the device (arch=device.arch)")
+    folder = _stages(dump, engines.name_of(engine))
+    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed))
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
@@ -132,11 +138,14 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {
-        "engine": how.engine, "arch": how.arch.name, **job.facts(), "tiles_used": compiled.tiles,
+        "engine": engines.name_of(how.engine), "arch": how.arch.name, **job.facts(), "tiles_used": compiled.tiles,
         "period_ns": compiled.timing.period_ns, f"{job.checks}_checked": checked, "compile_s": round(compile_s, 3)}
     if run.cycles is not None:
-        report |= {"cycles": run.cycles, "launches": run.launches, **job.rate(run, max(1, run.cycles)),
-                   "simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
+        report |= {"cycles": run.cycles, "launches": run.launches, **job.rate(run, max(1, run.cycles))}
+    if not isinstance(how.engine, str):
+        report |= {"device_s": round(run.simulate_s, 2)}
+    elif run.cycles is not None:
+        report |= {"simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
                    "build_s": round(run.build_s, 1), "simulate_s": round(run.simulate_s, 2),
                    "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}
     report["elapsed_s"] = round(time.perf_counter() - began, 2)

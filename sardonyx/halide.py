@@ -34,12 +34,13 @@ from .picture_job import Wanted, picture_job
 from .pictures import check_picture, write_picture
 from .programs import names, read_program
 from .programs import shipped as program_named
+from .runtime.device import Device
 from .sim import engines
 from .sim.golden import halide as halide_golden
 
 
 def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape: Sequence[int] | None = None,
-        tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str = "rtl",
+        tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
         params: Mapping[str, int] | None = None, dump: str | Path | None = None, seed: int = 0,
         progress: Callable[[str], None] = silent) -> Result:
     """Run a Halide program on images and check every element against NumPy.
@@ -56,7 +57,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     unroll : int              Lanes: neighbours in x that are computed at once, on streams of their own; default: as the
                               program is scheduled, else 1.
     arch : str | Arch         A preset, a .json file, or a description.
-    engine : str              golden, tokens, fabric, rtl or rtl-full.
+    engine : str | Device     golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
     params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.
     dump : Path               Folder for every stage of the compiler; not with golden, which compiles nothing.
 

@@ -6,6 +6,8 @@ cycles, that of the tiles of the program, folded to it.
 
 What a graph and a configuration mean is told by the mode of the program: tokens that wait for each other (`model/tokens`), or
 words in known cycles (`model/cycles`, `model/walked`).
+
+A `Device` is an engine too: a machine that is somewhere else, as on a board.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from ..hw.arch.cgra import Arch
 from ..runtime import host
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.load_loops import Reads
+from ..runtime.device import Device
 from ..runtime.plan import Transaction
 from .model import walked
 from .model.cycles import fabric as cycles
@@ -33,6 +36,7 @@ from .model.tokens import fabric as tokens
 from .rtl import simulator
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL = "golden", "tokens", "fabric", "rtl", "rtl-full"
+DEVICE = "device"
 
 # Called with the stage of a run that begins.
 Progress = Callable[[str], None]
@@ -69,8 +73,8 @@ class Run:
     ----------
     cycles : int | None       Cycles of the generated Verilog, from start to done, summed over launches.
     loaded : int              Words that were loaded, in Verilog.
-    simulator : str           What simulated the Verilog, and why that.
-    build_s, simulate_s       Seconds spent on building the simulation and in it.
+    simulator : str           What simulated the Verilog, and why that; nothing for a device.
+    build_s, simulate_s       Seconds spent on building the simulation, and in it or with the device.
     simulated : int           Cycles simulated, bus traffic included.
     verilog : Path | None     Folder of the Verilog that ran.
     """
@@ -99,10 +103,16 @@ def silent(stage: str) -> None:
     """Report progress to nobody."""
 
 
-def run(engine: str, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take, progress: Progress = silent) -> Run:
+def name_of(engine: str | Device) -> str:
+    """How reports call an engine."""
+    return engine if isinstance(engine, str) else DEVICE
+
+
+def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take,
+        progress: Progress = silent) -> Run:
     """Run a compiled program on every transaction of its data, and give `take` what each stored."""
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
-    transactions = data.transactions(arch.glb.load_loops if engine in (RTL, RTL_FULL) else 1)
+    transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else arch.glb.load_loops)
     if engine == TOKENS:
         return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", take, progress)
     program = decode(encode(compiled.program, arch), arch)
@@ -110,6 +120,9 @@ def run(engine: str, compiled: CompiledEinsum | CompiledDense, data: Data, take:
         model = cycles.run_program if program.mode == STATIC else tokens.run_program
         return _model(model(program, arch, map(_words, transactions)), f"running {total} on the decoded bitstream", take,
                       progress)
+    if not isinstance(engine, str):
+        return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
+                         what=f"running {total} on the device")
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
                     cycles=data.cycles(), progress=progress)
@@ -153,17 +166,25 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
            bounds: Mapping[str, int] | None = None, total: str = "transactions", progress: Progress = silent,
            check: bool = False) -> Run:
     """Run transactions on a simulator; check: see `Machine`."""
-    found, done = Run(cycles=0), 0
     with made.start(check) as machine:
-        progress(f"simulating {total}")
-        for outcome in host.run(machine, program, transactions, bounds, made.configurable):
-            for stored in outcome.stored:
-                take(stored)
-            done += len(outcome.stored)
-            found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds)
-            progress(f"simulating {total}, {done} done")
+        found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", progress=progress,
+                          configurable=made.configurable)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog")
+
+
+def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
+              bounds: Mapping[str, int] | None, what: str, progress: Progress, configurable: bool = True) -> Run:
+    """Run transactions on a device, launch by launch; what: that is done, for `progress`."""
+    found, done = Run(cycles=0), 0
+    progress(what)
+    for outcome in host.run(device, program, transactions, bounds, configurable):
+        for stored in outcome.stored:
+            take(stored)
+        done += len(outcome.stored)
+        found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds)
+        progress(f"{what}, {done} done")
+    return found
 
 
 def differences(found: Iterable[Blocks], expected: Iterable[Blocks], first: int = 0) -> tuple[int, list[str]]:

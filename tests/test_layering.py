@@ -46,6 +46,8 @@ PLANTED = [
     "runtime/plan.py: import sardonyx.hw.emit",
     "sim/golden/einsum.py: import sardonyx.tensors.joins",
     "sim/model/trace.py: import sardonyx.api",
+    "boards/device.py: import sardonyx.api",
+    "runtime/device.py: import sardonyx.boards.device",
 ]
 
 

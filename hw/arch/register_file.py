@@ -77,5 +77,6 @@ def _channel(n: int) -> tuple[Field, ...]:
 
 LINE_FIELDS = (*(Field(f"operand_{each}", 2, f"static: where operand {each} comes from", SOURCES) for each in OPERANDS),
                *(field for channel in range(CHANNELS) for field in _channel(channel)))
-SCHEDULE_FIELDS = tuple(field for channel in range(CHANNELS) for port in ("wr", "rd") for field in _schedule(f"{port}{channel}"))
+SCHEDULE_FIELDS = tuple(field for channel in range(CHANNELS) for port in ("wr", "rd")
+                        for field in _schedule(f"{port}{channel}"))
 FIELDS = (*LINE_FIELDS, *SCHEDULE_FIELDS)

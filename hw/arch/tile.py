@@ -12,9 +12,8 @@ from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
 from .config import ConfigSet, Field
 from .op import OPS, Op
 from .primitive import ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
-from .register_file import ADDRESS_BITS
+from .register_file import ADDRESS_BITS, SCHEDULE_FIELDS
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
-from .register_file import SCHEDULE_FIELDS
 
 DATA, BIT = "data", "bit"
 LAYERS = (DATA, BIT)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,24 @@ from ..hw.arch.errors import UserError, shown
 from ..options import ENGINES, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where programs run, for the command that runs them there.
+
+    Parameters
+    ----------
+    prog : str                   The command.
+    arch : str                   The machine by default.
+    engine : function            What runs a program, given the options; None: option --engine says it.
+    examples : {str: lines}      By program; the others have their own.
+    """
+
+    prog: str = "sardonyx run"
+    arch: str = "small"
+    engine: Callable[[argparse.Namespace], Any] | None = None
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def add(commands: Any) -> None:
@@ -24,35 +43,41 @@ def add(commands: Any) -> None:
                   "sardonyx run kernel spmspm --engine tokens",
                   "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
-    _add_einsum(programs)
-    _add_kernel(programs)
-    _add_image(programs)
+    add_programs(programs, Place())
     _add_demo(programs)
 
 
-def _add_einsum(programs: Any) -> None:
+def add_programs(programs: Any, place: Place) -> None:
+    """The programs that run on a machine of the user's choice: expressions, kernels and Halide programs."""
+    for add_one in (_add_einsum, _add_kernel, _add_image):
+        parser: Parser = add_one(programs, place)
+        parser.set_defaults(engine_of=place.engine or (lambda options: options.engine))
+
+
+def _add_einsum(programs: Any, place: Place) -> Parser:
     parser: Parser = programs.add_parser(
-        "einsum", operands=True, prog="sardonyx run einsum", help="an expression on files",
+        "einsum", operands=True, prog=f"{place.prog} einsum", help="an expression on files",
         about="Compile an Einsum expression and run it. Every other option --NAME FILE is an operand: a\n"
               "matrix as .mtx, a tensor of any order as .tns (FROSTT) or .npy, texts also as .gz, or a\n"
               "number for a scalar.",
-        examples=[
+        examples=place.examples.get("einsum") or [
             "sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B a.mtx --C b.mtx --order ijk --format C=ss10",
             "sardonyx run einsum 'X(i,j) = B(i,j) + C(i,j)' --B a.mtx --C b.mtx --engine golden --out x.mtx",
             "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --arch onyx --dump out/stages",
         ])
     parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
-    add_program_options(parser)
-    _add_engine_options(parser)
+    add_program_options(parser, place.arch)
+    _add_run_options(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_einsum)
+    return parser
 
 
-def _add_kernel(programs: Any) -> None:
+def _add_kernel(programs: Any, place: Place) -> Parser:
     parser: Parser = programs.add_parser(
-        "kernel", operands=True, prog="sardonyx run kernel", help="a kernel that we ship",
+        "kernel", operands=True, prog=f"{place.prog} kernel", help="a kernel that we ship",
         about="Run a kernel by name. Operands are random, or files given as --NAME FILE.",
-        examples=[
+        examples=place.examples.get("kernel") or [
             "sardonyx run kernel --list",
             "sardonyx run kernel spmspm --engine rtl --size 40 --density 0.1 --seed 3",
             "sardonyx run kernel sddmm --engine golden --B a.mtx",
@@ -63,18 +88,19 @@ def _add_kernel(programs: Any) -> None:
                         help="extent of every index of random operands (default: 17)")
     parser.add_argument("--density", metavar="F", type=fraction, default=0.2,
                         help="share of nonzeros of random operands, 0 to 1 (default: 0.2)")
-    add_program_options(parser)
-    _add_engine_options(parser)
+    add_program_options(parser, place.arch)
+    _add_run_options(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_kernel)
+    return parser
 
 
-def _add_image(programs: Any) -> None:
+def _add_image(programs: Any, place: Place) -> Parser:
     parser: Parser = programs.add_parser(
-        "image", prog="sardonyx run image", help="a Halide program on pictures",
+        "image", prog=f"{place.prog} image", help="a Halide program on pictures",
         about="Compile a serialised Halide pipeline (halide.serialize_pipeline), or a program that we ship, and\n"
               "run it on pictures, tile by tile. Every element is checked against NumPy.",
-        examples=[
+        examples=place.examples.get("image") or [
             "sardonyx run image blur.hlpipe --input photo.png --output blurred.png --arch onyx --engine rtl",
             "sardonyx run image blur.hlpipe --input photo=photo.png --tile 128x64 --unroll 2",
             "sardonyx run image gaussian --input photo.png --engine tokens",
@@ -94,13 +120,14 @@ def _add_image(programs: Any) -> None:
                         help="the value of a scalar Param")
     parser.add_argument("--unroll", metavar="N", type=whole(1),
                         help="neighbours in x that are computed at once (default: as the program is scheduled, else 1)")
-    parser.add_argument("--arch", metavar="NAME|FILE", default="small", help="a preset or a description file (default: small)")
-    parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
-                        help=f"{_listed(ENGINES)} (default: rtl)")
+    parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
+                        help=f"a preset or a description file (default: {place.arch})")
+    _add_engine(parser, place)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
     add_common(parser)
     parser.set_defaults(body=run_image)
+    return parser
 
 
 def _named_file(text: str) -> tuple[str, Path]:
@@ -140,22 +167,27 @@ def _add_demo(programs: Any) -> None:
     parser.set_defaults(body=run_demo)
 
 
-def add_program_options(parser: argparse.ArgumentParser) -> None:
+def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") -> None:
     """The options that decide what a program compiles to."""
     parser.add_argument("--order", metavar="INDICES", help="loop order, outermost first, such as ijk")
     parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
                         help="levels of a tensor (s compressed, d dense) and mode order, such as C=ss10")
-    parser.add_argument("--arch", metavar="NAME|FILE", default="small",
-                        help="a preset or a description file (default: small)")
+    parser.add_argument("--arch", metavar="NAME|FILE", default=arch,
+                        help=f"a preset or a description file (default: {arch})")
     parser.add_argument("--tile", metavar="N", type=whole(1),
                         help="extent of a sub-tile (default: that of the fewest estimated cycles)")
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
                         help="seed of placement and random operands (default: 0)")
 
 
-def _add_engine_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
-                        help=f"{_listed(ENGINES)} (default: rtl)")
+def _add_engine(parser: argparse.ArgumentParser, place: Place) -> None:
+    if place.engine is None:
+        parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
+                            help=f"{_listed(ENGINES)} (default: rtl)")
+
+
+def _add_run_options(parser: argparse.ArgumentParser, place: Place) -> None:
+    _add_engine(parser, place)
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
                         help=f"{_listed(VALUES)} (default: exact)")
     parser.add_argument("--out", metavar="FILE", type=Path, help="write the result: a matrix as .mtx, anything else as .npy")
@@ -180,7 +212,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    return {"engine": options.engine, "values": options.values, "dump": options.dump,
+    return {"engine": options.engine_of(options), "values": options.values, "dump": options.dump,
             "progress": console.progress}
 
 
@@ -225,7 +257,7 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
     if len(params) < len(options.param):
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
-                              unroll=options.unroll, arch=options.arch, engine=options.engine, seed=options.seed,
+                              unroll=options.unroll, arch=options.arch, engine=options.engine_of(options), seed=options.seed,
                               dump=options.dump, progress=console.progress)
     console.show(result)
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
@@ -266,7 +298,7 @@ def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
     if options.out is not None:
         api.save(result, options.out)
     console.show(result)
-    if options.engine in ("golden", "tokens", "fabric"):
+    if getattr(options, "engine", "") in ("golden", "tokens", "fabric"):
         hint = "--engine rtl runs the same program in generated Verilog"
     elif options.dump is None:
         hint = "--dump DIR writes every stage of the compiler"

@@ -62,7 +62,8 @@ def same(before: str, after: str, others: str = "") -> None:
         for kind, text in (("gold", before), ("gate", after)):
             (folder / f"{kind}.sv").write_text(re.sub(r"^module \w+", f"module {kind}", text, count=1, flags=re.M))
         (folder / "others.sv").write_text(others)
-        script = "read_verilog -sv -lib others.sv; read_verilog -sv gold.sv gate.sv; proc; memory; opt_clean; equiv_make gold gate both; hierarchy -top both; " \
+        script = "read_verilog -sv -lib others.sv; read_verilog -sv gold.sv gate.sv; proc; memory; opt_clean; " \
+                 "equiv_make gold gate both; hierarchy -top both; " \
                  "equiv_struct; equiv_simple; equiv_induct; equiv_status -assert"
         run_yosys(["-q", "-p", script], folder)
 

@@ -164,8 +164,8 @@ def steps(product: Product, products: int, arch: Arch) -> int:
     Raises UserError for PEs that can keep no words.
     """
     if not (arch.pe.register_words and arch.pe.register_schedules):
-        raise UserError(f"a matrix product keeps weights and sums in register files with schedules, which the PEs of '{arch.name}' "
-                        "do not have", f"Func {product.name}", "choose another machine (arch='small')")
+        raise UserError("a matrix product keeps weights and sums in register files with schedules, which the PEs of "
+                        f"'{arch.name}' do not have", f"Func {product.name}", "choose another machine (arch='small')")
     # A row waits in each PE for the sum of those before it.
     muladd = BY_NAME["muladd"]
     waiting = (NET + muladd.latency) * (products - 1) + muladd.delay("a") + KEPT_SLACK

