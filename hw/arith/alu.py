@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -114,13 +114,7 @@ class Alu(wiring.Component):
 
         # What the third works on. It is 0 after a flush, so that nothing of an earlier run is seen in a static one.
         passes = controls[1]
-        # A reset writes 0 to the word, which is one gate less behind the multiplier than a reset of the register.
-        word = Signal(DATA_BITS, reset_less=True)
-        clears = Signal()
-        m.d.comb += clears.eq(ResetSignal())
-        with m.If(moves & begun | clears):
-            m.d.sync += word.eq(Mux(passes, a, self._short(m, a, b, carry)) & ~clears.replicate(DATA_BITS)
-                                | self._product(m, a, b, ~(passes | clears)))
+        word = Signal(DATA_BITS)
         other = Signal(DATA_BITS)
         carry_in = Signal()
         shifts = Signal()
@@ -128,6 +122,7 @@ class Alu(wiring.Component):
         index = Signal()
         with m.If(moves & begun):
             m.d.sync += [
+                word.eq(Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, b, ~passes)),
                 other.eq((late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS)) & ~passes.replicate(DATA_BITS)),
                 carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), carry,
                                           self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
