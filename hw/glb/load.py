@@ -116,7 +116,8 @@ class LoadDma(wiring.Component):
         As many may be as a read takes cycles, for memories do not wait: so a word can be asked for in each cycle, and what
         comes while the array takes none has a place.
         """
-        count, leaves = Signal(range(self.glb.read_latency + 1)), Signal()
+        count = Signal(range(self.glb.read_latency + 1))
+        leaves = Signal()
         m.d.comb += [leaves.eq(self.o.valid & self.o.ready), next_free.eq((count != self.glb.read_latency) | leaves)]
         m.d.sync += count.eq(Mux(begins, 0, count + move - leaves))
         return count != 0
