@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import arguments
+from . import arguments, power
 from .compiler.backend.route import Unroutable
 from .compiler.einsum import CompiledEinsum
 from .compiler.halide import CompiledDense
 from .dump import UNROUTABLE, VERILOG, Dump
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
-from .options import ENGINES
+from .options import ENGINES, POWER
 from .outcome import Outcome
 from .runtime.data.blocks import Blocks
 from .sim import engines
@@ -45,13 +45,18 @@ class Options:
     arch: Arch
     dump: Dump | None
     seed: int
+    power: str | None = None
 
 
-def options(engine: str, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
-    """Options from arguments; files: names of what a dump writes."""
+def options(engine: str, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
+            power: object = None) -> Options:
+    """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated."""
     arguments.choice("engine", engine, ENGINES)
+    library = None if power is None else arguments.choice("cell library", power, POWER)
+    if library is not None and engine not in (engines.RTL, engines.RTL_FULL):
+        raise UserError(f"engine {engine} has no switching to count", "power", f"choose {engines.RTL} or {engines.RTL_FULL}")
     folder = _stages(dump, engine)
-    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed))
+    found = Options(engine, arguments.machine(arch), None if folder is None else Dump(folder), arguments.seed(seed), library)
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
@@ -110,6 +115,9 @@ class Job(Protocol):
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         """How fast it was."""
 
+    def useful(self) -> tuple[str, int]:
+        """What the energy is divided by: a word for it, and how many there are."""
+
 
 def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began: float,
             progress: Callable[[str], None]) -> Result:
@@ -128,7 +136,7 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         how.dump.write(compiled.files())
     run = Run()
     for part in job.parts():
-        run += engines.run(how.engine, compiled, part, part.take, progress)
+        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None)
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {
@@ -139,6 +147,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
                    "simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
                    "build_s": round(run.build_s, 1), "simulate_s": round(run.simulate_s, 2),
                    "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}
+    if how.power is not None:
+        report["power"] = power.report(how.power, how.arch, compiled, run, job.useful())
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=run.cycles)
 
