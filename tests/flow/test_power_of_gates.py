@@ -1,13 +1,12 @@
 """The estimate of a tile against its gates: the netlist follows the words of a real run, cell by cell.
 
 The values of inputs, registers and memory words come from a VCD of the machine in one piece; each cell's output follows them,
-and what its changes take is OpenSTA's energy of that very cell. OpenSTA's own report for the activity of inputs and registers,
-which it propagates by probabilities, stands beside it.
+and what its changes take is OpenSTA's energy of that very cell. OpenSTA's own report for such a run would say little: 2.0.17
+does not keep the activity that registers are given.
 """
 
 import json
 import re
-import subprocess
 from importlib import import_module
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from sardonyx.flow.asic import energy, sram
 from sardonyx.flow.asic.cells import cells
 from sardonyx.flow.asic.library import Library, find_library
 from sardonyx.flow.asic.power import rates
-from sardonyx.flow.asic.synthesis import Design, mapped, read_design
-from sardonyx.flow.asic.timing import find_sta
+from sardonyx.flow.asic.synthesis import mapped, read_design
 from sardonyx.flow.asic.toggles import Netlist, evaluate, netlist
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
@@ -67,29 +65,6 @@ def driven(found: Netlist, module: dict, vcd: Vcd, scope: "tuple[str, ...]", lib
     return values
 
 
-def propagated(design: Design, verilog: str, library: Library, moved: "dict[str, float]", folder: Path) -> float:
-    """Watts of OpenSTA but for the clock, for changes a cycle of ports and flops by name."""
-    tcl = energy.script(design.top, ["cells.lib", *(f"{name}.lib" for name in design.srams)], library, True)
-    tcl = tcl.partition("set cells [get_cells *]")[0] + "\n".join([
-        f"array set moved {{{' '.join(f'{{{name}}} {value}' for name, value in moved.items())}}}",
-        "foreach still {1 0} {",
-        "  foreach port $inputs { set name [get_property $port full_name]",
-        "    set_power_activity -input_ports $port -activity [expr {$still ? 0 : $moved($name)}] -duty 0.5 }",
-        "  foreach cell [get_cells *] { set name [get_property $cell full_name]; if {[info exists moved($name)]} {",
-        "    foreach pin [get_pins -of_objects $cell] { if {[get_property $pin direction] eq \"output\"} {",
-        "      sta::set_power_pin_activity $pin [expr {$still ? 0 : $moved($name)}] 0.5 } } } }",
-        "  foreach cell [get_cells *] { catch { report_power -instances $cell -digits 9 } }", '  puts "== "', "}"]) + "\n"
-    for name in design.srams:
-        (folder / f"{name}.lib").write_text(sram.view(name, design.modules[name]))
-    for name, text in {"cells.lib": library.text, "netlist.v": verilog, "run.tcl": tcl}.items():
-        (folder / name).write_text(text)
-    done = subprocess.run([find_sta(), "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=True,
-                          capture_output=True)
-    still, moving = ({name: float(internal) + float(switching) for internal, switching, _, name in energy.POWER.findall(part)}
-                     for part in done.stdout.split("== ")[:2])
-    return sum(moving[name] - still[name] for name in moving.keys() & still.keys())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["vec_elemmul", "gaussian"])
 def test_the_estimate_of_a_tile_is_near_that_of_its_gates(program: str, root: Path, tmp_path: Path,
@@ -131,11 +106,6 @@ def test_the_estimate_of_a_tile_is_near_that_of_its_gates(program: str, root: Pa
         gates = sum(count * each[name].change_fj for name, count in moved.items() if name in each)
         estimate = sum(count.changes * rates("sky130hd", name).change_fj
                        for name, count in counted.activity.counts[busiest].items() if not sram.is_sram(name))
-        activity = {name: moved[name] / cycles for name, cell in found.cells.items() if kinds[cell.kind].sequential}
-        activity |= {f"{name}[{position}]" if len(port["bits"]) > 1 else name: changes(bit) / cycles
-                     for name, port in module["ports"].items() if port["direction"] == "input" and name != "clk"
-                     for position, bit in enumerate(port["bits"])}
-        sta = propagated(design, verilog, library, activity, tmp_path) * 1e6 * cycles
-        said = (f"{program}, {busiest}: gates {gates / 1000:.0f} pJ, the estimate {estimate / gates:.2f} of it, "
-                f"OpenSTA for the same activity {sta / gates:.2f}")
-        assert 1 / 3 < estimate / gates < 3, said
+        said = f"{program}, {busiest}: gates {gates / 1000:.0f} pJ, the estimate {estimate / gates:.2f} of it"
+        # Measured: 0.55 to 0.73.
+        assert 0.4 < estimate / gates < 1, said
