@@ -47,7 +47,7 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
-           **operands: object) -> Result:
+           power: str | None = None, **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
     Parameters
@@ -60,13 +60,14 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: that of the fewest estimated cycles.
     values : str            For files: exact, round or small.
     dump : Path             Folder for every stage of the compiler.
+    power : str             Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
     program = arguments.statement(expression, order, formats, operands, misplaced)
     progress = arguments.function("progress", progress)
-    how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
+    how, edges = _how(engine, values, arch, dump, seed, power), _edges(tile)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
     return _run(program, data, how, edges, progress)
 
@@ -74,10 +75,10 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
-           progress: Callable[[str], None] = silent, **operands: object) -> Result:
+           progress: Callable[[str], None] = silent, power: str | None = None, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    how, edges = _how(engine, values, arch, dump, seed), _edges(tile)
+    how, edges = _how(engine, values, arch, dump, seed, power), _edges(tile)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
     program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
@@ -150,9 +151,9 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int) -> Options:
+def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int, power: str | None) -> Options:
     arguments.choice("way to take values", values, VALUES)
-    return options(engine, arch, dump, seed, FILES)
+    return options(engine, arch, dump, seed, FILES, power)
 
 
 def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import arguments
+from . import arguments, power
 from .compiler.backend.route import Unroutable
 from .compiler.einsum import CompiledEinsum
 from .compiler.halide import CompiledDense
 from .dump import UNROUTABLE, VERILOG, Dump
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
-from .options import ENGINES
+from .options import ENGINES, POWER
 from .outcome import Outcome
 from .runtime.data.blocks import Blocks
 from .runtime.device import Device
@@ -46,18 +46,23 @@ class Options:
     arch: Arch
     dump: Dump | None
     seed: int
+    power: str | None = None
 
 
-def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str]) -> Options:
-    """Options from arguments; files: names of what a dump writes."""
+def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
+            power: object = None) -> Options:
+    """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated."""
     if not isinstance(engine, Device):
         arguments.choice("engine", engine, ENGINES)
-    machine = arguments.machine(arch)
+    name, machine = engines.name_of(engine), arguments.machine(arch)
     if isinstance(engine, Device) and engine.arch.fingerprint != machine.fingerprint:
         raise UserError(f"the device is machine '{engine.arch.name}'", f"arch '{machine.name}'",
                         "compile for the device (arch=device.arch)")
-    folder = _stages(dump, engines.name_of(engine))
-    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed))
+    library = None if power is None else arguments.choice("cell library", power, POWER)
+    if library is not None and name not in (engines.RTL, engines.RTL_FULL):
+        raise UserError(f"engine {name} has no switching to count", "power", f"choose {engines.RTL} or {engines.RTL_FULL}")
+    folder = _stages(dump, name)
+    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed), library)
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
@@ -116,6 +121,9 @@ class Job(Protocol):
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         """How fast it was."""
 
+    def useful(self) -> tuple[str, int]:
+        """What the energy is divided by: a word for it, and how many there are."""
+
 
 def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began: float,
             progress: Callable[[str], None]) -> Result:
@@ -134,7 +142,7 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         how.dump.write(compiled.files())
     run = Run()
     for part in job.parts():
-        run += engines.run(how.engine, compiled, part, part.take, progress)
+        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None)
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {
@@ -148,6 +156,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         report |= {"simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
                    "build_s": round(run.build_s, 1), "simulate_s": round(run.simulate_s, 2),
                    "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}
+    if how.power is not None:
+        report["power"] = power.report(how.power, how.arch, compiled, run, job.useful())
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=run.cycles)
 

@@ -10,6 +10,11 @@ ENGINES = {
     "rtl-full": "generated Verilog of all tiles, configured over its buses",
 }
 
+POWER = {
+    "sky130hd": "SKY130, 1.8 V, with all that is counted",
+    "asap7": "ASAP7, 0.7 V: the loads that cells drive, without what they take inside, leakage and SRAMs",
+}
+
 VALUES = {
     "exact": "refuse a value that is not a 16-bit integer",
     "round": "round to the nearest 16-bit integer",

@@ -114,6 +114,9 @@ class PictureJob:
     def facts(self) -> Mapping[str, object]:
         return self.about()
 
+    def useful(self) -> tuple[str, int]:
+        return "element", self.expected.size
+
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         return {"elements_per_cycle": round(self.expected.size / cycles, 3)}
 

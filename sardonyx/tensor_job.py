@@ -76,6 +76,9 @@ class TensorJob:
         return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(self.work.tiling.edges),
                 "slack_tiles": self.compiled.slack}
 
+    def useful(self) -> tuple[str, int]:
+        return "operation", golden.operations(self.compiled.einsum, self.operands)
+
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3)}
 

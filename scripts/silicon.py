@@ -1,10 +1,12 @@
-"""Measure area and timing of the emitted Verilog in a cell library, and write the tables of docs/silicon.md.
+"""Measure area, timing and energy of the emitted Verilog in a cell library, and write the tables of docs/silicon.md.
 
     make silicon LIBERTY=folder                        everything, an hour on 2 cores when nothing is cached; writes the tables
     make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
+    make silicon LIBERTY=folder ARGS="energy --write"  what flops, changes and leakage take, for `sardonyx run --power`
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
+    make silicon ARGS=power                            the energy of programs by kind of tile; needs no library
 
 Without OpenSTA, or without LIBERTY, it says what is missing and ends well: nothing else depends on it. What is given and wrong
 is told with exit code 2.
@@ -17,16 +19,21 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
+
+import numpy as np
 
 from sardonyx.compiler.dense.map.product import find
 from sardonyx.compiler.halide import compile_halide
 from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import report
 from sardonyx.flow.asic.delays import delays, lines
+from sardonyx.flow.asic.energy import measured
 from sardonyx.flow.asic.gain import unpipelined_ps
 from sardonyx.flow.asic.library import FAMILIES, Library, find_library
 from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measure, text
+from sardonyx.flow.asic.power import COMPLETE, write
 from sardonyx.flow.asic.timing import find_sta
 from sardonyx.flow.asic.variants import COMPARISONS, compare
 from sardonyx.hw.arch import presets
@@ -35,13 +42,17 @@ from sardonyx.hw.arch.errors import UserError
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
 RATIOS = {each.name: each for each in COMPARISONS}
 PAIRS = ("pe", "mem", "io")
-GAIN = "gain"
+GAIN, POWER, ENERGY = "gain", "power", "energy"
+# Tables that need no library.
+PROGRAMS = (GAIN, POWER)
+# What is shown of the energies.
+SHOWN = ("alu", "level", "buffer", "boxes_pe_data_odd", "stage_register_17", "fifo2_w17", "joiner", "reducer", "glb_tile")
 
 
 def chosen(names: list[str]) -> list[str]:
     """What to measure: `pe` is both parities, `ratios` every comparison; nothing is everything."""
     found = []
-    for name in names or [*COMPONENTS, "delays", "ratios", GAIN]:
+    for name in names or [*COMPONENTS, "delays", ENERGY, "ratios", GAIN, POWER]:
         found += [f"{name}_odd", f"{name}_even"] if name in PAIRS else list(RATIOS) if name == "ratios" else [name]
     return list(dict.fromkeys(found))
 
@@ -61,6 +72,27 @@ def gain(preset: str) -> dict[str, report.Gain]:
     return found
 
 
+def powers(preset: str, say: Callable[[str], None]) -> dict[str, report.Run]:
+    """The energy of sparse kernels and of dense programs."""
+    # Imports the simulators, a second that only this needs.
+    from sardonyx import api, halide
+
+    def run(name: str, found: api.Result) -> None:
+        power = found.report["power"]
+        assert isinstance(power, dict), "it was asked for"
+        runs[name] = report.Run.of(power)
+        say(f"{name}: {power['pj']:,.0f} pJ, gated {power['pj_gated']:,.0f} pJ")
+
+    runs: dict[str, report.Run] = {}
+    for name in ("vec_elemmul", "spmv", "spmspm", "sddmm", "mttkrp"):
+        run(name, api.kernel(name, arch=preset, power=COMPLETE))
+    generator = np.random.default_rng(0)
+    for name in ("pointwise", "gaussian", "harris"):
+        program, photo = import_module(f"sardonyx.apps.dense.{name}").build(), generator.integers(0, 256, (64, 64), np.uint8)
+        run(name, halide.run(program, inputs={"photo": photo}, arch=preset, power=COMPLETE))
+    return runs
+
+
 def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
     """Measure what was asked for; with everything measured on `onyx`, write the tables."""
     parts: dict[str, Measurement] = {}
@@ -68,17 +100,26 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
     if GAIN in chosen(options.names):
         tables[GAIN] = report.gain_table(gain(options.preset))
         say(tables[GAIN])
+    if POWER in chosen(options.names):
+        tables[POWER] = report.power_table(powers(options.preset, say))
+        say(tables[POWER])
     with tempfile.TemporaryDirectory() as made:
         folder = options.verilog or Path(made, "machine")
         if options.verilog is None and library is not None:
             emit_arch(options.preset, folder)
         for name in chosen(options.names) if library is not None else ():
-            if name == GAIN:
+            if name in PROGRAMS:
                 continue
             if name == "delays":
                 found = delays(folder, library)
                 tables["delays"] = report.delay_table(found, asdict(presets.get(options.preset).timing))
                 say("\n".join(lines(found)))
+            elif name == ENERGY:
+                energies = measured(folder, library, say)
+                if options.write:
+                    family = library.family
+                    write(family.name, {module: each.rates for module, each in energies.items()})
+                    tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
             elif name in RATIOS:
                 before, after = ratios[RATIOS[name]] = compare(RATIOS[name], library, Path(made, "variants"))
                 say(f"{name}: {before:.1f} um2, then {after:.1f}: {100 * (after / before - 1):+.1f} %")
@@ -94,7 +135,7 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
 
 def lacking(options: argparse.Namespace) -> UserError | None:
     """What is not here that nobody has to have."""
-    if options.names == [GAIN]:
+    if options.names and set(options.names) <= set(PROGRAMS):
         return None
     if options.liberty is None:
         return UserError("no cell library is given", fix="make silicon LIBERTY=folder; docs/silicon.md says where some are")
@@ -110,7 +151,8 @@ def main() -> int:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of "
-                        f"{', '.join(COMPONENTS)}, a module, delays, gain, ratios, {', '.join(RATIOS)}; default: all of these")
+                        f"{', '.join(COMPONENTS)}, a module, delays, energy, gain, power, ratios, {', '.join(RATIOS)}; "
+                        "default: all of these")
     parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of libraries, or one library")
     parser.add_argument("--library", metavar="NAME", default=FAMILIES[0].name, help="one of "
                         f"{', '.join(family.name for family in FAMILIES)} in the folder (default: %(default)s)")

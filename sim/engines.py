@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -34,6 +34,7 @@ from .model import walked
 from .model.cycles import fabric as cycles
 from .model.tokens import fabric as tokens
 from .rtl import simulator
+from .rtl.activity import Activity
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL = "golden", "tokens", "fabric", "rtl", "rtl-full"
 DEVICE = "device"
@@ -77,6 +78,7 @@ class Run:
     build_s, simulate_s       Seconds spent on building the simulation, and in it or with the device.
     simulated : int           Cycles simulated, bus traffic included.
     verilog : Path | None     Folder of the Verilog that ran.
+    activity : Activity       What moved, if it was counted.
     """
 
     cycles: int | None = None
@@ -87,13 +89,16 @@ class Run:
     simulate_s: float = 0.0
     simulated: int = 0
     verilog: Path | None = None
+    activity: Activity = field(default_factory=Activity)
 
     def __add__(self, other: Run) -> Run:
         """Both, one after the other."""
         cycles = None if self.cycles is None and other.cycles is None else (self.cycles or 0) + (other.cycles or 0)
         return Run(cycles, self.launches + other.launches, self.loaded + other.loaded,
                    other.simulator or self.simulator, self.build_s + other.build_s,
-                   self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog)
+                   self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog,
+                   self.activity + other.activity)
+
 
 _preparing = threading.Lock()
 """Two threads that prepare at once would both convert the modules that they share; one of them keeps all cores busy."""
@@ -108,9 +113,12 @@ def name_of(engine: str | Device) -> str:
     return engine if isinstance(engine, str) else DEVICE
 
 
-def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take,
-        progress: Progress = silent) -> Run:
-    """Run a compiled program on every transaction of its data, and give `take` what each stored."""
+def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take, progress: Progress = silent,
+        counting: bool = False) -> Run:
+    """Run a compiled program on every transaction of its data, and give `take` what each stored.
+
+    counting: see `simulate`; for the engines of Verilog.
+    """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
     transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else arch.glb.load_loops)
     if engine == TOKENS:
@@ -125,7 +133,7 @@ def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Da
                          what=f"running {total} on the device")
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
-                    cycles=data.cycles(), progress=progress)
+                    cycles=data.cycles(), progress=progress, counting=counting)
 
 
 def _graph(compiled: CompiledEinsum | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
@@ -150,15 +158,16 @@ def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress)
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
              bounds: Mapping[str, int] | None = None, total: str = "transactions", cycles: int = 0,
-             cache: Path | None = None, progress: Progress = silent) -> Run:
+             cache: Path | None = None, progress: Progress = silent, counting: bool = False) -> Run:
     """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
     bounds: see `launches`. total: what is simulated, for `progress`. cycles: how many are expected, which decides how they are
-    simulated. cache: folder of built models; default: the user's cache folder.
+    simulated. cache: folder of built models; default: the user's cache folder. counting: count what moves, on all tiles.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
     with _preparing:
-        made = simulator.whole_machine(arch, cache) if full else simulator.for_program(arch, program, cycles, cache)
+        made = (simulator.counting_machine(arch, cache) if counting else simulator.whole_machine(arch, cache) if full
+                else simulator.for_program(arch, program, cycles, cache))
     return run_on(made, program, transactions, take, bounds=bounds, total=total, progress=progress)
 
 
@@ -170,7 +179,8 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", progress=progress,
                           configurable=made.configurable)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
-                           verilog=made.model.executable.parent / "verilog")
+                           verilog=made.model.executable.parent / "verilog",
+                           activity=machine.activity if made.counting else Activity())
 
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,

@@ -23,3 +23,12 @@ def machine_in_one_piece(arch: Arch, program: "Program | None" = None) -> Simula
     model = verilator.build_keyed(key, lambda folder: emit.emit(Sardonyx(arch, constants), folder), HARNESS,
                                   Sardonyx.module_name, includes={"simulation.h": HEADER})
     return Simulator(arch, model, None, "in one piece", configurable=program is None)
+
+
+def traced_machine(arch: Arch) -> Simulator:
+    """The reconfigurable one, which writes ``trace.vcd`` into the working directory, of the cycles that are to be counted."""
+    key = hashlib.sha256(f"{arch.fingerprint:016x} traced {generator()}".encode()).hexdigest()
+    header = f"#define TRACED\n{HEADER}\n#include \"verilated_vcd_c.cpp\"\n"
+    model = verilator.build_keyed(key, lambda folder: emit.emit(Sardonyx(arch), folder), HARNESS, Sardonyx.module_name,
+                                  includes={"simulation.h": header}, optimize=0, flags=("--trace-vcd",))
+    return Simulator(arch, model, None, "in one piece, traced", counting=True)

@@ -76,6 +76,9 @@ def test_a_kernel_runs_on_random_operands_by_name():
     ({"B": B, "values": "bogus"}, "there is no way to take values 'bogus'\n  try: choose one of exact, round, small"),
     ({"B": B, "engine": "golden", "dump": "new"},
      "dump: engine golden compiles nothing that could be written\n  try: choose another engine"),
+    ({"B": B, "engine": "tokens", "power": "sky130hd"},
+     "power: engine tokens has no switching to count\n  try: choose rtl or rtl-full"),
+    ({"B": B, "power": "gf180"}, "there is no cell library 'gf180'\n  try: choose one of sky130hd, asap7"),
     ({"B": np.ma.array([[1, 2]], mask=[[0, 1]])},
      "B is masked\n  try: say what masked elements are, as with array.filled(0)"),
     ({"B": B, "order": 3}, "order: it is 3, which is no loop order\n  try: give a text, such as 'ijk'"),
@@ -125,7 +128,7 @@ def test_tensors_may_be_called_as_the_arguments_of_python_are():
 
 
 @pytest.mark.parametrize("name,value", [("order", np.arange(3)), ("tile", 5), ("seed", np.arange(3)), ("dump", np.arange(3)),
-                                        ("engine", np.arange(3)), ("arch", "a.npy")])
+                                        ("engine", np.arange(3)), ("arch", "a.npy"), ("power", "asap7")])
 def test_a_tensor_that_is_called_like_an_option_is_to_be_renamed(name, value):
     with pytest.raises(UserError) as error:
         sardonyx.einsum(f"x(i) = {name}(i) * b(i)", **{name: value, "b": np.arange(3)})

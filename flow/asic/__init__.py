@@ -1,1 +1,1 @@
-"""From emitted Verilog to area and timing in a cell library: Yosys maps, OpenSTA times, the reports are read."""
+"""From emitted Verilog to area, timing and energy in a cell library: Yosys maps, OpenSTA times, the reports are read."""

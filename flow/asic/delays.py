@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...hw.emitted import Port, ports
 from .library import Library
-from .sram import Port, ports
 from .synthesis import netlist, read_design
 from .timing import KINDS, Worst, worst_paths
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...hw.arch.errors import UserError
 from .measure import Measurement
+from .power import rates
 from .timing import KINDS, Worst
 from .variants import Comparison
 
@@ -58,11 +60,59 @@ class Gain:
     without_ps: int
 
 
+@dataclass(frozen=True)
+class Run:
+    """The energy of a run, of `sardonyx.power`: in picojoules, and shares of it."""
+
+    cycles: int
+    unit: str
+    per_unit: float
+    per_unit_gated: float
+    pj: float
+    pj_gated: float
+    by_kind: Mapping[str, float]
+    glb_clock: float
+    switching: float
+    memory: float
+
+    @staticmethod
+    def of(power: Mapping[str, Any]) -> Run:
+        """A run by its report."""
+        unit = next(each for each in ("operation", "element") if f"pj_per_{each}" in power)
+        tiles = power["tiles"]
+        return Run(power["cycles"], unit, power[f"pj_per_{unit}"], power[f"pj_per_{unit}_gated"], power["pj"],
+                   power["pj_gated"], {kind: share["pj_gated"] / power["pj_gated"] for kind, share in tiles.items()},
+                   tiles["glb"]["clock_pj"] / power["pj"], power["switching_pj"], power["memory_pj"])
+
+
+def power_table(found: Mapping[str, Run]) -> str:
+    """The energy of programs, and who takes it."""
+    kinds = ("pe", "mem", "io", "glb", "control")
+
+    def percent(share: float) -> str:
+        return f"{100 * share:.0f} %"
+
+    return table(("program", "cycles", "nJ", "clock of the GLB", "nJ gated", "of which switching", "memories",
+                  *(f"{kind}, gated" for kind in kinds), "pJ gated per"),
+                 ((name, f"{each.cycles:,}", f"{each.pj / 1000:,.0f}", percent(each.glb_clock), f"{each.pj_gated / 1000:,.1f}",
+                   percent(each.switching / each.pj_gated), percent(each.memory / each.pj_gated),
+                   *(percent(sum(share for name, share in each.by_kind.items() if name.partition(",")[0] == kind))
+                     for kind in kinds), f"{each.per_unit_gated:,.0f} {each.unit}") for name, each in found.items()))
+
+
 def gain_table(found: Mapping[str, Gain]) -> str:
     """What pipelining gains each program."""
     return table(("program", "PE", "MEM", "ps without", "ps", "gain"),
                  ((name, str(each.pes), str(each.mems), str(each.without_ps), str(each.with_ps),
                    f"{each.without_ps / each.with_ps:.1f}x") for name, each in found.items()))
+
+
+def energy_table(library: str, conditions: str, modules: Iterable[str]) -> str:
+    """Energies of some modules, as the package carries them."""
+    found = {name: rates(library, name) for name in modules}
+    return table((f"{library}, {conditions}", "fJ a flop and cycle", "fJ a change", "leakage, nW"),
+                 ((name, f"{each.flop_fj:.3g}" if each.flop_fj else "-", f"{each.change_fj:.3g}", f"{each.leakage_nw:.3g}")
+                  for name, each in found.items()))
 
 
 def delay_table(found: Mapping[str, Worst], held: Mapping[str, int]) -> str:

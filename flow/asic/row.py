@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .sram import Port, ports
+from ...hw.emitted import Port, ports
 
 ROW = "row"
 TILES = ("tile_pe_odd", "tile_pe_even", "tile_pe_odd", "tile_pe_even")

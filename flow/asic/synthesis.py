@@ -21,6 +21,7 @@ from typing import Any
 
 from ...cache import home
 from ...hw.arch.errors import UserError
+from ...hw.emitted import instances
 from ...hw.yosys import YosysError, run_yosys
 from . import sram
 from .library import ADVICE, Library
@@ -29,7 +30,8 @@ KIND = "silicon"
 PERIOD_PS = 1000
 LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
 RESET_RULES = Path(__file__).with_name("reset_in_enable.v")
-CELLS, NETLIST, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "areas.json", "abc.constr"
+CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
+_WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,14 @@ class ModuleArea:
 
 @dataclass(frozen=True)
 class Design:
-    """Verilog modules by name, and the one on top."""
+    """Verilog modules by name, the one on top, and those of which nothing but the ports counts, besides SRAMs."""
 
     top: str
     modules: Mapping[str, str]
+    boxes: frozenset[str] = frozenset()
+
+    def is_box(self, name: str) -> bool:
+        return name in self.boxes or sram.is_sram(name)
 
     @property
     def srams(self) -> list[str]:
@@ -68,18 +74,12 @@ def read_design(folder: Path, top: str) -> Design:
     def take(name: str) -> None:
         if name not in texts:
             texts[name] = (folder / f"{name}.sv").read_text()
-            for inner in instances(texts[name]):
+            for inner in instances(texts[name]).values():
                 if (folder / f"{inner}.sv").exists():
                     take(inner)
 
     take(top)
     return Design(top, texts)
-
-
-def instances(verilog: str) -> list[str]:
-    """The modules that a module uses: Yosys writes ``name instance (`` on a line of its own."""
-    words = (line.split() for line in verilog.splitlines() if line.endswith("("))
-    return list(dict.fromkeys(line[0] for line in words if len(line) == 3 and line[0] != "module"))
 
 
 def areas(design: Design, library: Library, clock_gates: bool = False) -> dict[str, ModuleArea]:
@@ -93,13 +93,22 @@ def areas(design: Design, library: Library, clock_gates: bool = False) -> dict[s
 
 def netlist(design: Design, library: Library) -> str:
     """The flat netlist, in cells of the library."""
+    folder = _made(design, library, [*_flat(design, library), _WRITE])
+    return (folder / NETLIST).read_text()
+
+
+def mapped(design: Design, library: Library) -> tuple[str, str]:
+    """The flat netlist, and the same as Yosys writes it in JSON."""
+    folder = _made(design, library, [*_flat(design, library), "rename -enumerate", _WRITE, f"write_json {JSON}"])
+    return (folder / NETLIST).read_text(), (folder / JSON).read_text()
+
+
+def _flat(design: Design, library: Library) -> list[str]:
     (high, one), (low, zero) = library.family.high, library.family.low
-    folder = _made(design, library, [
+    return [
         f"synth -flatten -booth -extra-map +/choices/kogge-stone.v -top {design.top}", "rename -wire",
         *_mapping(library), "setundef -zero", "splitnets",
-        f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge",
-        f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"])
-    return (folder / NETLIST).read_text()
+        f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge"]
 
 
 def _module_area(module: Mapping[str, Mapping[str, Any]]) -> ModuleArea:
@@ -129,7 +138,7 @@ def _reason(report: str) -> str:
 
 def _made(design: Design, library: Library, steps: list[str]) -> Path:
     """The folder of the cache in which Yosys ran these steps."""
-    reads = [f"read_verilog -sv {'-lib ' if sram.is_sram(name) else ''}{name}.sv" for name in design.modules]
+    reads = [f"read_verilog -sv {'-lib ' if design.is_box(name) else ''}{name}.sv" for name in design.modules]
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
     texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,

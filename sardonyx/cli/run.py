@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
-from ..options import ENGINES, VALUES
+from ..options import ENGINES, POWER, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
         examples=["sardonyx run demo",
                   "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy",
                   "sardonyx run kernel spmspm --engine tokens",
+                  "sardonyx run kernel spmspm --power",
                   "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
     add_programs(programs, Place())
@@ -125,6 +126,7 @@ def _add_image(programs: Any, place: Place) -> Parser:
     _add_engine(parser, place)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+    _add_power(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_image)
     return parser
@@ -190,8 +192,18 @@ def _add_run_options(parser: argparse.ArgumentParser, place: Place) -> None:
     _add_engine(parser, place)
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
                         help=f"{_listed(VALUES)} (default: exact)")
+    _add_power(parser, place)
     parser.add_argument("--out", metavar="FILE", type=Path, help="write the result: a matrix as .mtx, anything else as .npy")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+
+
+def _add_power(parser: argparse.ArgumentParser, place: Place) -> None:
+    if place.engine is not None:        # a board counts nothing
+        parser.set_defaults(power=None)
+        return
+    first = next(iter(POWER))
+    parser.add_argument("--power", metavar="LIBRARY", nargs="?", choices=tuple(POWER), const=first,
+                        help=f"estimate the energy of the run, engines rtl and rtl-full; {_listed(POWER)} (default: {first})")
 
 
 def _listed(names: Mapping[str, str]) -> str:
@@ -205,14 +217,15 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed}
-    if taken := sorted(options.operands.keys() & (named.keys() | {"engine", "values", "dump", "progress", "size", "density"})):
+    others = {"engine", "values", "dump", "power", "progress", "size", "density"}
+    if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
     return named | options.operands
 
 
 def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    return {"engine": options.engine_of(options), "values": options.values, "dump": options.dump,
+    return {"engine": options.engine_of(options), "values": options.values, "dump": options.dump, "power": options.power,
             "progress": console.progress}
 
 
@@ -258,8 +271,8 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
                               unroll=options.unroll, arch=options.arch, engine=options.engine_of(options), seed=options.seed,
-                              dump=options.dump, progress=console.progress)
-    console.show(result)
+                              dump=options.dump, progress=console.progress, power=options.power)
+    console.show(_with_power(result))
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
     return 0
 
@@ -292,12 +305,22 @@ def _check_out(out: Path | None) -> None:
                         "name such a file")
 
 
+def _with_power(result: Any) -> Any:
+    """What was found, with the energy in a table of its own."""
+    from .. import api, power
+
+    if "power" not in result.report:
+        return result
+    rest = {name: value for name, value in result.report.items() if name != "power"}
+    return api.Outcome(result.report, f"{table(rest)}\n\n{power.text(result.report['power'])}")
+
+
 def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
     from .. import api
 
     if options.out is not None:
         api.save(result, options.out)
-    console.show(result)
+    console.show(_with_power(result))
     if getattr(options, "engine", "") in ("golden", "tokens", "fabric"):
         hint = "--engine rtl runs the same program in generated Verilog"
     elif options.dump is None:

@@ -53,6 +53,15 @@ def evaluate(einsum: Einsum, operands: Mapping[str, Coo]) -> Coo:
     return Coo.make(shape, coords, table.values)
 
 
+def operations(einsum: Einsum, operands: Mapping[str, Coo]) -> int:
+    """How many multiplications of nonzeros and additions of what is there a statement takes, each sum taken once.
+
+    Every product of two entries counts, whatever its value, and every addition of two entries that meet.
+    """
+    ones = {name: Coo.make(tensor.shape, tensor.coords, np.ones_like(tensor.values)) for name, tensor in operands.items()}
+    return _operations(einsum.expr, ones, set(einsum.result.indices))[1]
+
+
 def words(einsum: Einsum, result: Coo) -> tuple[list[int], ...]:
     """The block words of a result: one block per stored level, then the values."""
     return build(result, einsum.result.format).blocks(str(einsum.result))
@@ -77,6 +86,46 @@ def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Ta
     signed = right.values if expr.op == "+" else -right.values
     both = {name: np.concatenate((column, right.columns[name])) for name, column in left.columns.items()}
     return _summed(both, np.concatenate((left.values, signed)))
+
+
+def _operations(expr: Expr, ones: Mapping[str, Coo], outside: set[str]) -> tuple[_Table, int]:
+    """The coordinates of a part, with ones, and the operations that make it of operands of ones."""
+    if isinstance(expr, Access | Constant):
+        whole = _whole(expr, ones)
+        kept = whole.keep(outside)
+        return _ones(kept), len(whole.values) - len(kept.values)
+    if isinstance(expr, Negate):
+        return _operations(expr.operand, ones, outside)
+    if expr.op == "*":
+        left, before = _operations(expr.left, ones, outside | indices(expr.right).keys())
+        right, beside = _operations(expr.right, ones, outside | indices(expr.left).keys())
+        products = _matches(left, right)
+        kept = _product(left, right, outside).keep(outside)
+        return _ones(kept), before + beside + 2 * products - len(kept.values)
+    (left, before), (right, beside) = (_operations(side, ones, outside) for side in (expr.left, expr.right))
+    both = {name: np.concatenate((column, right.columns[name])) for name, column in left.columns.items()}
+    union = _summed(both, np.ones(len(left.values) + len(right.values), np.int64))
+    return _ones(union), before + beside + len(left.values) + len(right.values) - len(union.values)
+
+
+def _whole(expr: Access | Constant, ones: Mapping[str, Coo]) -> _Table:
+    if isinstance(expr, Constant):
+        return _Table({}, np.ones(1, np.int64))
+    tensor = ones[expr.tensor]
+    return _Table(dict(zip(expr.indices, tensor.coords.T, strict=True)), tensor.values.astype(np.int64))
+
+
+def _ones(table: _Table) -> _Table:
+    return _Table(table.columns, np.ones_like(table.values))
+
+
+def _matches(left: _Table, right: _Table) -> int:
+    """Pairs of rows that are equal in what two tables have in common."""
+    common, split = [name for name in left.columns if name in right.columns], len(left.values)
+    both = [np.concatenate((left.columns[name], right.columns[name])) for name in common]
+    numbers = _numbers(both, split + len(right.values))
+    many = int(numbers.max(initial=0)) + 1
+    return int(np.bincount(numbers[:split], minlength=many) @ np.bincount(numbers[split:], minlength=many))
 
 
 def _product(left: _Table, right: _Table, outside: set[str]) -> _Table:

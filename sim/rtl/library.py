@@ -31,7 +31,7 @@ from ...hw.glb.tile import GlbTile
 from ...hw.kept import generator
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile
-from . import verilator
+from . import activity, verilator
 
 HERE = Path(__file__).parent
 HARNESS, KIND, STITCHED = HERE / "machine.cpp", HERE / "kind.h", HERE / "stitched.h"
@@ -56,16 +56,19 @@ def beside_tiles(arch: Arch) -> list[wiring.Component]:
     return [Column(arch.rows + 1, arch.config_rows), GlbTile(arch.glb), Shell(arch)]
 
 
-def library_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
-    """The executable of a machine; its arguments are those of `machine.cpp` and a list of wires."""
+def library_model(arch: Arch, cache: Path | None = None, counting: bool = False) -> verilator.Model:
+    """The executable of a machine; its arguments are those of `machine.cpp` and a list of wires.
+
+    counting: it counts what moves (`activity`), which takes a build of its own and twice the time.
+    """
     store = Cache(cache) if cache else home()
-    name = f"library-{digest(arch)}"
+    name = f"{'counting' if counting else 'library'}-{digest(arch)}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
-        link(folder, built(modules(arch), store), store)
+        link(folder, built(modules(arch), store, counting), store)
 
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
 
@@ -76,13 +79,13 @@ def digest(arch: Arch, *parts: str) -> str:
     return verilator.build_digest(f"{arch.fingerprint:016x}", generator(), *parts, *sources)
 
 
-def built(components: Iterable[wiring.Component], store: Cache) -> list[Path]:
-    """The folders of compiled modules, in order: objects, headers and Verilog of each."""
+def built(components: Iterable[wiring.Component], store: Cache, counting: bool = False) -> list[Path]:
+    """The folders of compiled modules, in order: objects, headers and Verilog of each; counting: see `library_model`."""
     components = list(components)
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         pool.submit(verilator.prepare, store)   # while Amaranth works on one core
         files = emit.emit_each(components, Path(work), store)
-        return list(pool.map(lambda each: compiled(each[-1].stem, each, store), files))
+        return list(pool.map(lambda each: compiled(each[-1].stem, each, store, counting), files))
 
 
 def link(folder: Path, parts: Sequence[Path], store: Cache) -> None:
@@ -105,8 +108,10 @@ def _main(shell: Path, store: Cache) -> Path:
     return store.once("modules", f"main-{verilator.build_digest(shell.name, str(OPTIMIZE), *sources)}", make)
 
 
-def compiled(name: str, files: Sequence[Path], store: Cache) -> Path:
-    """The folder of a compiled module called `name` in Verilog files."""
+def compiled(name: str, files: Sequence[Path], store: Cache, counting: bool = False) -> Path:
+    """The folder of a compiled module called `name` in Verilog files; counting: see `library_model`."""
+    modules = {file.stem: file.read_text() for file in files} if counting else {}
+    kept, counted = activity.control(modules.items()), list(activity.sources(name, modules)) if counting else []
     texts = (f"{file.name}\0{file.read_text()}" for file in files)
 
     def make(folder: Path) -> None:
@@ -114,21 +119,26 @@ def compiled(name: str, files: Sequence[Path], store: Cache) -> Path:
         verilog.mkdir()
         for file in files:
             shutil.copy(file, verilog)
-        verilator.verilate([verilog / file.name for file in files], name, generated)
+        named = [verilog / file.name for file in files]
+        if counting:
+            named = [folder / "kept.vlt", *named]
+            named[0].write_text(kept)
+        verilator.verilate(named, name, generated)
         code = "".join(file.read_text() for file in sorted(generated.glob("*___024root__*.cpp"))
                        if not file.name.endswith("__Slow.cpp"))
         header, state = ((generated / f"V{name}{part}.h").read_text() for part in ("", "___024root"))
-        own = _adapter(name, header, state, code)
+        own = _adapter(name, header, state, code, counted)
         objects = verilator.compile_generated(generated, name, own, optimize=OPTIMIZE, cache=store)
         for file in (*objects, *generated.glob("*.h")):
             shutil.move(file, folder / file.name)
         shutil.rmtree(generated)
 
-    key = verilator.build_digest(name, *texts, KIND.read_text(), Path(__file__).read_text())
+    how = [kept, *map(str, counted)] if counting else []
+    key = verilator.build_digest(name, *texts, KIND.read_text(), Path(__file__).read_text(), *how)
     return store.once("modules", f"{name}-{key}", make)
 
 
-def _adapter(name: str, header: str, state: str, code: str) -> str:
+def _adapter(name: str, header: str, state: str, code: str, counted: Sequence[activity.Source | activity.Memory]) -> str:
     """The C++ that makes a module a `Kind`.
 
     It calls the two functions of which Verilator's `eval` consists, one for what follows inputs and one for a clock edge: so a
@@ -170,9 +180,26 @@ static const bool registered = [] {{
     kind.bytes = sizeof({root});
 {ports}
 {memories}
+{_counted(root, counted)}
     kind.make = make;
     kind.settle = [](void* state) {{{settle}}};
     kind.clock = {clock};
     return true;
 }}();
 """
+
+
+def _counted(root: str, counted: Sequence[activity.Source | activity.Memory]) -> str:
+    """The lines of the adapter that say what is counted."""
+    def place(member: str) -> str:
+        return f"{{offsetof({root}, {member}), sizeof({root}::{member})}}"
+
+    numbers = {module: number for number, module in enumerate(dict.fromkeys(each.module for each in counted))}
+    lines = [f'    kind.modules.push_back("{module}");' for module in numbers]
+    for each in counted:
+        number = numbers[each.module]
+        if isinstance(each, activity.Source):
+            lines.append(f"    kind.sources.push_back({{{place(each.member)}, {number}, {each.words}, {each.width}}});")
+        else:
+            lines.append(f"    kind.accessed.push_back({{{place(each.enable)}, {place(each.write)}, {number}}});")
+    return "\n".join(lines)

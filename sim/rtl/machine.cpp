@@ -8,15 +8,18 @@
 //   m address n               AXI4 read burst(s)                   -> worst response, n words
 //   I limit                   run until the interrupt, at most limit cycles -> 1 if it came
 //   T                         -> cycles simulated so far (64 bit)
+//   N on                      count what changes from here on, or no longer; `on` is a byte
+//   n                         -> length, text of what was counted: see stitched.h
 // Every address and data is 32 bits wide unless said otherwise.
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
-// Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle` and `step`: stitched.h, or for a
-// machine in one piece tests/one_piece.h.
+// Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle`, `step`, `count` and
+// `counted`: stitched.h, or for a machine in one piece tests/one_piece.h.
 #include "simulation.h"
 
 // Byte offsets of the controller registers used by command C; given by machine.py as the program's arguments.
@@ -225,6 +228,15 @@ int main(int argc, char** argv) {
             case 'T':
                 put(cycles);
                 break;
+            case 'N':
+                count(get<uint8_t>());
+                continue;
+            case 'n': {
+                const std::string text = counted();
+                put(uint32_t(text.size()));
+                fwrite(text.data(), 1, text.size(), stdout);
+                break;
+            }
             default:
                 return 2;
         }

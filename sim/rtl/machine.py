@@ -15,6 +15,7 @@ import numpy as np
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+from .activity import Activity, Count
 
 _CONTROLLER = offsets(CONTROLLER)
 
@@ -28,10 +29,12 @@ class Machine:
     executable : Path    From `folding` or `library`.
     wires : str          For a library: the wire list, see `stitch`.
     check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
+    counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
     """
 
-    def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False) -> None:
-        self.arch = arch
+    def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
+                 counting: bool = False) -> None:
+        self.arch, self._counting = arch, counting
         self._glb = offsets(glb_registers(arch.glb))
         self._process = subprocess.Popen(
             [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"]),
@@ -115,8 +118,27 @@ class Machine:
 
     def wait(self, limit: int) -> bool:
         """Run until the interrupt, at most `limit` cycles; whether it came."""
+        self._count(True)
         came, = self._ask(struct.pack("<cI", b"I", limit), "I")
+        self._count(False)
         return bool(came)
+
+    def _count(self, on: bool) -> None:
+        if self._counting:
+            self._send(struct.pack("<cB", b"N", on))
+
+    @property
+    def activity(self) -> Activity:
+        """What moved while programs ran."""
+        length, = self._ask(b"n", "I")
+        lines = iter(self._read(length).decode().splitlines())
+        cycles, kinds, counts = int(next(lines)), {}, {}
+        for line in lines:
+            name, kind, modules = line.split()
+            kinds[name] = kind
+            found = (next(lines).split() for _ in range(int(modules)))
+            counts[name] = {module: Count(*map(int, numbers)) for module, *numbers in found}
+        return Activity(cycles, kinds, counts)
 
     @property
     def cycles(self) -> int:

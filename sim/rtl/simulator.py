@@ -42,6 +42,7 @@ class Simulator:
     wires : str | None    The wire list of a stitched machine.
     why : str             For the report: which form it is, and why.
     configurable : bool   It has its configuration network.
+    counting : bool       It counts what moves, see `activity`.
     """
 
     arch: Arch
@@ -49,16 +50,23 @@ class Simulator:
     wires: str | None
     why: str
     configurable: bool = True
+    counting: bool = False
 
     def start(self, check: bool = False) -> Machine:
         """Start it; `check` as of `Machine`."""
-        return Machine(self.arch, self.model.executable, self.wires, check)
+        return Machine(self.arch, self.model.executable, self.wires, check, self.counting)
 
 
 def whole_machine(arch: Arch, cache: Path | None = None, why: str = "") -> Simulator:
     """The machine with its configuration registers and network, from the tile library."""
     model = library.library_model(arch, cache)
     return Simulator(arch, model, stitch.wire_list(arch), why or f"{LIBRARY}: all {len(arch.tiles)} tiles")
+
+
+def counting_machine(arch: Arch, cache: Path | None = None) -> Simulator:
+    """The machine as of `whole_machine`, which counts what moves in all its tiles, those that a program does not use too."""
+    why = f"{LIBRARY}: all {len(arch.tiles)} tiles, built to count what moves"
+    return Simulator(arch, library.library_model(arch, cache, counting=True), stitch.wire_list(arch), why, counting=True)
 
 
 def folded(arch: Arch, program: Program, cache: Path | None = None, why: str = FOLDED) -> Simulator:

@@ -14,6 +14,8 @@
 //   4. the ranks above settle one after the other, and their wires move; then once more those whose inputs changed.
 // An input that is not early reaches no output of its tile before the next edge.
 //
+// A library that is built for it counts what changes, in a cycle in which `count` is on (activity.py); others have empty lists.
+//
 // A part whose inputs do not change is asleep from when its registers did not change over an edge, until an input changes. A
 // memory is not looked at: while registers and inputs stay, it can only be written with what it was written with before. But
 // what was written may be read at the next edge, so a part with a memory has to stay the same over two.
@@ -55,6 +57,10 @@ struct Bit {
     uint8_t mask;
 };
 
+struct Count {
+    uint64_t changes = 0, clocked = 0, reads = 0, writes = 0;
+};
+
 struct Part {
     std::string name;
     const Kind* kind;
@@ -69,6 +75,8 @@ struct Part {
     std::vector<Bit> bits;
     std::vector<char> kept;
     std::vector<Place> registers;           // the state without memories
+    std::vector<char> seen;                 // sources as they were last counted
+    std::vector<Count> counts;              // by module of the kind
 };
 
 std::vector<Part> parts;
@@ -78,6 +86,8 @@ std::vector<uint32_t> pending;          // tiles to settle
 uint32_t unsettled = 0;                 // parts above rank 0 that are stale
 uint32_t shell;
 bool checking = false;
+bool counting = false;
+uint64_t counted_cycles = 0;
 
 [[noreturn]] void fail(const std::string& what) {
     fprintf(stderr, "%s\n", what.c_str());
@@ -210,6 +220,55 @@ void rest(uint32_t number) {
     }
 }
 
+uint64_t bits_between(const char* one, const char* other, size_t bytes) {
+    uint64_t sum = 0;
+    for (; bytes >= 8; bytes -= 8, one += 8, other += 8) {
+        uint64_t left, right;
+        memcpy(&left, one, 8);
+        memcpy(&right, other, 8);
+        sum += __builtin_popcountll(left ^ right);
+    }
+    for (; bytes; --bytes) sum += __builtin_popcount(static_cast<uint8_t>(*one++ ^ *other++));
+    return sum;
+}
+
+void see(Part& part) {
+    part.seen.clear();
+    for (const Source& source : part.kind->sources)
+        part.seen.insert(part.seen.end(), part.state + source.offset, part.state + source.offset + source.bytes);
+}
+
+bool any(const char* bytes, size_t count) {
+    return std::any_of(bytes, bytes + count, [](char byte) { return byte; });
+}
+
+void count_accesses(Part& part) {
+    for (const Memory& memory : part.kind->accessed) {
+        if (!part.state[memory.enable.offset]) continue;
+        Count& total = part.counts[memory.module];
+        ++(any(part.state + memory.write.offset, memory.write.bytes) ? total.writes : total.reads);
+    }
+}
+
+// What a part that has settled shows at the end of a cycle, against the cycle before. One that is asleep shows the same.
+void count_changes(Part& part) {
+    char* seen = part.seen.data();
+    for (const Source& source : part.kind->sources) {
+        const char* now = part.state + source.offset;
+        const size_t bytes = source.bytes / source.words;
+        if (memcmp(seen, now, source.bytes)) {
+            Count& total = part.counts[source.module];
+            for (size_t at = 0; at < source.bytes; at += bytes) {
+                const uint64_t changed = bits_between(seen + at, now + at, bytes);
+                total.changes += changed;
+                if (changed) total.clocked += source.width;
+            }
+            memcpy(seen, now, source.bytes);
+        }
+        seen += source.bytes;
+    }
+}
+
 const Port& port_of(const Part& part, const std::string& name) {
     auto found = part.kind->ports.find(name);
     if (found == part.kind->ports.end()) fail("part " + part.name + " has no port " + name);
@@ -271,6 +330,7 @@ void read(const std::string& text) {
             made.rank = ranks.at(other);
             made.state = static_cast<char*>(made.kind->make());
             made.registers = registers_of(*made.kind);
+            made.counts.resize(made.kind->modules.size());
             parts.push_back(std::move(made));
         } else if (word == "set") {
             file >> name >> port >> other;
@@ -314,8 +374,14 @@ static void step() {
     for (uint32_t number : awake) {
         Part& part = parts[number];
         if (part.stale) settle_part(part);
+        if (counting) count_changes(part);
+        if (counting) count_accesses(part);
         if (part.kind->clock) part.kind->clock(part.state);
     }
+    counted_cycles += counting;
+    if (counting)
+        for (Part& part : parts)
+            if (!part.awake) count_accesses(part);      // the same one every cycle
     if (checking)
         for (Part& part : parts)
             if (!part.awake) check_asleep(part);
@@ -334,6 +400,34 @@ static void step() {
         if (parts[number].awake) awake[left++] = number;
     }
     awake.resize(left);
+}
+
+// Counts from here on, or no longer.
+static void count(bool on) {
+    counting = on;
+    if (!on) return;
+    settle();
+    for (Part& part : parts) {
+        if (part.stale) settle_part(part);
+        see(part);
+    }
+}
+
+// A line with the cycles, one for each part, and after it those of its modules: name, changes, clocked, reads, writes.
+static std::string counted() {
+    std::string text = std::to_string(counted_cycles) + "\n";
+    std::unordered_map<const Kind*, std::string> names;
+    for (const auto& [name, kind] : kinds()) names[&kind] = name;
+    for (const Part& part : parts) {
+        text += part.name + " " + names[part.kind] + " " + std::to_string(part.counts.size()) + "\n";
+        for (size_t number = 0; number < part.counts.size(); ++number) {
+            const Count& each = part.counts[number];
+            text += part.kind->modules[number];
+            for (uint64_t value : {each.changes, each.clocked, each.reads, each.writes}) text += " " + std::to_string(value);
+            text += "\n";
+        }
+    }
+    return text;
 }
 
 static void reset(bool on) {

@@ -270,7 +270,9 @@ def _header(optimize: int, cache: Cache) -> Path:
 
 def _compiler(optimize: int) -> list[str]:
     gcc = "clang" not in Path(tools().compiler).name
-    return [tools().compiler, *_CXX_FLAGS, f"-O{optimize}", *(_GCC_FLAGS if gcc else ()), f"-I{tools().root / 'include'}"]
+    # Models of which members are kept include the second.
+    folders = (f"-I{tools().root / 'include' / below}" for below in (".", "vltstd"))
+    return [tools().compiler, *_CXX_FLAGS, f"-O{optimize}", *(_GCC_FLAGS if gcc else ()), *folders]
 
 
 def _identity() -> str:

@@ -1,11 +1,10 @@
-"""SRAMs: their estimates, and the ports of emitted modules."""
+"""SRAMs: their estimates."""
 
 from pathlib import Path
 
 import pytest
 
 from sardonyx.flow.asic import sram
-from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.emit import emit
 from sardonyx.hw.memory.sram import Sram
 
@@ -16,17 +15,9 @@ def test_area_grows_with_bits_from_a_memory_of_256_words_of_64() -> None:
     assert sram.area("sram_512x4x16", "sky130hd") == 0
 
 
-def test_ports_are_read_with_flow_and_width(tmp_path: Path) -> None:
-    [file] = emit(Sram(512, 4), tmp_path)
-    assert sorted(sram.ports(file.read_text()), key=lambda port: port.name) == [
-        sram.Port("address", "input", 9), sram.Port("clk", "input", 1), sram.Port("data", "input", 64),
-        sram.Port("enable", "input", 1), sram.Port("word", "output", 64), sram.Port("write", "input", 4)]
-
-
-def test_a_file_without_ports_is_refused() -> None:
-    with pytest.raises(UserError) as error:
-        sram.ports("module nothing; endmodule\n")
-    assert str(error.value) == "this module has no ports that can be read\n  try: give Verilog that `sardonyx verilog` wrote"
+def test_an_access_takes_energy_by_the_bits_of_a_word_where_there_is_an_estimate() -> None:
+    assert sram.access_fj("sram_512x4x16", "sky130hd", 2, 1) == 64 * (2 * 988 + 1018)
+    assert sram.access_fj("sram_512x4x16", "asap7", 2, 1) == 0
 
 
 def test_the_view_times_every_output_from_the_clock_and_sets_up_every_input(tmp_path: Path) -> None:

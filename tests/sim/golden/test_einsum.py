@@ -71,3 +71,28 @@ def test_words_follow_the_order_of_the_result():
 def test_a_scalar_has_its_value_even_if_it_is_zero():
     einsum = parse("x = b(i)")
     assert golden.words(einsum, golden.evaluate(einsum, {"b": Coo.empty((3,))})) == ([1, 0],)
+
+
+@pytest.mark.parametrize("text,expected", [
+    # Rows of B have 2, 1 and 0 entries; b and c meet in one place.
+    ("x(i) = b(i) * c(i)", 1),
+    ("x(i) = b(i) + c(i)", 1),
+    ("x(i) = B(i,j) * c(j)", 2),
+    ("x = b(i)", 1),
+    ("X(i,j) = B(i,k) * B(k,j)", 4 + 1),
+    ("x(i) = 3 * b(i)", 2),
+    ("x(i) = b(i) - B(i,j) * c(j)", 2 + 2),
+])
+def test_operations_are_products_of_entries_and_additions_of_those_that_meet(text, expected):
+    operands = {"b": to_coo(np.array([5, 7, 0])), "c": to_coo(np.array([0, 1, 2])),
+                "B": to_coo(np.array([[1, 2, 0], [0, 3, 0], [0, 0, 0]]))}
+    einsum = parse(text)
+    used = {name: operands[name] for name in einsum.tensors}
+    assert golden.operations(einsum, used) == expected
+
+
+def test_operations_of_a_matrix_product_are_those_that_scipy_counts():
+    matrix = random_tensor((60, 60), 0.1, 3)
+    ones = to_value(matrix).astype(bool).astype(np.int64)
+    product = ones @ ones
+    assert golden.operations(parse("X(i,j) = B(i,k) * B(k,j)"), {"B": matrix}) == 2 * product.sum() - product.nnz
