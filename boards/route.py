@@ -17,7 +17,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from .targets import Target
 
 KIND = "boards"
 CELLS, NETLIST, REPORT, FLOORPLAN = "cells.json", f"{TOP}.json", "report.json", "floorplan.svg"
+SECONDS = "seconds"   # that it took, beside what is kept
 CONFIG, BITSTREAM, LOG = f"{TOP}.config", f"{TOP}.bit", "nextpnr.log"
 # What is kept of a routed machine, and goes where the user asks.
 PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
@@ -46,19 +49,22 @@ class Synthesis:
     folder : Path                  With the netlist for place and route.
     key : str                      Of all that decided it.
     used : {what: (used, all)}     Of what the FPGA has.
+    seconds : int                  That it took, when it was made.
     """
 
     folder: Path
     key: str
     used: Mapping[str, tuple[int, int]]
+    seconds: int
 
 
 @dataclass(frozen=True)
 class Routed:
-    """A machine that was placed and routed: its fastest clock, and the folder with `PRODUCTS`."""
+    """A machine that was placed and routed: its fastest clock, the folder with `PRODUCTS`, and how long it took."""
 
     fastest_mhz: float
     folder: Path
+    seconds: int
 
 
 def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesis:
@@ -72,7 +78,8 @@ def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesi
         for name, content in files.items():
             (folder / name).write_bytes(content)
         (folder / "run.ys").write_text(script)
-        run_yosys(["-q", "run.ys"], folder)
+        with _timed(folder):
+            run_yosys(["-q", "run.ys"], folder)
 
     say(f"synthesising for {target.name}")
     folder = home().once(KIND, f"{target.name}-{key}", make)
@@ -81,7 +88,7 @@ def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesi
     if over := [f"{need:,} {what}, has {number:,}" for what, (need, number) in used.items() if need > number]:
         raise UserError(f"the machine is too large: it needs {'; '.join(over)}", f"board {target.name}",
                         "describe a smaller one, from the description of preset fpga (sardonyx verilog --preset fpga)")
-    return Synthesis(folder, key, used)
+    return Synthesis(folder, key, used, int((folder / SECONDS).read_text()))
 
 
 def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Routed:
@@ -95,7 +102,8 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     def make(folder: Path) -> None:
         for name in (NETLIST, f"{TOP}.lpf"):
             shutil.copyfile(synthesis.folder / name, folder / name)
-        _run([*nextpnr, *arguments], folder)
+        with _timed(folder):
+            _run([*nextpnr, *arguments], folder)
         say("packing the bitstream")
         _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
         (folder / FLOORPLAN).write_text(draw(places(folder / "routed.json")))
@@ -109,7 +117,14 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     if fastest < target.clock_mhz:
         raise UserError(f"the machine reaches {fastest:.1f} MHz, less than its clock of {target.clock_mhz} MHz",
                         f"board {target.name}", "try another seed (--seed), or describe a smaller machine")
-    return Routed(round(fastest, 2), folder)
+    return Routed(round(fastest, 2), folder, int((folder / SECONDS).read_text()))
+
+
+@contextmanager
+def _timed(folder: Path) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    (folder / SECONDS).write_text(f"{time.perf_counter() - began:.0f}")
 
 
 def nextpnr_version() -> str:
