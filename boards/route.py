@@ -71,7 +71,7 @@ def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesi
     """Map a project to the cells of the FPGA and count them; UserError if there are more than it has."""
     script = (files[f"{TOP}.ys"].decode() if f"{TOP}.ys" in files else
               "".join(f"read_verilog -sv {name}\n" for name in files if name.endswith((".sv", ".v")) and "debug" not in name)
-              + f"synth_xilinx -family xc7 -flatten -top {TOP}\n") + f"tee -q -o {CELLS} stat -json\n"
+              + f"synth_xilinx -family xc7 -flatten -top {TOP}") + f"\ntee -q -o {CELLS} stat -json\n"
     key = _key({**files, "run.ys": script.encode()}, yosys_version())
 
     def make(folder: Path) -> None:
