@@ -28,7 +28,7 @@ from ..hw.arch.errors import UserError
 from ..hw.yosys import run_yosys
 from .floorplan import draw, places
 from .project import MISSING, TOP
-from .targets import Target
+from .targets import PARTS, Target
 
 KIND = "boards"
 CELLS, NETLIST, REPORT, FLOORPLAN = "cells.json", f"{TOP}.json", "report.json", "floorplan.svg"
@@ -69,9 +69,14 @@ class Routed:
 
 def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesis:
     """Map a project to the cells of the FPGA and count them; UserError if there are more than it has."""
-    script = (files[f"{TOP}.ys"].decode() if f"{TOP}.ys" in files else
-              "".join(f"read_verilog -sv {name}\n" for name in files if name.endswith((".sv", ".v")) and "debug" not in name)
-              + f"synth_xilinx -family xc7 -flatten -top {TOP}") + f"\ntee -q -o {CELLS} stat -json\n"
+    if f"{TOP}.ys" in files:
+        script = files[f"{TOP}.ys"].decode()
+    else:
+        reads = [f"read_verilog -sv {name}" for name in files if name.endswith((".sv", ".v")) and "debug" not in name]
+        script = "\n".join([*reads, f"hierarchy -top {TOP}; setattr -mod -set keep_hierarchy 1 {PARTS}",
+                            f"synth_xilinx -family xc7 -flatten -top {TOP}"])
+    # The scripts of projects do not end their last line.
+    script += f"\ntee -q -o {CELLS} stat -json\n"
     key = _key({**files, "run.ys": script.encode()}, yosys_version())
 
     def make(folder: Path) -> None:
