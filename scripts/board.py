@@ -23,7 +23,7 @@ from sardonyx.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT, PICTURES = ROOT / "docs" / "boards.md", ROOT / "docs" / "images"
-LEFT_OUT = ("project", "bitstream", "floorplan")
+LEFT_OUT = ("project", "bitstream", "floorplan", "elapsed_s")
 
 
 def table(report: dict[str, object]) -> str:

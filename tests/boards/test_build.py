@@ -52,6 +52,13 @@ def cells(monkeypatch: pytest.MonkeyPatch, folder: Path, **counts: int) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
 
 
+def test_cells_are_counted_after_the_script_of_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cells(monkeypatch, tmp_path, LUT4=3, CCU2C=2)
+    made = route.synthesise({"top.ys": b"write_json top.json"}, target("ulx3s-85f"), print)     # no newline at its end
+    assert (made.folder / "run.ys").read_text() == "write_json top.json\ntee -q -o cells.json stat -json\n"
+    assert made.used["LUTs"] == (7, 83_640)
+
+
 def test_a_machine_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cells(monkeypatch, tmp_path, LUT4=83_000, CCU2C=321, DP16KD=209)
     with pytest.raises(UserError) as error:
