@@ -530,7 +530,7 @@ def test_a_large_box_of_a_small_picture_runs_in_tiles_wider_than_the_result(size
     sum in a chain of 14 makes them wait."""
     photo = RANDOM.integers(0, 256, (size[1] + 14, size[0] + 14), dtype=np.uint8)
     report = sardonyx.halide.run(box(15), inputs={"photo": photo}, engine="fabric", arch="onyx").report
-    assert report["tile"] == f"48 x {size[1]}"
+    assert report["tile"] in (f"48 x {size[1]}", f"64 x {size[1]}")
     assert report["tiles_used"]["pe"] < 160
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from one_piece import traced_machine
-from vcd import Vcd
+from waveform import Vcd
 
 from sardonyx import api, halide, power
 from sardonyx.flow.asic import energy, sram

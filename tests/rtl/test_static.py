@@ -60,7 +60,7 @@ class Tiles:
         self.put(site, "alu", op=BY_NAME[op].code, **({"static": 1} if elastic else {}), **values)
 
     def counter(self, site: Site, step: int = 1, cond: str = "eq") -> None:
-        """A PE whose result is step * t in cycle t; `p` reports a condition of it."""
+        """A PE whose result is step * (t - 1) in cycle t, from 1 on; `p` reports a condition of it."""
         self.alu(site, "adc", const_a=step, cond=CONDITION[cond], operand_b="channel0", mode0="delay", write0="res")
 
     def program(self) -> Program:
@@ -110,11 +110,11 @@ def stored(machine: Machine, tile: int, at: int = BANK) -> list[int]:
 
 
 def stencil(arch: Arch, threshold: int, mode: str = "static") -> Program:
-    """y[k] = z[k] + z[k-5] with z = 3 x + 7, from column 0 to column 1; stored from the cycle `threshold` + 4 on.
+    """y[k] = z[k] + z[k-5] with z = 3 x + 7, from column 0 to column 1; stored from the cycle `threshold` + 6 on.
 
-    Cycles: x[k] is at g2f in L + k; (0, 0) is even and passes; in (0, 1), core input 1, operation 1, switch box 1; in (1, 1),
-    core input 1, operation 1, switch box even; in (1, 0), core input 1: y[k] is at the store in L + k + 6. The count t is at
-    the comparison in cycle t + 1: (0, 2) is even, core input 1; from there, operation 1, switch box (1, 2) 1, (1, 1) even, core
+    Cycles: x[k] is at g2f in L + k; (0, 0) is even and passes; in (0, 1), core input 1, operation 2, switch box 1; in (1, 1),
+    core input 1, operation 2, switch box even; in (1, 0), core input 1: y[k] is at the store in L + k + 8. The count t is at
+    the comparison in cycle t + 2: (0, 2) is even, core input 1; from there, operation 2, switch box (1, 2) 1, (1, 1) even, core
     input of (1, 0) 1.
     """
     tiles = Tiles(arch)
@@ -123,7 +123,7 @@ def stencil(arch: Arch, threshold: int, mode: str = "static") -> Program:
     tiles.alu((0, 1), "muladd", stream_a=1, const_b=3, const_c=7)
     tiles.route((0, 1), "e0", "res0")
     tiles.route((1, 1), "data0", "w_in0")
-    tiles.alu((1, 1), "adc", stream_a=1, operand_b="channel1", mode1="delay", write1="a", base1=30, depth1=5)
+    tiles.alu((1, 1), "adc", stream_a=1, operand_b="channel1", mode1="delay", write1="a", base1=30, depth1=6)
     tiles.route((1, 1), "n0", "res0")
     tiles.route((1, 0), "f2g", "s_in0")
 
@@ -137,7 +137,7 @@ def stencil(arch: Arch, threshold: int, mode: str = "static") -> Program:
     return tiles.program()
 
 
-STENCIL_LATENCY = 6
+STENCIL_LATENCY = 8
 
 
 def expected(x: np.ndarray) -> list[int]:
@@ -150,7 +150,7 @@ def expected(x: np.ndarray) -> list[int]:
 def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full: bool) -> None:
     start_cycle = arch.glb.load_start_cycle
     first = start_cycle + STENCIL_LATENCY + 5      # the cycle of y[5] at the store
-    program = stencil(arch, first - 4)
+    program = stencil(arch, first - 6)
     with start(arch, program, full) as machine:
         for seed, count in enumerate((6, 80, 255)):
             x = np.random.default_rng(seed).integers(0, 1 << 16, count).astype(np.uint16)
@@ -164,7 +164,7 @@ def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full:
 
 def test_mode_delay_costs_a_cycle_on_an_even_tile() -> None:
     first = START + STENCIL_LATENCY + 1 + 5
-    program = stencil(ARCH, first - 4, mode="delay")
+    program = stencil(ARCH, first - 6, mode="delay")
     with start(ARCH, program, True) as machine:
         x = np.arange(40, dtype=np.uint16)
         load(machine, 0, x)
@@ -178,7 +178,7 @@ def ramps() -> Program:
     """Both loads to the store of the other column, and in row 2 a counter per column, whose predicate marks the words.
 
     Column 0 to 1: (0, 0) even; (0, 1) odd, 1; (1, 1) even; core input of (1, 0), 1. Column 1 to 0: (1, 0) odd, 1; (1, 1)
-    even; (0, 1) odd, 1; core input of (0, 0), 1. A counter of step 2048 is negative in cycles 16 to 31. Its predicate passes
+    even; (0, 1) odd, 1; core input of (0, 0), 1. A counter of step 2048 is negative in cycles 17 to 32. Its predicate passes
     from (0, 2), even, by (0, 1), odd, 1, to the core input of (0, 0), 1; and from (1, 2), odd, 1, by (1, 1), even, to that of
     (1, 0), 1.
     """
@@ -215,14 +215,14 @@ def test_every_load_is_at_its_io_tile_from_the_same_cycle_on_and_without_gaps(ne
             store(machine, tile, 16)
         assert run(machine, program, full) == 1 << FINISHED
         for tile in (0, 1):
-            marked = np.arange(16 + 2, 16 + 2 + 16)
+            marked = np.arange(17 + 2, 17 + 2 + 16)
             assert stored(machine, tile) == (marked - RAMP_LATENCY[1 - tile] - START).tolist()
 
 
 def loop(step: int = 128) -> Program:
-    """x + 1 from column 0 to column 0, marked in the cycles in which a counter is negative: 256 to 511 with step 128.
+    """x + 1 from column 0 to column 0, marked in the cycles in which a counter is negative: 257 to 512 with step 128.
 
-    (0, 0) even; (0, 1), core input 1, operation 1, switch box 1; core input of (0, 0), 1. Marks as in `ramps`.
+    (0, 0) even; (0, 1), core input 1, operation 2, switch box 1; core input of (0, 0), 1. Marks as in `ramps`.
     """
     tiles = Tiles()
     tiles.route((0, 0), "s0", "g2f")
@@ -237,7 +237,7 @@ def loop(step: int = 128) -> Program:
     return tiles.program()
 
 
-LOOP_LATENCY, MARKED = 4, np.arange(256 + 2, 511 + 2 + 1)
+LOOP_LATENCY, MARKED = 5, np.arange(257 + 2, 512 + 2 + 1)
 
 
 def looped(x: np.ndarray) -> list[int]:

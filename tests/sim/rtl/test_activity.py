@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from machines import LEAST, copier
 from one_piece import traced_machine
-from vcd import Vcd
+from waveform import Vcd
 
 from sardonyx.hw.emitted import below, ports, registers
 from sardonyx.sim import engines
