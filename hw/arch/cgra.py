@@ -43,12 +43,12 @@ class Timing:
     docs/silicon.md.
     """
 
-    pe: Annotated[int, PICOSECONDS] = 787
+    pe: Annotated[int, PICOSECONDS] = 725
     mem: Annotated[int, PICOSECONDS] = 448
-    glb: Annotated[int, PICOSECONDS] = 452
-    switch_box: Annotated[int, PICOSECONDS] = 154
-    connection_box: Annotated[int, PICOSECONDS] = 210
-    register: Annotated[int, PICOSECONDS] = 63
+    glb: Annotated[int, PICOSECONDS] = 488
+    switch_box: Annotated[int, PICOSECONDS] = 152
+    connection_box: Annotated[int, PICOSECONDS] = 205
+    register: Annotated[int, PICOSECONDS] = 64
 
     def __post_init__(self) -> None:
         check(self, "timing")

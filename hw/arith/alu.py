@@ -101,7 +101,7 @@ class Alu(wiring.Component):
         taken = {operand: Signal(DATA_BITS, name=f"{operand}_taken") for operand in PORTS}
         carry = Signal()
         table = Signal()
-        begun = Signal()
+        begun = Signal()    # the second cycle has taken operands
         with m.If(moves):
             m.d.sync += [carry.eq(flags[0]), table.eq(cfg.lut.bit_select(Cat(*flags), 1)), begun.eq(1),
                          *(taken[operand].eq(self._taken(m, operand, registers) | self._kept(m, operand, registers))
