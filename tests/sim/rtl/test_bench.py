@@ -175,7 +175,7 @@ def test_a_model_is_built_again_where_verilog_is_written_otherwise(monkeypatch: 
     first = Bench(Fifo2(8))
     monkeypatch.setattr(bench_module, "generator", lambda: "another way to write Verilog")
     again = Bench(Fifo2(8))
-    assert again.model.build_s > 0 and again.model.executable != first.model.executable
+    assert again.model.executable != first.model.executable
 
 
 @pytest.mark.parametrize("arguments,message", [
