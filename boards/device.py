@@ -22,10 +22,9 @@ import numpy as np
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+from ..runtime.device import read_back, register_address, whole_lines
 from .protocol import CHECK, LINE_BYTES, VALUE_BYTES, Code, Status, is_intact, request
 
-_CONTROLLER = offsets(CONTROLLER)
 # Frames are cut there, so that what is damaged is noticed soon.
 MOST_PAIRS = MOST_LINES = 512
 # A wait is asked for in parts of so many cycles, less than a second on a board.
@@ -75,34 +74,29 @@ class SerialDevice:
 
     def __init__(self, arch: Arch, line: Line, where: str = "serial line") -> None:
         self.arch, self._line, self._where = arch, line, where
-        self._glb = offsets(glb_registers(arch.glb))
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
         """Write a controller register, or one of a GLB tile."""
-        self._write([(self._address(name, glb_tile), value & 0xFFFFFFFF)])
+        self._write([(register_address(self.arch, name, glb_tile), value & 0xFFFFFFFF)])
 
     def read_register(self, name: str, glb_tile: int | None = None) -> int:
         """Read a controller register, or one of a GLB tile."""
-        return int.from_bytes(self._ask(Code.READ, 1, self._address(name, glb_tile), answer=VALUE_BYTES), "little")
+        address = register_address(self.arch, name, glb_tile)
+        return int.from_bytes(self._ask(Code.READ, 1, address, answer=VALUE_BYTES), "little")
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:
         """Write configuration words (address, data)."""
-        address, data = _CONTROLLER["config_address"], _CONTROLLER["config_write"]
+        address, data = (register_address(self.arch, name) for name in ("config_address", "config_write"))
         self._write([pair for at, word in words for pair in ((address, at), (data, word))])
 
     def read_configuration(self, address: int) -> int:
         """Read a configuration word back; 0 where no tile has such a register."""
-        self._write([(_CONTROLLER["config_address"], address), (_CONTROLLER["config_read"], 1)])
-        while self.read_register("status") >> CONFIG_BUSY & 1:
-            pass
-        return self.read_register("config_data")
+        return read_back(self, address)
 
     def write_memory(self, address: int, words: np.ndarray) -> None:
         """Write 16-bit words to the global buffer from a byte address (a multiple of 8) on; the last 64-bit word is
         filled up with zeros."""
-        padded = np.zeros(-(-len(words) // 4) * 4, "<u2")
-        padded[:len(words)] = np.asarray(words, np.uint16)
-        data = padded.tobytes()
+        data = whole_lines(words)
         for at in range(0, len(data), MOST_LINES * LINE_BYTES):
             part = data[at:at + MOST_LINES * LINE_BYTES]
             self._ask(Code.STORE, len(part) // LINE_BYTES, address + at, part)
@@ -125,11 +119,6 @@ class SerialDevice:
             limit -= part
             if not limit:
                 return False
-
-    def _address(self, name: str, glb_tile: int | None) -> int:
-        if glb_tile is None:
-            return _CONTROLLER[name]
-        return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + self._glb[name]
 
     def _write(self, pairs: list[tuple[int, int]]) -> None:
         for at in range(0, len(pairs), MOST_PAIRS):

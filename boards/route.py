@@ -97,7 +97,8 @@ def synthesise(files: Mapping[str, bytes], target: Target, say: Say) -> Synthesi
 
 
 def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Routed:
-    """Place, route and pack; UserError for a machine that is slower than its clock on the board."""
+    """Place, route and pack; UserError for a machine that cannot be, or is slower than its clock on
+    the board."""
     arguments = ["--quiet", "--log", LOG, "--85k", "--package", "CABGA381", "--speed", "6", "--json", NETLIST,
                  "--lpf", f"{TOP}.lpf", "--textcfg", CONFIG, "--report", REPORT, "--write", "routed.json",
                  "--router", "router2", "--seed", str(seed), "--timing-allow-fail"]
@@ -108,7 +109,11 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
         for name in (NETLIST, f"{TOP}.lpf"):
             shutil.copyfile(synthesis.folder / name, folder / name)
         with _timed(folder):
-            _run([*nextpnr, *arguments], folder)
+            done = _done([*nextpnr, *arguments], folder)
+        if done.returncode != 0:
+            errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it stopped without a word"]
+            raise UserError(f"nextpnr cannot place and route the machine: {errors[-1]}", f"board {target.name}",
+                            "another seed (--seed), or describe a smaller machine")
         say("packing the bitstream")
         _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
         (folder / FLOORPLAN).write_text(draw(places(folder / "routed.json")))
@@ -121,7 +126,7 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     fastest = min(clock["achieved"] for clock in report["fmax"].values())
     if fastest < target.clock_mhz:
         raise UserError(f"the machine reaches {fastest:.1f} MHz, less than its clock of {target.clock_mhz} MHz",
-                        f"board {target.name}", "try another seed (--seed), or describe a smaller machine")
+                        f"board {target.name}", "another seed (--seed), or describe a smaller machine")
     return Routed(round(fastest, 2), folder, int((folder / SECONDS).read_text()))
 
 
@@ -155,9 +160,13 @@ def _tool(native: str, function: str) -> list[str]:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = _done(command, folder)
     assert done.returncode == 0, f"{Path(command[0]).name} failed:\n{done.stdout[-4000:]}"
     return done.stdout
+
+
+def _done(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def _key(files: Mapping[str, bytes], tools: str) -> str:

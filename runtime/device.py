@@ -5,12 +5,20 @@ A device has the buses of a machine (`docs/registers.md`) and nothing else; it k
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..hw.arch.cgra import Arch
+from ..hw.arch.errors import UserError
+from ..hw.arch.glb import Glb
+from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+
+_CONTROLLER = offsets(CONTROLLER)
+# An answer takes some cycles, less than a read of the status.
+MOST_POLLS = 1000
 
 
 @runtime_checkable
@@ -40,3 +48,33 @@ class Device(Protocol):
 
     def wait(self, limit: int) -> bool:
         """Run until the interrupt, at most `limit` cycles; whether it came."""
+
+
+def register_address(arch: Arch, name: str, glb_tile: int | None = None) -> int:
+    """The byte address of a controller register, or of one of a GLB tile."""
+    if glb_tile is None:
+        return _CONTROLLER[name]
+    return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + _glb_offsets(arch.glb)[name]
+
+
+@cache
+def _glb_offsets(glb: Glb) -> Mapping[str, int]:
+    return offsets(glb_registers(glb))
+
+
+def read_back(device: Device, address: int) -> int:
+    """Read a configuration word over the controller's registers; UserError from a machine that stays busy with it."""
+    device.write_register("config_address", address)
+    device.write_register("config_read", 1)
+    for _ in range(MOST_POLLS):
+        if not device.read_register("status") >> CONFIG_BUSY & 1:
+            return device.read_register("config_data")
+    raise UserError("the machine does not answer a read of its configuration", f"address {address:#010x}",
+                    "reset it, or program the board again")
+
+
+def whole_lines(words: np.ndarray) -> bytes:
+    """The bytes of 16-bit words, the last 64-bit line filled up with zeros."""
+    lines = np.zeros(-(-len(words) // 4) * 4, "<u2")
+    lines[:len(words)] = np.asarray(words, np.uint16)
+    return lines.tobytes()

@@ -18,7 +18,8 @@ hypothesis.settings.load_profile("sardonyx")
 
 
 # Tools that are not on PyPI, by the marker of the tests that need them: the program, its name and its package in Debian.
-TOOLS = {"icarus": ("iverilog", "Icarus Verilog", "iverilog"), "tcl": ("tclsh", "Tcl", "tcl")}
+TOOLS = {"icarus": ("iverilog", "Icarus Verilog", "iverilog"), "tcl": ("tclsh", "Tcl", "tcl"),
+         "opensta": ("sta", "OpenSTA", "opensta")}
 
 
 def pytest_report_header() -> list[str]:

@@ -14,10 +14,8 @@ from types import TracebackType
 import numpy as np
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+from ...runtime.device import read_back, register_address, whole_lines
 from .activity import Activity, Count
-
-_CONTROLLER = offsets(CONTROLLER)
 
 
 class Machine:
@@ -35,9 +33,8 @@ class Machine:
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
                  counting: bool = False) -> None:
         self.arch, self._counting = arch, counting
-        self._glb = offsets(glb_registers(arch.glb))
         self._process = subprocess.Popen(
-            [str(executable), str(_CONTROLLER["config_address"]), str(_CONTROLLER["config_write"]),
+            [str(executable), *(str(register_address(arch, name)) for name in ("config_address", "config_write")),
              *(["--check"] if check else [])],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if wires is not None:
@@ -71,19 +68,14 @@ class Machine:
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
         """Write a controller register, or one of a GLB tile."""
-        response, = self._ask(struct.pack("<cII", b"W", self._address(name, glb_tile), value & 0xFFFFFFFF), "I")
+        response, = self._ask(struct.pack("<cII", b"W", register_address(self.arch, name, glb_tile), value & 0xFFFFFFFF), "I")
         assert response == 0, f"write of register {name} was answered with {response}"
 
     def read_register(self, name: str, glb_tile: int | None = None) -> int:
         """Read a controller register, or one of a GLB tile."""
-        response, value = self._ask(struct.pack("<cI", b"R", self._address(name, glb_tile)), "II")
+        response, value = self._ask(struct.pack("<cI", b"R", register_address(self.arch, name, glb_tile)), "II")
         assert response == 0, f"read of register {name} was answered with {response}"
         return value
-
-    def _address(self, name: str, glb_tile: int | None) -> int:
-        if glb_tile is None:
-            return _CONTROLLER[name]
-        return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + self._glb[name]
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:
         """Write configuration words (address, data)."""
@@ -94,18 +86,13 @@ class Machine:
 
     def read_configuration(self, address: int) -> int:
         """Read a configuration word back; 0 where no tile has such a register."""
-        self.write_register("config_address", address)
-        self.write_register("config_read", 1)
-        while self.read_register("status") >> CONFIG_BUSY & 1:
-            pass
-        return self.read_register("config_data")
+        return read_back(self, address)
 
     def write_memory(self, address: int, words: np.ndarray) -> None:
         """Write 16-bit words to the global buffer from a byte address (a multiple of 8) on; the last 64-bit word is
         filled up with zeros."""
-        padded = np.zeros(-(-len(words) // 4) * 4, "<u2")
-        padded[:len(words)] = np.asarray(words, np.uint16)
-        response, = self._ask(struct.pack("<cII", b"M", address, len(padded) // 4) + padded.tobytes(), "I")
+        lines = whole_lines(words)
+        response, = self._ask(struct.pack("<cII", b"M", address, len(lines) // 8) + lines, "I")
         assert response == 0, f"a burst to {address:#x} was answered with {response}"
 
     def read_memory(self, address: int, count: int) -> np.ndarray:

@@ -12,13 +12,13 @@ from sardonyx.boards.targets import TARGETS, target
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
-pytest.importorskip("amaranth_boards", reason="needs the extra sardonyx[board]")
 PINS = {"ulx3s-85f": ("top.lpf", 'LOCATE COMP "uart_0__rx__io" SITE "M1";'),
         "arty-a7-100": ("top.xdc", 'set_property LOC A9 [get_ports "uart_0__rx__io"]')}
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_project_has_verilog_pins_and_scripts(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("amaranth_boards", reason="needs the extra sardonyx[board]")
     report = board.build_board(name, tmp_path, until="project").report
     assert report["fingerprint"] == f"{presets.get('fpga').fingerprint:016x}"
     file, line = PINS[name]
@@ -68,23 +68,32 @@ def test_a_machine_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch,
                                 "--preset fpga)")
 
 
-def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    cells(monkeypatch, tmp_path, LUT4=5)
+def synthesised(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> route.Synthesis:
+    """A netlist, and nextpnr and ecppack that are this shell script."""
+    cells(monkeypatch, folder, LUT4=5)
     synthesis = route.synthesise({"top.ys": b"", "top.lpf": b""}, target("ulx3s-85f"), print)
     (synthesis.folder / "top.json").touch()
+    monkeypatch.setattr(route, "nextpnr_version", lambda: script)
+    monkeypatch.setattr(route, "_tool", lambda native, function: ["sh", "-c", script])
+    return synthesis
 
-    def run(command: list[str], folder: Path) -> str:
-        (folder / "report.json").write_text(json.dumps({"fmax": {"clk": {"achieved": 24.94}}}))
-        (folder / "routed.json").write_text('{"modules": {}}')
-        return ""
 
-    monkeypatch.setattr(route, "_run", run)
-    monkeypatch.setattr(route, "nextpnr_version", lambda: "1")
-    monkeypatch.setattr(route, "_tool", lambda native, function: [native])
+def test_a_machine_that_cannot_be_routed_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = "echo 'Info: placing'; echo 'ERROR: Unable to place cell a'; exit 255"
+    for said, words in ((script, "ERROR: Unable to place cell a"), ("exit 1", "it stopped without a word")):
+        with pytest.raises(UserError) as error:
+            route.route(synthesised(monkeypatch, tmp_path, said), target("ulx3s-85f"), print)
+        assert str(error.value) == (f"board ulx3s-85f: nextpnr cannot place and route the machine: {words}\n"
+                                    "  try: another seed (--seed), or describe a smaller machine")
+
+
+def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    report = json.dumps({"fmax": {"clk": {"achieved": 24.94}}})
+    synthesis = synthesised(monkeypatch, tmp_path, f"echo '{report}' > report.json; echo '{{\"modules\": {{}}}}' > routed.json")
     with pytest.raises(UserError) as error:
         route.route(synthesis, target("ulx3s-85f"), print)
     assert str(error.value) == ("board ulx3s-85f: the machine reaches 24.9 MHz, less than its clock of 25 MHz\n"
-                                "  try: try another seed (--seed), or describe a smaller machine")
+                                "  try: another seed (--seed), or describe a smaller machine")
     slower = dataclasses.replace(target("ulx3s-85f"), clock_mhz=20)
     assert route.route(synthesis, slower, print).fastest_mhz == 24.94
 

@@ -13,7 +13,7 @@ from sardonyx.boards.device import SerialDevice, connect, open_port
 from sardonyx.boards.protocol import CHECK, HEADER, HEADER_BYTES, Code, Status, checked, is_intact
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import CONTROLLER, offsets
+from sardonyx.hw.arch.soc import CONFIG_BUSY, CONTROLLER, offsets
 
 FPGA, TINY = presets.get("fpga"), presets.get("tiny")
 AT = offsets(CONTROLLER)
@@ -121,6 +121,15 @@ def test_a_line_that_breaks_is_said() -> None:
     with pytest.raises(UserError) as error:
         connect(FPGA, Broken(), "p")
     assert str(error.value) == "p: the line broke: input/output error\n  try: plug the board in again"
+
+
+def test_a_machine_that_stays_busy_with_a_read_is_said() -> None:
+    board = Board()
+    board.registers[AT["status"]] = 1 << CONFIG_BUSY
+    with pytest.raises(UserError) as error:
+        connect(FPGA, board).read_configuration(0x10002)
+    assert str(error.value) == ("address 0x00010002: the machine does not answer a read of its configuration\n"
+                                "  try: reset it, or program the board again")
 
 
 def test_a_port_that_is_none_is_said() -> None:

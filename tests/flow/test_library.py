@@ -1,7 +1,6 @@
 """Cell libraries: found by folder, file or family, and refused in words."""
 
 import gzip
-import shutil
 from pathlib import Path
 
 import pytest
@@ -87,7 +86,7 @@ def test_a_library_that_nothing_can_be_mapped_to_is_refused(tmp_path: Path, veri
     assert str(error.value) == f"{file}: Yosys cannot map m to these cells: {reason}\n  try: {ADVICE}"
 
 
-@pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is not installed (sudo apt-get install opensta)")
+@pytest.mark.opensta
 def test_a_library_that_opensta_does_not_take_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "cells.lib"
     file.write_text('library (a) { time_unit : "1ps"; /* BUFx2_ASAP7_75t_R */ cell (b { }')

@@ -1,6 +1,5 @@
 """Small modules measured with the real library, where it and OpenSTA are; names that are none are refused."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from sardonyx.hw.memory.sram import Sram
 from sardonyx.hw.stream.fifo import Fifo2
 
 
+@pytest.mark.opensta
 def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tmp_path: Path) -> None:
-    if shutil.which("sta") is None:
-        pytest.skip("OpenSTA is not installed (sudo apt-get install opensta)")
     emit(Fifo2(17), tmp_path)
     found = measure.measure(measure.component(tmp_path, "fifo2_w17"), library)
     flops = found.area["fifo2_w17"].flops / 0.2916

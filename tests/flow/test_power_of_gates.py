@@ -67,12 +67,9 @@ def driven(found: Netlist, module: dict, vcd: Vcd, scope: "tuple[str, ...]", lib
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["vec_elemmul", "gaussian"])
-def test_the_estimate_of_a_tile_is_near_that_of_its_gates(program: str, root: Path, tmp_path: Path,
+def test_the_estimate_of_a_tile_is_near_that_of_its_gates(program: str, liberty: Path, tmp_path: Path,
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    place = root.parent / "shared" / "data" / "liberty"
-    if not place.exists():
-        pytest.skip("../shared/data/liberty is not there")
-    library = find_library(place, "sky130hd")
+    library = find_library(liberty, "sky130hd")
     activities = []
     report = power.report
     monkeypatch.setattr("sardonyx.power.report", lambda *given: activities.append(given[3]) or report(*given))
