@@ -151,8 +151,9 @@ class Arch:
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
-        name, timing or how tiles are joined."""
+        name, timing, how tiles are joined or what multiplies."""
         relevant = {key: value for key, value in self.to_json().items() if key not in ("name", "timing", "feed_through")}
+        relevant["pe"] = {key: value for key, value in relevant["pe"].items() if key != "multiplier_tree"}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
                 for kind, each in self._config_maps.items()}
         text = json.dumps([relevant, maps], sort_keys=True)

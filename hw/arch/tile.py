@@ -22,7 +22,7 @@ OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
 
 
 # Fields that size a PE, in the order of a machine's description.
-PE_SIZES = ("pass_depth", "ops", "register_words", "register_schedules")
+PE_SIZES = ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class TileSpec(MemSizes):
     register_schedules : bool
         The channels of the register file can also write and read by schedules, on words that they share; else each is a delay
         line with `register_words` of its own, which needs no memory with two write ports (PE).
+    multiplier_tree : bool
+        Products come from a tree of adders, small and fast in cells; else from the operator of Verilog, for the multipliers
+        that an FPGA has (PE).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
@@ -65,6 +68,7 @@ class TileSpec(MemSizes):
     ops: tuple[Op, ...] = OPS
     register_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS, zero=True)] = 32
     register_schedules: bool = True
+    multiplier_tree: bool = True
 
     def __post_init__(self) -> None:
         check(self, f"tile {shown(self.kind)}", self._misfits)

@@ -15,8 +15,10 @@ from ..arch.primitive import ALU
 from ..arch.register_file import CHANNELS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
 from ..arch.token import DATA_BITS, TOKEN
+from ..emit import macro
 from ..sparse.interface import every, fork, is_value, members
 from .delay_lines import DelayLines
+from .multiplier import Multiplier, digits, recoded
 from .register_file import RegisterFile
 
 # Operations that begin with an adder of their own, and those that end with a subtraction.
@@ -41,10 +43,10 @@ class Alu(wiring.Component):
 
         a ``1 2 S0 D``, b ``3 N S0 D``, op adc     res ``4 2 S0 D``, p (condition eq) ``0 0``
 
-    An operation takes three cycles, and one can begin in every cycle. The first chooses the operands. The second makes a word
-    of a and b: one of them, a product, a logical word, a sum or the smaller one. The third adds the late operand
-    (`Op.late`), shifts by it or takes the larger one, and tests the result. What has no late operand, and a stop or done, goes
-    through the second adder with 0.
+    An operation takes three cycles, and one can begin in every cycle. The first chooses the operands, and makes the digits of b
+    for the multiplier (0 in operations without a product). The second makes a word of a and b: one of them, a product, a
+    logical word, a sum or the smaller one. The third adds the late operand (`Op.late`), shifts by it or takes the larger one,
+    and tests the result. What has no late operand, and a stop or done, goes through the second adder with 0.
 
         taa     | second: a + b         | third: + c            sbc     | second: a             | third: + ~b + d
         mulshr  | second: a * b         | third: >> c           or      | second: a | b         | third: + 0
@@ -58,7 +60,7 @@ class Alu(wiring.Component):
     ----------
     spec : TileSpec            Its `ops`: the operations of the table that there are; the codes of the others give 0. Its
                                `register_words`: 0 for no register file; `register_schedules`: whether it is a `RegisterFile`
-                               or `DelayLines`.
+                               or `DelayLines`; `multiplier_tree`: whether products come from a `Multiplier`.
 
     Members
     -------
@@ -78,11 +80,12 @@ class Alu(wiring.Component):
         assert all(op.type.bits == DATA_BITS and op.latency == 2 for op in spec.ops), "three cycles of words of 16 bits"
         self.ops = tuple(op.name for op in spec.ops)
         self.register_words, self.register_schedules = spec.register_words, spec.register_schedules
+        self.multiplier_tree = spec.multiplier_tree
         super().__init__(members(ALU) | {"cfg": In(spec.config(ALU).layout)})
 
     @property
     def emit_key(self) -> object:
-        return self.ops, self.register_words, self.register_schedules
+        return self.ops, self.register_words, self.register_schedules, self.multiplier_tree
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -101,16 +104,24 @@ class Alu(wiring.Component):
         taken = {operand: Signal(DATA_BITS, name=f"{operand}_taken") for operand in PORTS}
         carry = Signal()
         table = Signal()
+        factor = Signal(digits(DATA_BITS) if self.multiplier_tree else DATA_BITS)     # b, or 0 where nothing is multiplied
         begun = Signal()    # the second cycle has taken operands
+        # Choices are made outside the conditions below, which would else stand in front of them and of the multiplier.
+        chosen = {operand: self._taken(m, operand, registers) for operand in PORTS}
+        kept = {operand: self._kept(m, operand, registers) for operand in PORTS}
+        words_next = {operand: Signal(DATA_BITS, name=f"{operand}_next") for operand in ("a", "b")}
+        m.d.comb += [word.eq(chosen[operand] | kept[operand]) for operand, word in words_next.items()]
+        multiplies = ~controls[0] & self._is_op(*(name for names in PRODUCTS for name in names))
+        factor_next = recoded(words_next["b"], cfg.signed) if self.multiplier_tree else words_next["b"]
         with m.If(moves):
             m.d.sync += [carry.eq(flags[0]), table.eq(cfg.lut.bit_select(Cat(*flags), 1)), begun.eq(1),
-                         *(taken[operand].eq(self._taken(m, operand, registers) | self._kept(m, operand, registers))
-                           for operand in ("a", "b")), taken[LATE].eq(self._taken(m, LATE, registers))]
+                         factor.eq(factor_next & multiplies.replicate(len(factor_next))),
+                         *(taken[operand].eq(word) for operand, word in words_next.items()), taken[LATE].eq(chosen[LATE])]
             # A stop or done goes the way of the first operand.
             with m.If(controls[0]):
                 m.d.sync += taken["a"].eq(token)
         a, b = taken["a"], taken["b"]
-        late = taken[LATE] | self._kept(m, LATE, registers)
+        late = taken[LATE] | kept[LATE]
 
         # What the third works on. It is 0 after a flush, so that nothing of an earlier run is seen in a static one.
         passes = controls[1]
@@ -120,9 +131,10 @@ class Alu(wiring.Component):
         shifts = Signal()
         crops = Signal()
         index = Signal()
+        made = Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, factor)
         with m.If(moves & begun):
             m.d.sync += [
-                word.eq(Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, b, ~passes)),
+                word.eq(made),
                 other.eq((late ^ self._is_op(*SUBTRACTS).replicate(DATA_BITS)) & ~passes.replicate(DATA_BITS)),
                 carry_in.eq(~passes & Mux(self._is_op("adc", "sbc"), carry,
                                           self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
@@ -227,13 +239,18 @@ class Alu(wiring.Component):
         asked: Value = self.cfg.static & (self.cfg[f"operand_{port}"] == SOURCES.index(f"channel{channel}"))
         return asked
 
-    def _product(self, m: Module, a: Value, b: Value, counts: Value) -> Value:
+    def _product(self, m: Module, a: Value, factor: Any) -> Value:
         """The part of the product that the operation takes, or 0. It comes last, so nothing is chosen behind it."""
         product = Signal(2 * DATA_BITS)
-        m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(b, self.cfg.signed))
+        if not self.multiplier_tree:
+            m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(factor, self.cfg.signed))
+        elif any(name in self.ops for names in PRODUCTS for name in names):
+            m.submodules.multiplier = multiplier = macro(Multiplier(DATA_BITS))
+            m.d.comb += [multiplier.a.eq(a), multiplier.digits.eq(factor), multiplier.is_signed.eq(self.cfg.signed),
+                         product.eq(multiplier.product)]
         found: Value = Const(0, DATA_BITS)
         for names, low in PRODUCTS.items():
-            found |= product[low:low + DATA_BITS] & (self._is_op(*names) & counts).replicate(DATA_BITS)
+            found |= product[low:low + DATA_BITS] & self._is_op(*names).replicate(DATA_BITS)
         return found
 
     def _short(self, m: Module, a: Value, b: Value, d: Value) -> Value:

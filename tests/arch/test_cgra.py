@@ -41,8 +41,8 @@ def test_fingerprints_tell_machines_apart_but_not_names():
     ({"pe": {"ops": ["adc", "nop"]}}, f"arch: unknown operation 'nop' in pe\n  try: choose among {', '.join(BY_NAME)}"),
     ({"pe": {"ops": "onyx"}}, "arch: the operations of pe are no list of different names\n"
                               f"  try: choose among {', '.join(BY_NAME)}"),
-    ({"pe": {"sram_lines": 4}}, "arch: unknown field 'sram_lines' in pe\n  try: fields are ops, pass_depth, primitives, "
-                                "register_schedules, register_words"),
+    ({"pe": {"sram_lines": 4}}, "arch: unknown field 'sram_lines' in pe\n  try: fields are multiplier_tree, ops, pass_depth, "
+                                "primitives, register_schedules, register_words"),
     ({"format": 9}, "arch: not a machine description of format 2\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
                                          "repeater, reducer, dropper, pass_through, level, buffer"),
