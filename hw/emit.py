@@ -23,6 +23,7 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockSignal, Const, Elaboratable, Instance, ResetInserter, ResetSignal, Value
 from amaranth.hdl._ir import PortDirection
+from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
@@ -165,7 +166,8 @@ class Macro(Elaboratable):
     def elaborate(self, platform: Any) -> Elaboratable:
         if not isinstance(platform, EmitPlatform):
             resets = [each for each in (self._flush, self._reset) if each is not None]
-            return ResetInserter(Cat(resets).any())(self.component) if resets else self.component
+            more = Cat(resets).any()
+            return ResetInserter(more)(_ResetReader(more)(self.component)) if resets else self.component
         module = platform.add(self.component)
         wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", value)
                  for name, (value, flow) in ports(self.component).items()]
@@ -175,6 +177,16 @@ class Macro(Elaboratable):
             reset = ResetSignal() if self._reset is None else self._reset
             wires.append(("i_rst", reset if self._flush is None else reset | self._flush))
         return Instance(module.name, **dict(wires))
+
+
+class _ResetReader(FragmentTransformer, ValueTransformer, StatementTransformer):
+    """Shows what reads the reset (`ResetSignal`) what is inserted, too, as in Verilog; `ResetInserter` does not."""
+
+    def __init__(self, more: Value) -> None:
+        self._more = more
+
+    def on_ResetSignal(self, value: ResetSignal) -> Value:
+        return value | self._more
 
 
 def leave_out_contents(memory: Memory) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Module, Mux, ResetSignal, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -36,7 +36,7 @@ class Controller(wiring.Component):
 
     Members
     -------
-    cfg : In
+    cfg : In            Constant from the last cycle of reset on.
     fire : Out(1)       There is a word in this cycle.
     more : Out(1)       There is one in this cycle or later.
     countdown : Out     Cycles until then: 0 in the cycle of a word.
@@ -60,22 +60,21 @@ class Controller(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The start is configuration and so no reset value: it takes the registers' place until the first clock.
-        started = Signal()
+        # The start is configuration and so no reset value: reset takes it over. A choice behind the registers, by whether the
+        # first cycle is over, would be one signal for all controllers of a memory, and the longest path of its tile.
+        starts = ResetSignal()
         ended = Signal()
         left = Signal(self.cycle_bits, reset_less=True)
-        m.d.sync += started.eq(1)
-        m.d.comb += [self.countdown.eq(Mux(started, left, self.cfg.cycle)), self.more.eq(self.cfg.on & ~ended),
-                     self.fire.eq(self.more & (self.countdown == 0))]
+        m.d.comb += [self.countdown.eq(left), self.more.eq(self.cfg.on & ~ended), self.fire.eq(self.more & (left == 0))]
 
         at_end = count_loops(m, list(self.cfg.extent), self.fire)
         gap = advancing(m, at_end, list(self.cfg.gap), unsigned(self.cycle_bits), "gap")
-        m.d.sync += left.eq(Mux(self.fire, gap, self.countdown - 1))
+        m.d.sync += left.eq(Mux(starts, self.cfg.cycle, Mux(self.fire, gap, left - 1)))
         with m.If(self.fire):
             m.d.sync += ended.eq(at_end.all())
         if self.address_bits:
             delta = advancing(m, at_end, list(self.cfg.delta), unsigned(self.address_bits))
             at = Signal(self.address_bits, reset_less=True)
-            m.d.comb += self.address.eq(Mux(started, at, self.cfg.address))
-            m.d.sync += at.eq(self.address + Mux(self.fire, delta, 0))
+            m.d.comb += self.address.eq(at)
+            m.d.sync += at.eq(Mux(starts, self.cfg.address, at + Mux(self.fire, delta, 0)))
         return m

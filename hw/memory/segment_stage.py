@@ -119,15 +119,17 @@ class SegmentStage(wiring.Component):
 
         m.d.comb += [entries[name].eq(found[name]) for name in _COMMON if name != "start"]
         lane = found.start[:(self.lanes - 1).bit_length()]
+        # A pair that straddles lines starts in the last word of the line before.
+        starts = Array([*(line_now[each] for each in range(self.lanes - 1)), before_now])
+        ends = Array([*(line_now[each] for each in range(1, self.lanes)), line_now[0]])
         with m.If(found.fiber):
-            # A pair that straddles lines starts in the last word of the line before.
-            starts = Array([*(line_now[each] for each in range(self.lanes - 1)), before_now])
-            ends = Array([*(line_now[each] for each in range(1, self.lanes)), line_now[0]])
             m.d.comb += [entries.start.eq(starts[lane]), entries.end.eq(ends[lane])]
         with m.Else():
             m.d.comb += [entries.start.eq(found.start), entries.end.eq(found.start + found.size)]
+        # Words that have just come from the SRAM are compared themselves, not behind a choice.
+        is_empty = Mux(found.fiber, starts[lane] == ends[lane], found.size == 0)
         m.d.comb += [
-            entries.empty.eq(~found.literal & (entries.start == entries.end)),
+            entries.empty.eq(~found.literal & is_empty),
             self.o.valid.eq(looking & (entries.stop | ~entries.empty)),
         ]
         # Registered, as the SRAM and the comparison take their time.

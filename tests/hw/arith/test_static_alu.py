@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import ResetInserter, Signal
+from amaranth.hdl import ClockDomain, Module, ResetSignal, Signal
 from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -167,8 +167,10 @@ def test_valid_and_ready_play_no_part() -> None:
 
 
 def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
-    registers = RegisterFile(32)
-    reset = Signal()
+    registers, m, reset = RegisterFile(32), Module(), Signal()
+    m.domains.sync = ClockDomain()
+    m.submodules.registers = registers
+    m.d.comb += ResetSignal().eq(reset)
 
     async def drive(sim: SimulatorContext) -> None:
         sim.set(registers.enable, 1)
@@ -176,6 +178,9 @@ def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
         for name, value in values.items():
             sim.set(registers.cfg[name], value)
         for a in (7, 9):
+            sim.set(reset, 1)
+            await sim.tick()
+            sim.set(reset, 0)
             sim.set(registers.a, a)
             sim.set(registers.b, 1)
             shown = []
@@ -183,11 +188,8 @@ def test_flush_empties_the_register_file_and_restarts_its_schedules() -> None:
                 shown.append((sim.get(registers.next0), sim.get(registers.next1)))
                 await sim.tick()
             assert shown == [(0 if t < 2 else a, 0 if t < 16 else 1) for t in range(40)]
-            sim.set(reset, 1)
-            await sim.tick()
-            sim.set(reset, 0)
 
-    simulate(ResetInserter(reset)(registers), drive)
+    simulate(m, drive)
 
 
 def simulate(design: Any, drive: Any) -> None:
