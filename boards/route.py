@@ -101,7 +101,9 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     the board."""
     arguments = ["--quiet", "--log", LOG, "--85k", "--package", "CABGA381", "--speed", "6", "--json", NETLIST,
                  "--lpf", f"{TOP}.lpf", "--textcfg", CONFIG, "--report", REPORT, "--write", "routed.json",
-                 "--router", "router2", "--seed", str(seed), "--timing-allow-fail"]
+                 # These place and route what the others leave with wires in each other's way.
+                 "--placer", "static", "--router", "router2", "--router2-alt-weights", "--seed", str(seed),
+                 "--timing-allow-fail"]
     nextpnr, pack = _tool("nextpnr-ecp5", "run_nextpnr_ecp5"), _tool("ecppack", "run_ecppack")
     key = _key({"netlist": synthesis.key.encode()}, " ".join([*arguments, nextpnr_version()]))
 

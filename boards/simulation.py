@@ -1,9 +1,9 @@
-"""A board in simulation, as far as its pins: the Verilog that goes to synthesis.
+"""A board in simulation, as far as its pins: the Verilog that goes to synthesis, or the netlist of cells that comes from it.
 
 A `SimulatedLine` is a `Line`: the host side is the same as with a board. The bits of the line are cycles of the simulation, so
 boards to simulate have the fastest line there is (`fast`).
 
-Input:   the files of a project, for Verilator; boards whose clock is their oscillator's.
+Input:   the files of a project, or the netlist for place and route of an ECP5; boards whose clock is their oscillator's.
 Cost:    `fpga`, two slow cores: see tests/boards/test_simulation.py.
 """
 
@@ -24,17 +24,23 @@ from .targets import MHZ, Target
 from .uart import LEAST_DIVISOR
 
 _HERE = Path(__file__).parent
-PINS, HARNESS = _HERE / "pins.v", _HERE / "line.cpp"
+PINS, LUTS, CELLS, HARNESS = (_HERE / name for name in ("pins.v", "luts.v", "ecp5.v", "line.cpp"))
 # Longer than a run: `wait` is answered when it ends.
 QUIET_CYCLES = 3_000_000
 # Ports as Amaranth calls them, and as the harness does.
 PORTS = {"clk25_0__io": "board_clk", "button_1__io": "board_reset", "uart_0__rx__io": "board_rx",
          "uart_0__tx__io": "board_tx"}
-_TO_VERILOG = f"""techmap -map {PINS.name} t:IB t:OBZ t:TRELLIS_IO; opt_clean; delete t:$scopeinfo
+_TO_VERILOG = f"""delete t:$scopeinfo; techmap -map {PINS.name} t:IB t:OBZ t:TRELLIS_IO; opt_clean -purge
 cd {TOP}
 {chr(10).join(f"rename {name} {short}" for name, short in PORTS.items())}
 cd ..
 write_verilog -noattr {TOP}.v
+"""
+# Cells by the models that Yosys has of them, so that they are simulated as expressions and not as modules.
+_FROM_NETLIST = f"""read_json {TOP}.json
+techmap -autoproc -map +/lattice/cells_sim_ecp5.v t:CCU2C t:TRELLIS_FF t:PFUMX t:L6MUX21
+techmap -map {LUTS.name} t:LUT4
+opt_expr; opt_dff; rename -hide w:* i:* %d o:* %d; rename -enumerate
 """
 
 
@@ -48,6 +54,12 @@ def of_project(files: Mapping[str, bytes], target: Target) -> verilator.Model:
     verilog = {name: content for name, content in files.items() if name.endswith(".sv")}
     design = {**verilog, f"{TOP}.il": files[f"{TOP}.il"]}
     return _model(design, f"read_rtlil {TOP}.il\nproc\n{_TO_VERILOG}", tuple(verilog), target)
+
+
+def of_netlist(netlist: Path, target: Target) -> verilator.Model:
+    """The netlist that synthesis made of a project (`boards/route.py`) as a simulation."""
+    return _model({f"{TOP}.json": netlist.read_bytes(), CELLS.name: CELLS.read_bytes(), LUTS.name: LUTS.read_bytes()},
+                  _FROM_NETLIST + _TO_VERILOG, (CELLS.name,), target)
 
 
 def _model(files: Mapping[str, bytes], script: str, verilog: tuple[str, ...], target: Target) -> verilator.Model:

@@ -15,9 +15,11 @@ from .primitive import ALU, BUFFER
 from .tile import MEM, PE
 
 _SMALL_GLB = Glb(columns_per_tile=1)
-# What an FPGA of 84,000 LUTs holds: few tracks and loops, narrow counters, delays in LUT RAM, 32 KB a column in block RAM.
-_FPGA_PE = replace(PE, register_words=16, register_schedules=False)
-_FPGA_MEM = replace(MEM, cycle_bits=11, extent_bits=8, read_loops=2, write_loops=2, replay=False)
+# What an FPGA of 84,000 LUTs holds and routes: few tracks and loops, narrow counters, lines of two words, delays in LUT RAM,
+# multipliers of its own, 32 KB a column in block RAM.
+_FPGA_PE = replace(PE, register_words=16, register_schedules=False, multiplier_tree=False)
+_FPGA_MEM = replace(MEM, sram_lines=1024, sram_lanes=2, cycle_bits=11, extent_bits=8, read_loops=2, write_loops=2,
+                    replay=False)
 _FPGA_GLB = Glb(columns_per_tile=1, bank_bytes=16 * 1024, load_loops=3, store_loops=2)
 
 PRESETS = {arch.name: arch for arch in (
