@@ -28,6 +28,7 @@ SUBTRACTS = ("sbc", "mulsub", "tas", "tss", "crop")
 
 # Operations that begin with the multiplier, and the first bit of the product that each takes.
 PRODUCTS = {("mult0", "muladd", "mulsub", "mulshr"): 0, ("mult1",): 8, ("mult2",): 16}
+MULTIPLIES = tuple(name for names in PRODUCTS for name in names)
 # The operands that the datapath takes, and their ports.
 LATE = "late"
 PORTS = {"a": ("a",), "b": ("b",), LATE: ("b", "c")}
@@ -111,7 +112,7 @@ class Alu(wiring.Component):
         kept = {operand: self._kept(m, operand, registers) for operand in PORTS}
         words_next = {operand: Signal(DATA_BITS, name=f"{operand}_next") for operand in ("a", "b")}
         m.d.comb += [word.eq(chosen[operand] | kept[operand]) for operand, word in words_next.items()]
-        multiplies = ~controls[0] & self._is_op(*(name for names in PRODUCTS for name in names))
+        multiplies = ~controls[0] & self._is_op(*MULTIPLIES)
         factor_next = recoded(words_next["b"], cfg.signed) if self.multiplier_tree else words_next["b"]
         with m.If(moves):
             m.d.sync += [carry.eq(flags[0]), table.eq(cfg.lut.bit_select(Cat(*flags), 1)), begun.eq(1),
@@ -244,7 +245,7 @@ class Alu(wiring.Component):
         product = Signal(2 * DATA_BITS)
         if not self.multiplier_tree:
             m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(factor, self.cfg.signed))
-        elif any(name in self.ops for names in PRODUCTS for name in names):
+        elif set(MULTIPLIES) & set(self.ops):
             m.submodules.multiplier = multiplier = macro(Multiplier(DATA_BITS))
             m.d.comb += [multiplier.a.eq(a), multiplier.digits.eq(factor), multiplier.is_signed.eq(self.cfg.signed),
                          product.eq(multiplier.product)]

@@ -1,4 +1,4 @@
-"""What the preset `fpga` runs, on the models; in Verilog in test_simulation.py."""
+"""What the preset `fpga` runs, on the models; in Verilog and as a netlist in test_simulation.py."""
 
 from importlib import import_module
 
