@@ -51,7 +51,8 @@ module DP16KD (
   // What the machines do not use is not modelled.
   initial if (REGMODE_A != "NOREG" || REGMODE_B != "NOREG" || CLKAMUX != "CLKA" || CLKBMUX != "CLKB"
               || !(DATA_WIDTH_A == 9 || DATA_WIDTH_A == 18 || DATA_WIDTH_A == 36)
-              || !(DATA_WIDTH_B == 9 || DATA_WIDTH_B == 18 || DATA_WIDTH_B == 36)) $fatal(1, "DP16KD in a form without a model");
+              || !(DATA_WIDTH_B == 9 || DATA_WIDTH_B == 18 || DATA_WIDTH_B == 36)
+              || WRITEMODE_A == "WRITETHROUGH" || WRITEMODE_B == "WRITETHROUGH") $fatal(1, "DP16KD in a form without a model");
   always @(posedge CLKA) if (RSTA || RSTB) $fatal(1, "DP16KD with a reset of its output");
   // One clock: both ports of every memory of a machine have the same.
   always @(posedge CLKA) begin

@@ -5,7 +5,7 @@ Native programs are taken where they are on PATH, because they are several times
 Input:   the files of `boards/project.py`.
 Output:  `Synthesis`: cells and what of the FPGA they take. `Routed`: the fastest clock, and files by name.
 Errors:  UserError for a machine that does not fit, that is slower than the board's clock, or tools that are missing.
-Cost:    `fpga` on ulx3s-85f, two slow cores: synthesis 3 minutes, place and route see docs/boards.md. Both are kept in the
+Cost:    `fpga` on ulx3s-85f, two slow cores: synthesis 5 minutes, place and route see docs/boards.md. Both are kept in the
          cache.
 """
 

@@ -3,13 +3,15 @@
 A `SimulatedLine` is a `Line`: the host side is the same as with a board. The bits of the line are cycles of the simulation, so
 boards to simulate have the fastest line there is (`fast`).
 
-Input:   the files of a project, or the netlist for place and route of an ECP5; boards whose clock is their oscillator's.
+Input:   the files of a project, or the netlist for place and route of an ECP5. The machine gets the cycles of the board's
+         oscillator as they are: nothing but cycles is looked at here.
 Cost:    `fpga`, two slow cores: see tests/boards/test_simulation.py.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 import subprocess
 from collections.abc import Mapping
@@ -30,7 +32,7 @@ QUIET_CYCLES = 3_000_000
 # Ports as Amaranth calls them, and as the harness does.
 PORTS = {"clk25_0__io": "board_clk", "button_1__io": "board_reset", "uart_0__rx__io": "board_rx",
          "uart_0__tx__io": "board_tx"}
-_TO_VERILOG = f"""delete t:$scopeinfo; techmap -map {PINS.name} t:IB t:OBZ t:TRELLIS_IO; opt_clean -purge
+_TO_VERILOG = f"""delete t:$scopeinfo; techmap -map {PINS.name} t:IB t:OBZ t:TRELLIS_IO t:EHXPLLL; opt_clean -purge
 cd {TOP}
 {chr(10).join(f"rename {name} {short}" for name, short in PORTS.items())}
 cd ..
@@ -58,7 +60,9 @@ def of_project(files: Mapping[str, bytes], target: Target) -> verilator.Model:
 
 def of_netlist(netlist: Path, target: Target) -> verilator.Model:
     """The netlist that synthesis made of a project (`boards/route.py`) as a simulation."""
-    return _model({f"{TOP}.json": netlist.read_bytes(), CELLS.name: CELLS.read_bytes(), LUTS.name: LUTS.read_bytes()},
+    content = netlist.read_bytes()
+    assert not re.search(rb'"INITVAL\w*": "[0x]*1', content), f"a memory in {netlist} begins with contents"
+    return _model({f"{TOP}.json": content, CELLS.name: CELLS.read_bytes(), LUTS.name: LUTS.read_bytes()},
                   _FROM_NETLIST + _TO_VERILOG, (CELLS.name,), target)
 
 

@@ -94,14 +94,17 @@ def feed_paths(first: bool) -> tuple[Path, ...]:
 def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
     """Those of a tile with configuration registers."""
     elastic, paths = arch.interconnect.fifo != "none", [_ANSWER]
+    if arch.interconnect.fifo == "full":
+        return tuple(paths)
     for layer in LAYERS:
+        entering = [] if arch.interconnect.output_registers else _links(spec, layer)
         if parity:
             if elastic:
-                links = "".join(f"|link_{name}__ready" for name in _links(spec, layer))
+                links = "".join(f"|link_{name}__ready" for name in entering)
                 paths.append(Path(f"[nesw]_{layer}_i_ready{links}", f"[nesw]_{layer}_o_ready", _TAKES))
             continue
         for part in ("payload", "valid") if elastic else ("payload",):
-            links = "".join(f"|link_{name}__{part}" for name in _links(spec, layer))
+            links = "".join(f"|link_{name}__{part}" for name in entering)
             paths.append(Path(f"[nesw]_{layer}_o_{part}", f"[nesw]_{layer}_i_{part}{links}", _PASSES))
     return tuple(paths)
 

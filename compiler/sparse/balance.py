@@ -67,19 +67,20 @@ def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedG
 
 def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
     """(source, sink) -> pass-throughs that its slack asks for."""
-    arrival = _arrivals(graph)
+    net_latency = NET_LATENCY + int(arch.interconnect.output_registers)
+    arrival = _arrivals(graph, net_latency)
     depth = arch.pe.pass_depth
     wanted = {}
     for net in graph.nets:
         for sink in net.sinks:
-            ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + NET_LATENCY
+            ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + net_latency
             slack = arrival[sink.block] - ready
             if net.layer == "data" and graph.blocks[sink.block].kind == "pe" and slack > NET_TOKENS:
                 wanted[net.source, sink] = min(MOST, -(-(slack - NET_TOKENS) // depth))
     return wanted
 
 
-def _arrivals(graph: MappedGraph) -> Mapping[str, int]:
+def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, int]:
     """Cycle in which the first token can be at every input of a block, by longest path."""
     feeds: dict[str, set[str]] = defaultdict(set)
     for net in graph.nets:
@@ -87,5 +88,5 @@ def _arrivals(graph: MappedGraph) -> Mapping[str, int]:
             feeds[sink.block].add(net.source.block)
     arrival: dict[str, int] = {}
     for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
-        arrival[name] = max((arrival[f] + graph.blocks[f].latency + NET_LATENCY for f in feeds[name]), default=0)
+        arrival[name] = max((arrival[f] + graph.blocks[f].latency + net_latency for f in feeds[name]), default=0)
     return arrival

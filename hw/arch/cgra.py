@@ -67,6 +67,8 @@ class Arch:
                               every so many.
     feed_through : bool       Tiles abut: clock, reset, flush, configuration and reports go through them, and nothing stands
                               beside a column. Cycles are the same.
+    operand_isolation : bool  Primitives that a tile is not set to see zeros, so that nothing switches in them; else what
+                              arrives, which takes fewer gates. Cycles are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
@@ -77,6 +79,7 @@ class Arch:
     mem_every: Annotated[int, Whole(0, 256)] = 4
     config_rows: Annotated[int, Whole(1, 256)] = 8
     feed_through: bool = False
+    operand_isolation: bool = True
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -151,8 +154,8 @@ class Arch:
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
-        name, timing, how tiles are joined or what multiplies."""
-        relevant = {key: value for key, value in self.to_json().items() if key not in ("name", "timing", "feed_through")}
+        name, timing, how tiles are joined, what multiplies or what idle primitives see."""
+        relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN}
         relevant["pe"] = {key: value for key, value in relevant["pe"].items() if key != "multiplier_tree"}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
                 for kind, each in self._config_maps.items()}
@@ -165,6 +168,8 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing))}}
+# Fields of the machine that no cycle and no bit of configuration shows.
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation")
 MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")
 NEEDED = ("name", "columns", "rows")
 

@@ -30,7 +30,7 @@ FIFOS = ("split", "full", "none")
 STEP = {"n": (0, -1), "e": (1, 0), "s": (0, 1), "w": (-1, 0)}
 
 # How a switch-box output's register is used. Elastic: as (half of) a FIFO. Static: as a pipeline register on odd tiles;
-# on even tiles passed (`static`) or used as one cycle of delay (`delay`).
+# on even tiles passed (`static`) or used as one cycle of delay (`delay`). With a FIFO at every hop: as a pipeline register.
 MODES = ("elastic", "static", "delay")
 
 
@@ -43,15 +43,23 @@ class Interconnect:
     tracks : int         Tracks per side, direction and layer, 1..16.
     switch_box : str     ``wilton``, ``imran`` or ``disjoint``.
     fifo : str           ``split``: one register per hop, a SplitFIFO every two hops; ``full``: a two-entry FIFO at
-                         every hop; ``none``: static only, no valid and ready.
+                         every hop, a register on static routes too; ``none``: static only, no valid and ready.
+    output_registers : bool
+        Core outputs leave from a register too, a FIFO of two entries as at core inputs: a cycle more a tile, and no path
+        from a primitive or the global buffer into the interconnect. For FPGAs, whose boxes are slow.
     """
 
     tracks: Annotated[int, Whole(1, 16)] = 5
     switch_box: Annotated[str, OneOf(SWITCH_BOXES)] = "wilton"
     fifo: Annotated[str, OneOf(FIFOS)] = "split"
+    output_registers: bool = False
 
     def __post_init__(self) -> None:
         check(self, "interconnect")
+
+    def registers(self, x: int, y: int) -> bool:
+        """Whether a static route meets a register at every switch-box output of a tile; else it passes."""
+        return self.fifo == "full" or (x + y) % 2 == 1
 
     @property
     def widths(self) -> dict[str, int]:

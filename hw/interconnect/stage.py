@@ -132,10 +132,9 @@ class RegisterStage(_Stage):
 
 
 class FifoStage(_Stage):
-    """A FIFO of two entries at every hop, to measure what splitting it saves.
+    """A FIFO of two entries at every hop: more registers than a SplitFIFO, and no path through a tile.
 
-    Behaviour: elastic: the FIFO. static: a register that moves every cycle on odd tiles, passed on even ones.
-    delay: that register on both.
+    Behaviour: elastic: the FIFO. static and delay: a register that moves every cycle.
 
     Members
     -------
@@ -143,16 +142,10 @@ class FifoStage(_Stage):
     o : Out(stream)
     mode : In(2)
 
-    Timing: latency 1; passes only when static on an even tile.
+    Timing: latency 1; nothing follows an input within the cycle.
     """
 
-    def __init__(self, width: int, parity: int) -> None:
-        self.parity = parity
-        super().__init__(width)
-
-    @property
-    def half(self) -> str:
-        return f"fifo_{PARITIES[self.parity]}"
+    half = "fifo"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -160,9 +153,6 @@ class FifoStage(_Stage):
         m.d.comb += fifo.is_static.eq(self.mode != ELASTIC)
         wiring.connect(m, wiring.flipped(self.i), fifo.i)
         wiring.connect(m, fifo.o, wiring.flipped(self.o))
-        if self.parity == EVEN:
-            with m.If(self.mode == STATIC):
-                m.d.comb += [self.o.payload.eq(self.i.payload), self.o.valid.eq(self.i.valid)]
         return m
 
 
@@ -171,5 +161,5 @@ def stage(interconnect: Interconnect, parity: int, width: int, shares: bool = Fa
     assert interconnect.fifo != "none", "a static interconnect has plain registers, no stages"
     if interconnect.fifo == "full":
         assert not shares, "FIFOs of their own hold different words"
-        return FifoStage(width, parity)
+        return FifoStage(width)
     return (RegisterStage if parity == ODD else PassStage)(width, shares)

@@ -70,7 +70,7 @@ class CoordinateStage(wiring.Component):
             port.line.eq(current.start >> (self.lanes - 1).bit_length()),
             hit.eq(kept_valid & (kept == port.line) & (kept_array == current.array)),
             port.request.eq(able & stored & ~hit),
-            moves.eq(able & (~stored | hit | port.grant)),
+            moves.eq(able & (~stored | hit | port.free)),
             ends.eq(Mux(current.stop, current.empty,
                         current.literal | ((current.start + 1)[:DATA_BITS] == current.end))),
             self.free.eq(moves & ends & current.last),
@@ -82,7 +82,7 @@ class CoordinateStage(wiring.Component):
             m.d.sync += current.stop.eq(0)
             with m.If(~current.stop):
                 m.d.sync += [current.start.eq(current.start + 1), index.eq(index + 1)]
-        with m.If(port.grant):
+        with m.If(port.request & port.free):
             m.d.sync += [kept.eq(port.line), kept_array.eq(port.array), kept_valid.eq(1)]
         # Lines of the next level are others, under the same numbers.
         with m.If(self.free):
@@ -99,7 +99,7 @@ class CoordinateStage(wiring.Component):
         lane = Signal(range(self.lanes), reset_less=True)
         line = Signal(len(port.words), reset_less=True)
         line_now = Signal(len(port.words))
-        m.d.sync += [looking.eq(moves), loads.eq(port.grant), from_line.eq(stored), lane.eq(current.start),
+        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free), from_line.eq(stored), lane.eq(current.start),
                      token.control.eq(current.stop | (current.literal & current.control)),
                      token.ref.eq(current.start)]
         with m.If(current.stop):

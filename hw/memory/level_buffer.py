@@ -29,7 +29,7 @@ def _per_half(limit: int) -> data.ArrayLayout:
 
 
 class ReadPort(wiring.Signature):
-    """Access to lines of a level, from the reader's side: ask until granted, the line follows a cycle later.
+    """Access to lines of a level, from the reader's side: ask until the port is free, the line follows a cycle later.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class ReadPort(wiring.Signature):
     request : Out(1)
     slot, array : Out(1)   Of which level, segments or coordinates.
     line : Out             Line within the array.
-    grant : In(1)          In the cycle of the request.
-    words : In             In the cycle after the grant, and only then.
+    free : In(1)           A request in this cycle is granted; follows no request of this reader.
+    words : In             In the cycle after a granted request, and only then.
     """
 
     def __init__(self, lines: int, lanes: int) -> None:
         super().__init__({"request": Out(1), "slot": Out(1), "array": Out(1), "line": Out(range(lines)),
-                          "grant": In(1), "words": In(lanes * DATA_BITS)})
+                          "free": In(1), "words": In(lanes * DATA_BITS)})
 
 
 class LevelBuffer(wiring.Component):
@@ -160,8 +160,9 @@ class LevelBuffer(wiring.Component):
             writes.eq(Cat(line.valid for line in lines).any()),
             reading.eq(self.segments.request | self.entries.request),
             write.eq(writes & (write_next | ~reading)),
-            self.entries.grant.eq(self.entries.request & ~write),
-            self.segments.grant.eq(self.segments.request & ~write & ~self.entries.request),
+            # Of a reader that asks; so it need not know that before it goes on.
+            self.entries.free.eq(~(writes & write_next)),
+            self.segments.free.eq(~(writes & write_next) & ~self.entries.request),
             self.segments.words.eq(sram.word), self.entries.words.eq(sram.word),
             sram.enable.eq(writes | reading), sram.write.eq(write.replicate(self.lanes)),
         ]

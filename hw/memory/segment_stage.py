@@ -77,6 +77,7 @@ class SegmentStage(wiring.Component):
         has_first = Signal()
         hit = Signal()
         arrives = Signal()
+        granted = Signal()
         m.d.comb += [
             lane.eq(asking.start), line.eq(asking.start >> lane_bits), next_line.eq(line + 1),
             straddles.eq(lane == self.lanes - 1),
@@ -85,13 +86,14 @@ class SegmentStage(wiring.Component):
             port.request.eq(here & (room != 0) & asking.fiber & ~hit),
             port.slot.eq(asking.slot), port.array.eq(SEGMENTS),
             port.line.eq(Mux(straddles & has_first, next_line, line)),
-            arrives.eq(port.grant & (~straddles | has_first)),
+            granted.eq(port.request & port.free),
+            arrives.eq(port.free & (~straddles | has_first)),   # what is asked for
             moves.eq(here & (room != 0) & (~asking.fiber | hit | arrives)),
             self.i.ready.eq(~here | moves),
         ]
         with m.If(self.i.ready):
             m.d.sync += [asking.eq(self.i.payload), here.eq(self.i.valid)]
-        with m.If(port.grant):
+        with m.If(granted):
             m.d.sync += [kept.eq(port.line), kept_valid.eq(1), before.eq(port.line - 1),
                          before_valid.eq(kept_valid & (port.line == kept + 1))]
         # Lines of the next level are others, under the same numbers.
@@ -110,7 +112,7 @@ class SegmentStage(wiring.Component):
         line_now = Signal(words)
         before = Signal(DATA_BITS, reset_less=True)
         before_now = Signal(DATA_BITS)
-        m.d.sync += [looking.eq(moves), loads.eq(port.grant)]
+        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free)]
         with m.If(moves):
             m.d.sync += found.eq(asking)
         m.d.comb += [line_now.eq(Mux(loads, port.words, line)),

@@ -28,19 +28,21 @@ class AxiLite(wiring.Component):
     Members
     -------
     s_axil_* : the bus.
+    accepts, next : Out   In the next cycle there is an access, at this byte address: for a decoder with a register behind it.
     address : Out         Byte address of the access, word aligned.
     write, data : Out     A write in this cycle.
     value : In(32)        The register at address, in the same cycle.
     error : In(1)         There is no register at address.
 
-    Timing: a write is answered three cycles after address and data came, a read likewise; one access a cycle for a master that
-    goes on before the answer. Every output of the bus comes from a register (`sliced`).
+    Timing: a write is answered four cycles after address and data came, a read likewise; one access a cycle for a master that
+    goes on before the answer. Every output of the bus comes from a register (`sliced`), and so do address, write and data.
     Source: Arm IHI 0022, AXI4-Lite.
     """
 
     def __init__(self, address_bits: int = 16) -> None:
         self.address_bits = address_bits
-        super().__init__({**axi_lite_ports(address_bits), "address": Out(address_bits), "write": Out(1), "data": Out(32),
+        super().__init__({**axi_lite_ports(address_bits), "accepts": Out(1), "next": Out(address_bits),
+                          "address": Out(address_bits), "write": Out(1), "data": Out(32),
                           "value": In(32), "error": In(1)})
 
     module_name = "axi_lite"
@@ -48,18 +50,29 @@ class AxiLite(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         bus = sliced(m, self, axi_lite_ports(self.address_bits), "s_axil_")
+        # An access is chosen in one cycle and done in the next, or later while its answer has no place.
         writes = Signal()
+        writing = Signal()
         reads = Signal()
+        reading = Signal()
         whole = Signal()
+        step = Signal()
         m.d.comb += [
-            writes.eq(bus.awvalid & bus.wvalid & (~bus.bvalid | bus.bready)),
-            reads.eq(bus.arvalid & (~bus.rvalid | bus.rready) & ~writes),
-            whole.eq(bus.wstrb.all()),
-            bus.awready.eq(writes), bus.wready.eq(writes), bus.arready.eq(reads),
-            self.address[2:].eq(Mux(writes, bus.awaddr[2:], bus.araddr[2:])),
+            writes.eq(writing & (~bus.bvalid | bus.bready)),
+            reads.eq(reading & (~bus.rvalid | bus.rready)),
+            step.eq(writes | reads | ~(writing | reading)),
+            bus.awready.eq(step & bus.awvalid & bus.wvalid), bus.wready.eq(bus.awready),
+            bus.arready.eq(step & ~bus.awready),
             self.write.eq(writes & whole & ~self.error),
-            self.data.eq(bus.wdata),
+            self.accepts.eq(bus.awready | (bus.arvalid & bus.arready)),
+            self.next[2:].eq(Mux(bus.awready, bus.awaddr[2:], bus.araddr[2:])),
         ]
+        with m.If(step):
+            m.d.sync += [writing.eq(bus.awready), reading.eq(bus.arvalid & bus.arready)]
+        with m.If(self.accepts):
+            m.d.sync += self.address.eq(self.next)
+        with m.If(bus.awready):
+            m.d.sync += [self.data.eq(bus.wdata), whole.eq(bus.wstrb.all())]
         with m.If(writes):
             m.d.sync += [bus.bvalid.eq(1), bus.bresp.eq(Mux(whole & ~self.error, OKAY, SLVERR))]
         with m.Elif(bus.bready):

@@ -113,14 +113,18 @@ class Shell(wiring.Component):
         """Which register file an address belongs to."""
         m.d.comb += [controller.register_index.eq(bus.address[2:12]), controller.register_data.eq(bus.data)]
         files = address_map(self.arch)
+        # Decoded before the address is in its register, so that a read has the cycle for itself.
         controls = Signal()
-        m.d.comb += [controls.eq(bus.address < 4 * len(files[0][2])), bus.error.eq(~controls)]
+        inside = Signal()       # as far as it is one of a GLB tile
+        tiles = [Signal(name=f"chosen{number}") for number in range(self.arch.glb_tiles)]
+        with m.If(bus.accepts):
+            m.d.sync += [controls.eq(bus.next < 4 * len(files[0][2])), inside.eq(bus.next[:8] < 4 * len(files[1][2])),
+                         *(chosen.eq(bus.next[8:] == GLB_REGISTERS + number * GLB_REGISTER_STRIDE >> 8)
+                           for number, chosen in enumerate(tiles))]
+        m.d.comb += bus.error.eq(~controls)
         with m.If(controls):
             m.d.comb += [bus.value.eq(controller.register_value), controller.register_write.eq(bus.write)]
-        for number in range(self.arch.glb_tiles):
-            chosen, inside = Signal(name=f"chosen{number}"), Signal(name=f"inside{number}")
-            base = GLB_REGISTERS + number * GLB_REGISTER_STRIDE
-            m.d.comb += [chosen.eq(bus.address[8:] == base >> 8), inside.eq(bus.address[:8] < 4 * len(files[1][2]))]
+        for number, chosen in enumerate(tiles):
             with m.If(chosen & inside):
                 m.d.comb += [bus.error.eq(0), bus.value.eq(self._glb(number, "register_value"))]
             # Nothing toggles in tiles that are not meant.

@@ -66,12 +66,13 @@ class TileCore(wiring.Component):
     fault : Out(1)                  The active primitive was given streams that do not belong together.
 
     Timing: an input has a FIFO of two entries (`Fifo2`); as configured, or without FIFOs in the interconnect,
-    a plain register. Outputs are those of the primitive.
+    a plain register. Outputs are those of the primitive or, with `output_registers`, come from such a FIFO or register.
     Source: Onyx JSSC III-C (primitives), III-D (two-entry FIFOs where streams enter a core).
     """
 
     def __init__(self, arch: Arch, spec: TileSpec) -> None:
         self.arch, self.spec = arch, spec
+        self.isolated, self.registered = arch.operand_isolation, arch.interconnect.output_registers
         self.widths, self.elastic = arch.interconnect.widths, arch.interconnect.fifo != "none"
         flows = {Flow.IN: In, Flow.OUT: Out}
         members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
@@ -87,12 +88,12 @@ class TileCore(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.spec, self.arch.interconnect
+        return self.spec, self.arch.interconnect, self.isolated
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         inputs = {port.name: self._input(m, port) for port in self._ports(Flow.IN)}
-        outputs = {port.name: self._output(port) for port in self._ports(Flow.OUT)}
+        outputs = {port.name: self._output(m, port) for port in self._ports(Flow.OUT)}
         is_static = Signal(name="static_primitive")     # the active one is
         if self.spec.kind == "io":
             self._links(m, inputs, outputs)
@@ -101,7 +102,7 @@ class TileCore(wiring.Component):
 
         if self.elastic:
             ins = [(wire, ~self._static_field(port)) for port, wire in zip(self._ports(Flow.IN), inputs.values(), strict=True)]
-            outs = [(wire, ~is_static) for wire in outputs.values()]
+            outs = [(getattr(self, name), ~is_static) for name in outputs]
             m.d.sync += self.active.eq(Cat(wire.valid & wire.ready & counts for wire, counts in (*ins, *outs)).any())
             m.d.comb += self.waiting.eq(Cat([wire.valid & counts for wire, counts in ins],
                                             [wire.valid & ~wire.ready & counts for wire, counts in outs]))
@@ -127,8 +128,18 @@ class TileCore(wiring.Component):
         m.d.sync += register.eq(core.payload)
         return Wire(register, Const(1), Signal(name=f"{port.name}_taken"))
 
-    def _output(self, port: Port) -> Wire:
+    def _output(self, m: Module, port: Port) -> Wire:
+        """Where tokens are given: the core output, or the register in front of it. A static route takes a word every cycle,
+        so its FIFO never fills and is a plain register."""
         core = getattr(self, port.name)
+        if self.registered and self.elastic:
+            m.submodules[f"fifo_{port.name}"] = fifo = macro(Fifo2(self.widths[port.layer]))
+            wiring.connect(m, fifo.o, wiring.flipped(core))
+            return Wire(fifo.i.payload, fifo.i.valid, fifo.i.ready)
+        if self.registered:
+            given = Signal(self.widths[port.layer], name=f"{port.name}_given")
+            m.d.sync += core.payload.eq(given)
+            return Wire(given, Signal(name=f"{port.name}_always"), Const(1))
         return Wire(core.payload, core.valid, core.ready if self.elastic else Const(1))
 
     def _links(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> None:
@@ -165,14 +176,17 @@ class TileCore(wiring.Component):
                 overflows.append(hardware.overflow)
             if "fault" in hardware.signature.members:
                 faults.append(hardware.fault)
-        # What is not chosen sees zeros, so that nothing switches in it.
+        # What is not chosen sees zeros, so that nothing switches in it, or else is in reset at least.
+        if not self.isolated:
+            m.d.comb += [_offered(getattr(built[primitive.name], port.name), inputs[port.tile_port])
+                         for primitive in self.spec.primitives for port in primitive.inputs]
         with m.Switch(mode):
             for primitive in self.spec.primitives:
                 hardware = built[primitive.name]
                 with m.Case(self.spec.mode(primitive.name)):
                     for port in primitive.inputs:
                         taken, wire = getattr(hardware, port.name), inputs[port.tile_port]
-                        m.d.comb += [taken.payload.eq(wire.payload), taken.valid.eq(wire.valid), wire.ready.eq(taken.ready)]
+                        m.d.comb += [wire.ready.eq(taken.ready), *(_offered(taken, wire) if self.isolated else [])]
                     for port in primitive.outputs:
                         given, wire = getattr(hardware, port.name), outputs[port.tile_port]
                         m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),
@@ -184,6 +198,11 @@ class TileCore(wiring.Component):
                 m.d.comb += _access(sram, self.contents)
         m.d.comb += [self.fault.eq(Cat(faults).any()), self.overflow.eq(Cat(*overflows, *faults).any())]
         return Cat(statics).any()
+
+
+def _offered(taken: wiring.PureInterface, wire: Wire) -> list[Any]:
+    """Show a primitive what arrives at an input."""
+    return [taken.payload.eq(wire.payload), taken.valid.eq(wire.valid)]
 
 
 def _access(sram: Macro, user: wiring.PureInterface) -> list[Any]:

@@ -26,7 +26,8 @@ class Traced:
     primitives : {(x, y): (primitive, its configuration)}
     edges : {sink tile port: source tile port}, each (x, y, port); IO tiles have ports g2f and f2g.
     hops : {sink tile port: switch-box outputs passed}
-    registers : {sink tile port: cycles from the source's core output to behind the register of the core input, if static}
+    registers : {sink tile port: cycles to behind the register of the core input, if static: from the source's core output,
+        or from what is in front of the register there}
     """
 
     primitives: Mapping[Site, tuple[str, Mapping[str, int | str]]]
@@ -63,13 +64,13 @@ def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
                     code = int(config.get((node.x, node.y), {}).get(f"{box}_{layer}", {}).get(f"{node.name}_sel", 0))
                     source = graph.source_of(index, code)
                     assert source is not None, f"{node} selects code {code}, which nothing drives"
-                    cycles += node.kind == "sb" and _delays(config, node)
+                    cycles += node.kind == "sb" and (arch.interconnect.fifo == "full" or _delays(config, node))
                     index, passed = source, passed + 1
                     assert passed <= len(graph.nodes), f"the route to {sink} is a ring"
                 found = graph.nodes[index]
                 edges[sink] = (found.x, found.y, found.name)
                 hops[sink] = passed
-                registers[sink] = cycles
+                registers[sink] = cycles + arch.interconnect.output_registers
     return Traced(primitives, edges, hops, registers)
 
 

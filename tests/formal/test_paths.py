@@ -11,17 +11,16 @@ from prover import connected
 
 from sardonyx.hw.arch.primitive import PE_PRIMITIVES, Primitive
 from sardonyx.hw.arch.tile import PE
-from sardonyx.hw.interconnect.stage import EVEN, ODD, FifoStage, PassStage, RegisterStage
+from sardonyx.hw.interconnect.stage import FifoStage, PassStage, RegisterStage
 from sardonyx.hw.sparse import joiner
 from sardonyx.hw.stream.fifo import Fifo, Fifo2
 from sardonyx.hw.tile.core import build
 
-# Paths within a cycle, besides those from input to output payload. A full stage passes when static on an even tile.
+# Paths within a cycle, besides those from input to output payload.
 PATHS: dict[str, tuple[Callable[[], wiring.Component], set[tuple[str, str]]]] = {
     "pass": (lambda: PassStage(17), {("i__valid", "o__valid")}),
     "register": (lambda: RegisterStage(17), {("o__ready", "i__ready")}),
-    "full-even": (lambda: FifoStage(17, EVEN), {("i__valid", "o__valid")}),
-    "full-odd": (lambda: FifoStage(17, ODD), set()),
+    "full": (lambda: FifoStage(17), set()),
     "fifo2": (lambda: Fifo2(17), set()),
     "fifo": (lambda: Fifo(17, 16), set()),
 }

@@ -26,6 +26,9 @@ from sardonyx.sim.rtl.machine import Machine
 ARCH = Arch("static", 2, 2, mem_every=0, pe=TileSpec("pe", PE.ports, (ALU,)), interconnect=Interconnect(1),
             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
 PLAIN = replace(ARCH, interconnect=Interconnect(1, fifo="none"))
+FULL = replace(ARCH, interconnect=Interconnect(1, fifo="full"))
+REGISTERED, PLAIN_REGISTERED, FULL_REGISTERED = (
+    replace(arch, interconnect=replace(arch.interconnect, output_registers=True)) for arch in (ARCH, PLAIN, FULL))
 LATE = replace(ARCH, glb=replace(ARCH.glb, bank_macros=2, read_latency=3))
 CONDITION = {each.name: each.code for each in CONDITIONS}
 BANK, START = ARCH.glb.bank_bytes, ARCH.glb.load_start_cycle
@@ -115,7 +118,8 @@ def stencil(arch: Arch, threshold: int, mode: str = "static") -> Program:
     Cycles: x[k] is at g2f in L + k; (0, 0) is even and passes; in (0, 1), core input 1, operation 2, switch box 1; in (1, 1),
     core input 1, operation 2, switch box even; in (1, 0), core input 1: y[k] is at the store in L + k + 8. The count t is at
     the comparison in cycle t + 2: (0, 2) is even, core input 1; from there, operation 2, switch box (1, 2) 1, (1, 1) even, core
-    input of (1, 0) 1.
+    input of (1, 0) 1. With registers at core outputs words meet three more, counts two; with a FIFO
+    at every hop each two more.
     """
     tiles = Tiles(arch)
     tiles.route((0, 0), "s0", "g2f", mode=mode)
@@ -145,12 +149,17 @@ def expected(x: np.ndarray) -> list[int]:
     return ((z[5:] + z[:-5]) % (1 << 16)).tolist()
 
 
-@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True), (LATE, True)],
-                         ids=["folded", "reconfigurable", "reconfigurable without FIFOs", "with a late global buffer"])
+@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True), (LATE, True), (REGISTERED, True),
+                                       (PLAIN_REGISTERED, True), (FULL, True), (FULL_REGISTERED, True)],
+                         ids=["folded", "reconfigurable", "reconfigurable without FIFOs", "with a late global buffer",
+                              "with registers at core outputs", "with such registers and without FIFOs",
+                              "with a FIFO at every hop", "with both"])
 def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full: bool) -> None:
     start_cycle = arch.glb.load_start_cycle
-    first = start_cycle + STENCIL_LATENCY + 5      # the cycle of y[5] at the store
-    program = stencil(arch, first - 6)
+    registers, hops = arch.interconnect.output_registers, arch.interconnect.fifo == "full"
+    latency = STENCIL_LATENCY + 3 * registers + 2 * hops
+    first = start_cycle + latency + 5      # the cycle of y[5] at the store
+    program = stencil(arch, first - 6 - 2 * registers - 2 * hops)
     with start(arch, program, full) as machine:
         for seed, count in enumerate((6, 80, 255)):
             x = np.random.default_rng(seed).integers(0, 1 << 16, count).astype(np.uint16)
@@ -159,7 +168,7 @@ def test_a_stencil_of_two_pes_stores_its_words_in_their_cycles(arch: Arch, full:
             assert run(machine, program, full) == 1 << FINISHED
             assert stored(machine, 1) == expected(x)
             # The run ends with the last word stored; cycle 0 of the tiles is the first that is counted.
-            assert machine.read_register("cycles") == start_cycle + STENCIL_LATENCY + count
+            assert machine.read_register("cycles") == start_cycle + latency + count
 
 
 def test_mode_delay_costs_a_cycle_on_an_even_tile() -> None:
