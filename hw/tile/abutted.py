@@ -19,6 +19,7 @@ from ..channel import ChannelRegister
 from ..configuration import ANSWER, CHANNEL, ID_BITS, REQUEST
 from ..emit import macro
 from ..interconnect.boxes import Members
+from .core import decided_by
 from .tile import Tile, logic_name, pass_on, tile_members
 
 REPORTS = ("active", "overflow")
@@ -132,7 +133,7 @@ class AbuttedTile(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.interconnect, self.spec, self.parity
+        return decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -26,6 +26,11 @@ def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Compo
     return component(spec, **options) if primitive.sized else component(**options)
 
 
+def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
+    """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
+    return spec, arch.interconnect, arch.operand_isolation
+
+
 def link_members(spec: TileSpec) -> Members:
     """The streams between an IO tile and the global buffer, ``link_{port}``; other tiles have none."""
     if spec.kind != "io":
@@ -88,7 +93,7 @@ class TileCore(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.spec, self.arch.interconnect, self.isolated
+        return decided_by(self.arch, self.spec)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -21,7 +21,7 @@ from ..emit import Macro, macro
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.stage import PARITIES
 from ..memory.sram import contents_members
-from .core import TileCore, link_members
+from .core import TileCore, decided_by, link_members
 
 
 def tile_members(arch: Arch, spec: TileSpec) -> Members:
@@ -74,7 +74,7 @@ class TileLogic(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.interconnect, self.spec, self.parity
+        return decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -126,7 +126,7 @@ class Tile(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.interconnect, self.spec, self.parity
+        return decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -10,7 +10,11 @@ import pytest
 
 from sardonyx.cache import Cache
 from sardonyx.hw import emit, kept, verilog
+from sardonyx.hw.arch.cgra import PARTS, Arch
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.arch.primitive import ALU, BUFFER, LEVEL, PASS_THROUGH
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import ConfigRegisters
 from sardonyx.hw.soc.top import Sardonyx
@@ -130,3 +134,50 @@ def test_two_processes_that_emit_at_once_write_the_same_bytes(tmp_path: Path) ->
     assert [each.wait(timeout=300) for each in run] == [0, 0]
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert not list((tmp_path / "cache").glob("*/.*.partial"))
+
+
+# A tile of little, and for every field that its logic depends on another value.
+LITTLE = replace(ARCH, interconnect=Interconnect(2),
+                 pe=replace(ARCH.pe, primitives=(ALU, PASS_THROUGH), ops=(BY_NAME["mult0"],), register_words=2,
+                            register_schedules=False, multiplier_tree=False),
+                 mem=replace(ARCH.mem, primitives=(BUFFER,), read_loops=1, write_loops=1, replay=False))
+OTHERWISE: dict[str, dict[str, Any]] = {
+    "pe": {"pass_depth": 5, "ops": (BY_NAME["mult1"],), "register_words": 4, "register_schedules": True,
+           "multiplier_tree": True, "primitives": (PASS_THROUGH, ALU)},
+    "mem": {"sram_lines": 256, "sram_lanes": 2, "cycle_bits": 15, "extent_bits": 10, "read_loops": 2, "write_loops": 2,
+            "replay": True, "sipo_lines": 2, "primitives": (LEVEL,)},
+    "interconnect": {"tracks": 1, "switch_box": "imran", "fifo": "full", "output_registers": True}}
+
+
+def machines() -> "dict[str, Arch]":
+    changed = {f"{part}.{field}": replace(LITTLE, **{part: replace(getattr(LITTLE, part), **{field: value})})
+               for part, fields in OTHERWISE.items() for field, value in fields.items()}
+    return {**changed, "operand_isolation": replace(LITTLE, operand_isolation=False)}
+
+
+def modules(arch: Arch, kind: str) -> "dict[str, emit.EmittedModule]":
+    return emit.collect(Tile(arch, getattr(arch, kind), 1)).modules
+
+
+def test_all_fields_that_a_tile_depends_on_are_tried() -> None:
+    assert {part: tuple(fields) for part, fields in OTHERWISE.items()} == {part: PARTS[part][2] for part in OTHERWISE}
+
+
+@pytest.fixture(scope="module")
+def little() -> "dict[str, dict[str, emit.EmittedModule]]":
+    return {kind: modules(LITTLE, kind) for kind in ("pe", "mem")}
+
+
+@pytest.mark.parametrize("field", machines())
+def test_modules_that_a_description_changes_have_other_keys(
+        field: str, little: "dict[str, dict[str, emit.EmittedModule]]") -> None:
+    kind = "mem" if field.startswith("mem.") else "pe"
+    before, after = little[kind], modules(machines()[field], kind)
+    changed: set[str] = set()
+    for name, module in after.items():      # in dependency order: what is kept of a module stands for all below it as well
+        if name not in before or before[name].rtlil != module.rtlil or changed & {*module.macros}:
+            changed.add(name)
+    assert f"tile_{kind}_odd" in changed, "the field decides nothing"
+    for name in changed & before.keys():
+        keys = [found[name].key for found in (before, after)]
+        assert keys[0] != keys[1] and kept.identity(keys[0]) != kept.identity(keys[1]), name

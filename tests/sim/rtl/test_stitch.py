@@ -14,6 +14,7 @@ from one_piece import machine_in_one_piece
 
 from sardonyx.compiler.backend.encode import words
 from sardonyx.hw import emit
+from sardonyx.hw.arch.cgra import Timing
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.column import Column
@@ -25,7 +26,7 @@ from sardonyx.hw.soc.shell import Shell
 from sardonyx.hw.tile.tile import Tile, TileLogic
 from sardonyx.hw.yosys import run_yosys
 from sardonyx.sim import engines
-from sardonyx.sim.rtl import simulator, stitch
+from sardonyx.sim.rtl import library, simulator, stitch
 from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.machine import Machine
 
@@ -220,3 +221,11 @@ def test_a_library_in_the_cache_is_used():
     assert os.access(first.model.executable, os.X_OK)
     assert simulator.whole_machine(LEAST).model.build_s == 0
     assert (first.model.executable.parent / "verilog" / "shell.sv").exists()
+
+
+@pytest.mark.parametrize("change,same", [
+    ({"name": "another", "timing": Timing(pe=1), "feed_through": True}, True), ({"operand_isolation": False}, False),
+    ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False), ({"config_rows": 3}, False)],
+    ids=["not in a module", "isolation", "multiplier", "channel"])
+def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
+    assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
