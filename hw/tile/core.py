@@ -168,7 +168,7 @@ class TileCore(wiring.Component):
                 build(primitive, self.spec, **({"shared": True} if primitive.memory else {})), flush=~chosen)
             m.d.comb += chosen.eq(mode == self.spec.mode(primitive.name))
             if primitive.memory:
-                m.d.comb += hardware.sram.word.eq(sram.word)
+                m.d.comb += hardware.sram.word.eq(sram.word & chosen.replicate(len(sram.word)) if self.isolated else sram.word)
             if primitive.config.fields:
                 m.d.comb += hardware.cfg.eq(self.cfg[primitive.config.name])
             if "static" in primitive.config.fields:
