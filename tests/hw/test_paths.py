@@ -41,6 +41,10 @@ def test_the_outputs_of_a_small_machine_are_as_listed(feed_through: bool) -> Non
     judge(replace(LEAST, feed_through=feed_through))
 
 
+def test_the_outputs_of_a_machine_with_registers_everywhere_are_as_listed() -> None:
+    judge(replace(LEAST, interconnect=Interconnect(1, fifo="full", output_registers=True)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", [TINY, get("onyx"), replace(TINY, interconnect=Interconnect(2, fifo="none"))],
                          ids=["tiny", "onyx", "without FIFOs"])

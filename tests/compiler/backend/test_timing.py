@@ -1,0 +1,46 @@
+"""The longest stretch between registers of a route, against sums by hand."""
+
+from dataclasses import replace
+
+import pytest
+from netlists import machine
+
+from sardonyx.compiler.backend.timing import Timing, timing
+from sardonyx.compiler.ir.mapped import LOAD, Block, MappedGraph, Net, Pin, Stream
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.interconnect import Node
+
+# PE 671, GLB 488, switch box 152, connection box 205, register 64 ps.
+BASE = machine(2, 3)
+
+
+def down_a_column(arch: Arch) -> Timing:
+    """Of a route from a load at (0, 0) through odd (0, 1) to a PE at even (0, 2)."""
+    index = arch.graph.index
+    nodes = [index[Node(0, 0, "data", "out", "g2f")], index[Node(0, 0, "data", "sb", "s0")],
+             index[Node(0, 1, "data", "sb", "s0")], index[Node(0, 2, "data", "in", "data0")]]
+    net = Net(Pin("load", "g2f"), (Pin("pe", "data0"),))
+    blocks = {"load": Block("load", "io", "", {}), "pe": Block("pe", "pe", "alu", {})}
+    graph = MappedGraph(blocks, (net,), (Stream("load", LOAD, "T", 0),))
+    return timing(graph, [net], {net.name: dict(zip(nodes[1:], nodes[:-1], strict=True))}, arch)
+
+
+@pytest.mark.parametrize("fifo,registers,delay,end", [
+    ("split", False, 488 + 152 + 152, "s0 of tile (0, 1)"),     # through the even tile to the register of the odd one
+    ("full", False, 671, "-"),                                  # 488 + 152 to the first one: the PE by itself is slower
+    ("none", False, 488 + 152 + 152, "s0 of tile (0, 1)"),
+    ("split", True, 671, "-"),                                  # 64 + 152 + 152, while the PE is between two registers
+])
+def test_the_period_is_the_longest_stretch(fifo: str, registers: bool, delay: int, end: str) -> None:
+    found = down_a_column(replace(BASE, interconnect=replace(BASE.interconnect, fifo=fifo, output_registers=registers)))
+    assert (found.delay_ps, found.end, found.period_ns) == (delay, end, delay / 1000)
+
+
+@pytest.mark.parametrize("fifo,delay,end", [
+    ("split", 64 + 300 + 300, "s0 of tile (0, 1)"), ("full", 64 + 500, "data0 of tile (0, 2)")])
+def test_behind_a_register_a_stretch_begins_anew(fifo: str, delay: int, end: str) -> None:
+    """With registers at core outputs and cores that take no time, boxes decide."""
+    quick = replace(BASE.timing, pe=1, mem=1, glb=1, switch_box=300, connection_box=500)
+    boxes = replace(BASE.interconnect, fifo=fifo, output_registers=True)
+    found = down_a_column(replace(BASE, timing=quick, interconnect=boxes))
+    assert (found.delay_ps, found.end) == (delay, end)
