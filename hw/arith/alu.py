@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -111,6 +113,9 @@ class Alu(wiring.Component):
         chosen = {operand: self._taken(m, operand, registers) for operand in PORTS}
         kept = {operand: self._kept(m, operand, registers) for operand in PORTS}
         words_next = {operand: Signal(DATA_BITS, name=f"{operand}_next") for operand in ("a", "b")}
+        # A stop or done goes the way of the first operand. What channels give comes last; they do so in static mode only, where
+        # nothing is a control token.
+        chosen["a"] = Mux(controls[0], token, chosen["a"])
         m.d.comb += [word.eq(chosen[operand] | kept[operand]) for operand, word in words_next.items()]
         multiplies = ~controls[0] & self._is_op(*MULTIPLIES)
         factor_next = recoded(words_next["b"], cfg.signed) if self.multiplier_tree else words_next["b"]
@@ -118,9 +123,6 @@ class Alu(wiring.Component):
             m.d.sync += [carry.eq(flags[0]), table.eq(cfg.lut.bit_select(Cat(*flags), 1)), begun.eq(1),
                          factor.eq(factor_next & multiplies.replicate(len(factor_next))),
                          *(taken[operand].eq(word) for operand, word in words_next.items()), taken[LATE].eq(chosen[LATE])]
-            # A stop or done goes the way of the first operand.
-            with m.If(controls[0]):
-                m.d.sync += taken["a"].eq(token)
         a, b = taken["a"], taken["b"]
         late = taken[LATE] | kept[LATE]
 
@@ -131,6 +133,7 @@ class Alu(wiring.Component):
         carry_in = Signal()
         shifts = Signal()
         crops = Signal()
+        far = Signal()          # by 16 places or more
         index = Signal()
         made = Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, factor)
         with m.If(moves & begun):
@@ -141,9 +144,10 @@ class Alu(wiring.Component):
                                           self._is_op(*SUBTRACTS) | self._is_op("abs") & a[-1])),
                 shifts.eq(~passes & self._is_op("shr", "shl", "mulshr")),
                 crops.eq(~passes & self._is_op("crop")),
+                far.eq(late[4:].any()),
                 index.eq(table),
             ]
-        result, tested = self._second(m, word, other, carry_in, shifts, crops)
+        result, tested = self._second(m, word, other, carry_in, shifts, far, crops)
         m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, *tested, index))]
         if registers is not None:
             m.d.comb += registers.res.eq(result)
@@ -189,7 +193,7 @@ class Alu(wiring.Component):
                       & every([~use | ~is_value(word.payload) for word, use in words])),
             taken.eq(compute | passes),
         ]
-        over = fork(m, (self.res, full[1]), (self.p, full[1] & ~control[1]))
+        over = fork(m, full[1], (self.res, Const(1)), (self.p, ~control[1]))
         m.d.comb += [moves.eq(over | static), self.res.payload.control.eq(control[1])]
         m.d.comb += [word.ready.eq(use & over & taken) for word, use in words]
         m.d.comb += [bit.ready.eq(use & over & compute) for bit, use in bits]
@@ -273,7 +277,7 @@ class Alu(wiring.Component):
                         m.d.comb += first.eq(value)
         return first
 
-    def _second(self, m: Module, word: Value, other: Value, carry_in: Value, shifts: Value,
+    def _second(self, m: Module, word: Value, other: Value, carry_in: Value, shifts: Value, far: Value,
                 crops: Value) -> tuple[Value, tuple[Value, Value, Value, Value]]:
         """The result and its flags Z, N, C and V. `other` is the late operand, inverted where it is subtracted."""
         top = DATA_BITS - 1
@@ -284,20 +288,21 @@ class Alu(wiring.Component):
         overflow = (word[top] == other[top]) & (word[top] != total[top]) & flags_valid
 
         # One shifter: right with a fill bit; left with the bits in reverse, as they come from the first cycle. 16 places or
-        # more empty it.
+        # more leave the fill bit.
         is_left = self._is_op("shl")
         shifted = Signal(DATA_BITS)
-        m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left)
-                               >> Mux(other[4:].any(), DATA_BITS, other[:4]))
-        chosen = Mux(is_left, shifted[::-1], shifted)
+        fill = word[top] & self.cfg.signed & ~is_left
+        m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left) >> other[:4])
+        parts = [(total[:DATA_BITS], ~shifts & ~crops), (fill.replicate(DATA_BITS), shifts & far),
+                 (shifted, shifts & ~far & ~is_left), (shifted[::-1], shifts & ~far & is_left)]
         # Z is found beside the adder, not behind it: a sum is 0 if every carry is what its bits have to give away.
-        zero = Mux(shifts, shifted == 0, (word ^ other) == Cat(carry_in, (word | other)[:top]))
+        zero = Mux(shifts, Mux(far, ~fill, shifted == 0), (word ^ other) == Cat(carry_in, (word | other)[:top]))
         if "crop" in self.ops:
             is_less = _less(word, ~other, total, self.cfg.signed)
-            chosen = Mux(crops, Mux(is_less, ~other, word), chosen)
+            parts.append((Mux(is_less, ~other, word), crops))
             zero = Mux(crops, Mux(is_less, other.all(), word == 0), zero)
         result = Signal(DATA_BITS)
-        m.d.comb += result.eq(Mux(shifts | crops, chosen, total))
+        m.d.comb += result.eq(reduce(or_, (part & one.replicate(DATA_BITS) for part, one in parts)))
         return result, (zero, result[top], carry, overflow)
 
     def _predicate(self, m: Module, *flags: Value) -> Value:

@@ -69,14 +69,18 @@ class DelayLines(wiring.Component):
         moves = Signal(name=f"moves{n}")
         m.d.comb += [moves.eq(self.enable & (self.cfg[f"mode{n}"] == MODES.index(DELAY))), last.eq(base + depth),
                      read.addr.eq(read_at), write.addr.eq(write_at), write.en.eq(moves & begun)]
+        # The result comes late in the cycle, so all else is chosen before it.
+        arrived = Signal(DATA_BITS, name=f"arrived{n}")
+        takes_res = self.cfg[f"write{n}"] == WRITES.index("res")
+        passes = write.en & (write.addr == read.addr)
+        early = Mux(passes, arrived, read.data & written.bit_select(read.addr, 1).replicate(DATA_BITS))
         with m.Switch(self.cfg[f"write{n}"]):
             for code, name in enumerate(WRITES):
-                with m.Case(code):
-                    m.d.comb += write.data.eq(getattr(self, name))
-        with m.If(write.en & (write.addr == read.addr)):
-            m.d.comb += following.eq(write.data)
-        with m.Elif(written.bit_select(read.addr, 1)):
-            m.d.comb += following.eq(read.data)
+                if name != "res":
+                    with m.Case(code):
+                        m.d.comb += arrived.eq(getattr(self, name))
+        m.d.comb += [write.data.eq(Mux(takes_res, self.res, arrived)),
+                     following.eq(Mux(takes_res & passes, self.res, early))]
         with m.If(moves):
             with m.If(begun):
                 m.d.sync += [written.eq(written | (1 << write.addr)), write_at.eq(read_at),

@@ -88,9 +88,12 @@ class Buffer(wiring.Component):
         for sipo in sipos:
             with m.If(sipo.grant):
                 m.d.comb += [sram.write.eq(sipo.mask), sram.data.eq(sipo.words)]
+        # What the port did is told a cycle later, as who has it is known late.
+        written = Signal()
+        written_line = Signal.like(sram.address, reset_less=True)
+        m.d.sync += [written.eq(Cat(sipo.grant for sipo in sipos).any()), written_line.eq(sram.address)]
         for piso in pisos:
-            m.d.comb += [piso.words.eq(sram.word), piso.written.eq(Cat(sipo.grant for sipo in sipos).any()),
-                         piso.written_line.eq(sram.address)]
+            m.d.comb += [piso.words.eq(sram.word), piso.written.eq(written), piso.written_line.eq(written_line)]
         with m.If(Cat(port.lost for port in ports).any()):
             m.d.sync += self.overflow.eq(1)
         return m

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,45 +44,54 @@ class CoordinateStage(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         current = Signal(ENTRIES, reset_less=True)
+        empty = Signal(reset_less=True)      # there are no entries
         index = Signal(DATA_BITS, reset_less=True)
         stored = Signal()
         moves = Signal()
-        self._ask(m, current, index, stored, moves)
+        self._ask(m, current, empty, index, stored, moves)
         self._take(m, current, index, stored, moves)
         return m
 
-    def _ask(self, m: Module, current: data.View, index: Signal, stored: Signal, moves: Signal) -> None:
+    def _ask(self, m: Module, current: data.View, empty: Signal, index: Signal, stored: Signal, moves: Signal) -> None:
         """Choose one token a cycle. It `moves` when its line, if it is stored, is there or on its way."""
         port = self.entries
-        # The line that will be there by the time the token is taken from it.
+        lane_bits = (self.lanes - 1).bit_length()
+        # The line that will be there by the time the token is taken from it, and whether that is the current one's: compared
+        # when the entries are taken, as who has the SRAM follows it.
         kept = Signal(len(port.line), reset_less=True)
         kept_array = Signal(reset_less=True)
         kept_valid = Signal()
+        hit = Signal()
         room = Signal(range(self.depth + 1), init=self.depth)
         here = Signal()
         able = Signal()
-        hit = Signal()
+        granted = Signal()
         ends = Signal()
         m.d.comb += [
             able.eq(here & (room != 0)),
             stored.eq(~current.stop & ~current.literal & ~self.counted),
             port.slot.eq(current.slot), port.array.eq(current.array),
-            port.line.eq(current.start >> (self.lanes - 1).bit_length()),
-            hit.eq(kept_valid & (kept == port.line) & (kept_array == current.array)),
-            port.request.eq(able & stored & ~hit),
+            port.line.eq(current.start >> lane_bits),
+            port.request.eq(able & stored & ~hit), granted.eq(port.request & port.free),
             moves.eq(able & (~stored | hit | port.free)),
-            ends.eq(Mux(current.stop, current.empty,
+            ends.eq(Mux(current.stop, empty,
                         current.literal | ((current.start + 1)[:DATA_BITS] == current.end))),
             self.free.eq(moves & ends & current.last),
             self.i.ready.eq(~here | (moves & ends)),
         ]
+        # A stored entry that moves leaves its line behind.
+        after = Mux(here & stored, Cat(port.line, port.array), Cat(kept, kept_array))
+        coming = Cat((self.i.payload.start >> lane_bits)[:len(kept)], self.i.payload.array)
         with m.If(self.i.ready):
-            m.d.sync += [current.eq(self.i.payload), here.eq(self.i.valid), index.eq(0)]
+            m.d.sync += [current.eq(self.i.payload), here.eq(self.i.valid), index.eq(0),
+                         empty.eq(~self.i.payload.literal & (self.i.payload.start == self.i.payload.end)),
+                         hit.eq((kept_valid | granted) & ~self.free & (coming == after))]
         with m.Elif(moves):
             m.d.sync += current.stop.eq(0)
             with m.If(~current.stop):
-                m.d.sync += [current.start.eq(current.start + 1), index.eq(index + 1)]
-        with m.If(port.request & port.free):
+                m.d.sync += [current.start.eq(current.start + 1), index.eq(index + 1),
+                             hit.eq(current.start[:lane_bits] != self.lanes - 1)]
+        with m.If(granted):
             m.d.sync += [kept.eq(port.line), kept_array.eq(port.array), kept_valid.eq(1)]
         # Lines of the next level are others, under the same numbers.
         with m.If(self.free):

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.token import DATA_BITS, DONE, TOKEN
 from ..sparse.interface import fork, is_done, is_stop
-from ..stream.fifo import Fifo
+from ..stream.fifo import Fifo, LateFifo
 from .coordinate_stage import SCANNED, CoordinateStage
 from .level_buffer import ReadPort, level_layout
 from .level_writer import COORDINATES, SEGMENTS
@@ -62,14 +62,14 @@ class LevelScanner(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD)
-        m.submodules.ahead = ahead = Fifo(ENTRIES, AHEAD)
+        m.submodules.ahead = ahead = LateFifo(ENTRIES, AHEAD)
         m.submodules.coordinates = coordinates = CoordinateStage(self.lines, self.lanes, FINISHED)
         m.submodules.finished = finished = Fifo(SCANNED, FINISHED)
         wiring.connect(m, segments.segments, wiring.flipped(self.segments))
         wiring.connect(m, coordinates.entries, wiring.flipped(self.entries))
         # Both stages count the room in their FIFO, so that nothing in flight ever waits.
         m.d.comb += [
-            ahead.i.payload.eq(segments.o.payload), ahead.i.valid.eq(segments.o.valid),
+            ahead.i.payload.eq(segments.o.payload), ahead.i.valid.eq(segments.o.valid), ahead.drops.eq(segments.drops),
             coordinates.i.payload.eq(ahead.o.payload), coordinates.i.valid.eq(ahead.o.valid),
             ahead.o.ready.eq(coordinates.i.ready), segments.taken.eq(ahead.o.valid & ahead.o.ready),
             finished.i.payload.eq(coordinates.o.payload), finished.i.valid.eq(coordinates.o.valid),
@@ -151,6 +151,5 @@ class LevelScanner(wiring.Component):
             m.d.comb += [output.payload.control.eq(token.control), output.payload.data.eq(token.data)]
         with m.If(~token.control):
             m.d.comb += self.ref_o.payload.data.eq(token.ref)
-        m.d.comb += scanned.ready.eq(fork(m, (self.crd, scanned.valid & ~self.block),
-                                          (self.ref_o, scanned.valid & ~self.block & ~self.lookup),
-                                          (self.block_o, scanned.valid & self.block)))
+        m.d.comb += scanned.ready.eq(fork(m, scanned.valid, (self.crd, ~self.block),
+                                          (self.ref_o, ~self.block & ~self.lookup), (self.block_o, self.block)))

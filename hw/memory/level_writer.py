@@ -75,15 +75,14 @@ class LevelWriter(wiring.Component):
     def _block(self, m: Module) -> None:
         """An array is its length and that many words; a level is two arrays, values are one."""
         step, word = self.o.payload, self.block.payload.data
-        left = Signal(DATA_BITS)      # Words of the array still to come, 0: its length is next.
+        left = Signal(DATA_BITS)      # Words of the array still to come.
+        length = Signal(init=1)       # They are none: its length is next.
         second = Signal()             # In the coordinates of a level.
         reached = Signal(DATA_BITS)   # The segment before, which neither the next one nor the coordinates' number is below.
         counts = Signal()
-        length = Signal()
         ends = Signal()
         final = Signal()
         m.d.comb += [
-            length.eq(left == 0),
             ends.eq(Mux(length, word == 0, left == 1)),
             final.eq(self.values | second),
             step.append.eq(~length),
@@ -97,6 +96,6 @@ class LevelWriter(wiring.Component):
         with m.If(self.o.valid & self.o.ready):
             with m.If(counts):
                 m.d.sync += reached.eq(Mux(second, 0, word))
-            m.d.sync += left.eq(Mux(length, word, left - 1))
+            m.d.sync += [left.eq(Mux(length, word, left - 1)), length.eq(ends)]
             with m.If(ends):
                 m.d.sync += second.eq(~final)

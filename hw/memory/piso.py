@@ -31,7 +31,7 @@ class Piso(wiring.Component):
     line : Out
     grant : In(1)               It is read in this cycle: `words` in the next.
     words : In
-    written : In(1)             Another port writes the line `written_line` in this cycle.
+    written : In(1)             Another port wrote the line `written_line` in the cycle before.
     written_line : In
     word : Out                  The word read `lanes` + 2 cycles ago; undefined if there was no read then.
     lost : Out(1)               A line must be granted and is not.
@@ -61,15 +61,17 @@ class Piso(wiring.Component):
         last = Signal(range(self.lines), reset_less=True)
         usable = Signal()
         asks = Signal()
-        m.d.comb += asks.eq(self.fire & ~(usable & (line == last)))
+        asked = Signal(init=1)
+        stale = Signal()
+        # As long as requests are left, the last one is among them: its line will be read after the write.
+        m.d.comb += [stale.eq(self.written & (self.written_line == last) & ~asked),
+                     asks.eq(self.fire & ~(usable & ~stale & (line == last)))]
         m.d.sync += [lanes[0].eq(lane), *(later.eq(stage) for stage, later in pairwise(lanes)),
                      lines[0].eq(line), *(later.eq(stage) for stage, later in pairwise(lines)),
                      new.eq(Cat(asks, new[:-1]))]
+        m.d.sync += [asked.eq(asks | wants.any()), usable.eq(asks | (usable & ~stale))]
         with m.If(asks):
-            m.d.sync += [last.eq(line), usable.eq(1)]
-        # As long as requests are left, the last one is among them: its line will be read after this write.
-        with m.Elif(self.written & (self.written_line == last) & ~wants.any()):
-            m.d.sync += usable.eq(0)
+            m.d.sync += last.eq(line)
 
         # Only the oldest of the stages that are not the last, as its line takes the place of the one before.
         chosen = Signal(self.lanes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from itertools import pairwise
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,8 +17,8 @@ from .level_writer import SEGMENTS
 _COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "array": 1, "slot": 1, "start": DATA_BITS}
 # With `fiber`, start is the number of a fiber whose start and size are to be looked up.
 REQUEST = data.StructLayout(_COMMON | {"size": DATA_BITS, "fiber": 1})
-# Looked up; at least one token is emitted.
-ENTRIES = data.StructLayout(_COMMON | {"end": DATA_BITS, "empty": 1})
+# Looked up: the entries start..end-1.
+ENTRIES = data.StructLayout(_COMMON | {"end": DATA_BITS})
 
 
 class SegmentStage(wiring.Component):
@@ -24,7 +26,7 @@ class SegmentStage(wiring.Component):
 
     Behaviour: fiber r becomes entries seg[r]..seg[r+1]. The line last read is kept, and the last word of the
     line before it, so that fibers in sequence, or the same one again, need one read per line. What emits
-    nothing is dropped.
+    nothing is dropped: it is offered, and `drops` says so a cycle later.
 
     Parameters
     ----------
@@ -35,6 +37,7 @@ class SegmentStage(wiring.Component):
     -------
     i : In(stream of REQUEST)
     o : Out(stream of ENTRIES)     Never waits: `taken` gives room back.
+    drops : Out(1)                 What `o` offered in the cycle before does not count; 0 if that was nothing.
     taken : In(1)                  One entry has left the FIFO after `o`.
     segments : Out(ReadPort)
 
@@ -46,19 +49,18 @@ class SegmentStage(wiring.Component):
     def __init__(self, lines: int, lanes: int, depth: int) -> None:
         self.lanes, self.depth = lanes, depth
         super().__init__({"i": In(stream.Signature(REQUEST)),
-                          "o": Out(stream.Signature(ENTRIES, always_ready=True)), "taken": In(1),
+                          "o": Out(stream.Signature(ENTRIES, always_ready=True)), "drops": Out(1), "taken": In(1),
                           "segments": Out(ReadPort(lines, lanes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         asking = Signal(REQUEST, reset_less=True)
         moves = Signal()
-        dropped = Signal()
-        self._ask(m, asking, moves, dropped)
-        self._look_up(m, asking, moves, dropped)
+        self._ask(m, asking, moves)
+        self._look_up(m, asking, moves)
         return m
 
-    def _ask(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
+    def _ask(self, m: Module, asking: data.View, moves: Signal) -> None:
         """A request waits here for room and lines; it `moves` when all it needs is there or on its way."""
         port = self.segments
         lane_bits = (self.lanes - 1).bit_length()
@@ -99,9 +101,9 @@ class SegmentStage(wiring.Component):
         # Lines of the next level are others, under the same numbers.
         with m.If(moves & asking.last):
             m.d.sync += [kept_valid.eq(0), before_valid.eq(0)]
-        m.d.sync += room.eq(room - moves + self.taken + dropped)
+        m.d.sync += room.eq(room - moves + self.taken + self.drops)
 
-    def _look_up(self, m: Module, asking: data.View, moves: Signal, dropped: Signal) -> None:
+    def _look_up(self, m: Module, asking: data.View, moves: Signal) -> None:
         """One cycle later the line has arrived."""
         port, entries = self.segments, self.o.payload
         found = Signal(REQUEST, reset_less=True)
@@ -128,11 +130,13 @@ class SegmentStage(wiring.Component):
             m.d.comb += [entries.start.eq(starts[lane]), entries.end.eq(ends[lane])]
         with m.Else():
             m.d.comb += [entries.start.eq(found.start), entries.end.eq(found.start + found.size)]
-        # Words that have just come from the SRAM are compared themselves, not behind a choice.
-        is_empty = Mux(found.fiber, starts[lane] == ends[lane], found.size == 0)
-        m.d.comb += [
-            entries.empty.eq(~found.literal & is_empty),
-            self.o.valid.eq(looking & (entries.stop | ~entries.empty)),
-        ]
-        # Registered, as the SRAM and the comparison take their time.
-        m.d.sync += dropped.eq(looking & ~self.o.valid)
+        m.d.comb += self.o.valid.eq(looking)
+        # Whether there are none is found a cycle later in the lines kept, as the SRAM takes its time.
+        silent = looking & ~found.stop & ~found.literal
+        same_words = Signal()
+        none = Signal()
+        lane_before = Signal.like(lane, reset_less=True)
+        m.d.sync += [same_words.eq(silent & found.fiber), none.eq(silent & ~found.fiber & (found.size == 0)),
+                     lane_before.eq(lane)]
+        pairs = Cat(*(one == other for one, other in pairwise(line)), before == line[0])
+        m.d.comb += self.drops.eq(none | (same_words & pairs.bit_select(lane_before, 1)))

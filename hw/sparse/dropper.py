@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ..arch.primitive import DROPPER
 from ..arch.token import TOKEN
-from .interface import fork, is_done, is_maybe, is_stop, is_value, level, members
+from .interface import fork, is_done, is_maybe, is_next, is_stop, is_value, level, members
 
 
 class Dropper(wiring.Component):
@@ -61,7 +61,7 @@ class Dropper(wiring.Component):
             zero.eq(~outer.control & (inner.control | (inner.data == 0))),
             self.outer_o.payload.eq(outer), self.inner_o.payload.eq(inner),
         ]
-        over = fork(m, (self.outer_o, both & ~zero), (self.inner_o, both & ~zero))
+        over = fork(m, both & ~zero, (self.outer_o, Const(1)), (self.inner_o, Const(1)))
         m.d.comb += [self.outer.ready.eq(both & over), self.inner.ready.eq(both & over)]
 
     def _drop_empty(self, m: Module) -> None:
@@ -80,7 +80,7 @@ class Dropper(wiring.Component):
             # An outer stop goes with the inner stop one level above it.
             pair.eq(self.outer.valid & ~closed
                     & Mux(done, is_done(outer) & ~opened,
-                          is_stop(outer) & (level(outer) + 1 == level(inner)))),
+                          is_stop(outer) & is_next(level(outer), level(inner)))),
         ]
 
         send = Signal()

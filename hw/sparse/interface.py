@@ -51,6 +51,14 @@ def level(token: Token) -> Value:
     return token.data[:8]
 
 
+def is_next(low: Value, high: Value) -> Value:
+    """Whether `high` is `low` + 1, of the same width, without an adder: `high` + ~`low` is 2**width if each carry is what the
+    bits below give away."""
+    below = high | ~low
+    found: Value = Cat(high ^ ~low, 1) == Cat(0, below)
+    return found
+
+
 def stop_token(level: Value) -> Value:
     """The stop of a level given in 8 bits."""
     return Const(CONTROL, TOKEN_BITS) | level
@@ -61,20 +69,21 @@ def every(conditions: Sequence[Value]) -> Value:
     return reduce(and_, conditions)
 
 
-def fork(m: Module, *offers: tuple[Any, Value]) -> Value:
+def fork(m: Module, there: Value, *offers: tuple[Any, Value]) -> Value:
     """Offer the tokens of one step on several outputs, each of which takes its own when it is ready.
 
-    Each offer is an output stream and whether this step has a token for it, which must hold until the step is
-    over. Drives every `valid`, from registers and the offers alone: no `ready` enters, so valid is never
+    `there` says whether the step has tokens at all, and each offer is an output stream and whether one is for it; both must
+    hold until the step is over. Drives every `valid`, from registers and the offers alone: no `ready` enters, so valid is never
     retracted. Returns whether the step ends in this cycle: no output is left to take its token.
     """
     gone = Signal(len(offers))
-    left = [want & ~gone[n] for n, (_, want) in enumerate(offers)]
+    left = [there & want & ~gone[n] for n, (_, want) in enumerate(offers)]
     taken = Signal(len(offers))
     ends = Signal()
     for n, (output, _) in enumerate(offers):
         m.d.comb += [output.valid.eq(left[n]), taken[n].eq(left[n] & output.ready)]
-    m.d.comb += ends.eq((Cat(left) & ~taken) == 0)
+    # Not of `taken`: whether there are tokens comes late, and then one gate is left.
+    m.d.comb += ends.eq(~there | every([~want | gone[n] | output.ready for n, (output, want) in enumerate(offers)]))
     with m.If(ends):
         m.d.sync += gone.eq(0)
     with m.Else():

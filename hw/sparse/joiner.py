@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -66,7 +66,7 @@ class Joiner(wiring.Component):
         strange = [is_maybe(crd0), *(use & (ref.payload.data != crd.payload.data) for crd, ref, _, use in sides)]
         with m.If(both & same & crd0.control & Cat(strange).any()):
             m.d.sync += self.fault.eq(1)
-        over = fork(m, (self.crd, keep), *((out, keep & use) for _, _, out, use in sides))
+        over = fork(m, keep, (self.crd, Const(1)), *((out, use) for _, _, out, use in sides))
         for (crd, ref, out, use), take in zip(sides, (take0, take1)):
             m.d.comb += [
                 crd.ready.eq(both & take & over),

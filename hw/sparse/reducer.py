@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 
 from ..arch.primitive import REDUCER
 from ..arch.token import DATA_BITS
-from .interface import is_done, is_stop, is_value, level, members, stop_token
+from .interface import is_done, is_next, is_stop, is_value, level, members, stop_token
 
 
 class Reducer(wiring.Component):
@@ -55,7 +55,7 @@ class Reducer(wiring.Component):
             with m.Elif(is_stop(val) & guided):
                 m.d.comb += [
                     emit_sum.eq(is_value(crd) & ~summed),
-                    emit_stop.eq(is_stop(crd) & (level(crd) + 1 == level(val)) & ~summing),
+                    emit_stop.eq(is_stop(crd) & is_next(level(crd), level(val)) & ~summing),
                 ]
             with m.Elif(is_stop(val)):
                 m.d.comb += [emit_sum.eq(~summed), emit_stop.eq(summed)]

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 
 from ..arch.primitive import REPEATER
 from ..arch.token import DONE, TOKEN
-from .interface import is_done, is_stop, is_value, level, members
+from .interface import is_done, is_next, is_stop, is_value, level, members
 
 
 class Repeater(wiring.Component):
@@ -55,7 +55,7 @@ class Repeater(wiring.Component):
             m.d.comb += emit.eq(held | ref_there)
         with m.Elif(is_stop(crd)):
             # The stop of the references must be one level below the stop of the coordinates.
-            m.d.comb += emit.eq(there & is_stop(head) & (level(head) + 1 == level(crd)))
+            m.d.comb += emit.eq(there & is_stop(head) & is_next(level(head), level(crd)))
         with m.Else():
             m.d.comb += emit.eq(there & is_done(head) & ~held)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Shape, ShapeLike, Signal
 from amaranth.lib import fifo, stream
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
 
@@ -101,4 +102,52 @@ class Fifo(Component):
             self.o.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.o.ready),
         ]
+        return m
+
+
+class LateFifo(Component):
+    """First-in first-out buffer of which the writer says a cycle later whether what it offered counts.
+
+    The word is written in any case, and one that does not count is written over: SyncFIFO of Amaranth must know at once.
+    `i` is always ready: who writes counts the room, one word more than those that count.
+
+    Parameters
+    ----------
+    shape : ShapeLike      Payload.
+    depth : int            Entries, a power of two from 2.
+
+    Members
+    -------
+    i : In(stream)
+    drops : In(1)          The word at `i` in the cycle before does not count; 0 if there was none.
+    o : Out(stream)
+
+    Timing: latency 1, one token per cycle at every fill level; `o.valid` follows `drops`, all else registers.
+    """
+
+    latency = 1
+
+    def __init__(self, shape: ShapeLike, depth: int) -> None:
+        if depth < 2 or depth & (depth - 1):
+            raise ValueError(f"a late FIFO needs a power of two of entries, from 2, not {depth}")
+        self.width, self.depth = Shape.cast(shape).width, depth
+        self.module_name = f"late_fifo_w{self.width}_d{depth}"
+        words, tokens = stream.Signature(shape, always_ready=True), stream.Signature(shape)
+        super().__init__({"i": In(words), "drops": In(1), "o": Out(tokens)})
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
+        write, read = storage.write_port(), storage.read_port(domain="comb")
+        level = Signal(range(self.depth + 1))
+        offered = Signal()      # a word came in the cycle before, and is not in the level yet
+        came = Signal()         # and counts
+        place = Signal.like(write.addr)
+        m.d.comb += [
+            came.eq(offered & ~self.drops), write.addr.eq(place + came), write.data.eq(self.i.payload),
+            write.en.eq(self.i.valid), self.o.payload.eq(read.data), self.o.valid.eq(came | (level != 0)),
+        ]
+        taken = self.o.valid & self.o.ready
+        m.d.sync += [offered.eq(self.i.valid), place.eq(write.addr), read.addr.eq(read.addr + taken),
+                     level.eq(level + came - taken)]
         return m

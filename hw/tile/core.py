@@ -162,11 +162,14 @@ class TileCore(wiring.Component):
         if contents_members(self.spec):
             m.submodules.sram = sram = macro(Sram(self.spec.sram_lines, self.spec.sram_lanes))
         built = {}
+        readies: dict[str, list[Value]] = {name: [] for name in inputs}
         for primitive in self.spec.primitives:
             chosen = Signal(name=f"{primitive.name}_chosen")
             m.submodules[primitive.name] = built[primitive.name] = hardware = macro(
                 build(primitive, self.spec, **({"shared": True} if primitive.memory else {})), flush=~chosen)
             m.d.comb += chosen.eq(mode == self.spec.mode(primitive.name))
+            for port in primitive.inputs:
+                readies[port.tile_port].append(chosen & getattr(hardware, port.name).ready)
             if primitive.memory:
                 m.d.comb += hardware.sram.word.eq(sram.word & chosen.replicate(len(sram.word)) if self.isolated else sram.word)
             if primitive.config.fields:
@@ -181,6 +184,8 @@ class TileCore(wiring.Component):
                 overflows.append(hardware.overflow)
             if "fault" in hardware.signature.members:
                 faults.append(hardware.fault)
+        # Readiness is late: one AND and an OR, where a choice by mode would be a chain.
+        m.d.comb += [inputs[name].ready.eq(Cat(ready).any()) for name, ready in readies.items()]
         # What is not chosen sees zeros, so that nothing switches in it, or else is in reset at least.
         if not self.isolated:
             m.d.comb += [_offered(getattr(built[primitive.name], port.name), inputs[port.tile_port])
@@ -191,7 +196,7 @@ class TileCore(wiring.Component):
                 with m.Case(self.spec.mode(primitive.name)):
                     for port in primitive.inputs:
                         taken, wire = getattr(hardware, port.name), inputs[port.tile_port]
-                        m.d.comb += [wire.ready.eq(taken.ready), *(_offered(taken, wire) if self.isolated else [])]
+                        m.d.comb += _offered(taken, wire) if self.isolated else []
                     for port in primitive.outputs:
                         given, wire = getattr(hardware, port.name), outputs[port.tile_port]
                         m.d.comb += [wire.payload.eq(given.payload), wire.valid.eq(given.valid),

@@ -172,15 +172,15 @@ class WaitingBoxes(PlainBoxes):
         return valid & ~Cat(blocked).any()
 
 
-def lazy_fork(m: Module, *offers: tuple[Any, Value]) -> Value:
+def lazy_fork(m: Module, there: Value, *offers: tuple[Any, Value]) -> Value:
     """In place of `interface.fork`: one output is offered a token only while the others are ready."""
     for output, want in offers:
         others: Value = Const(1)
         for other, also in offers:
             if other is not output:
                 others &= ~also | other.ready
-        m.d.comb += output.valid.eq(want & others)
+        m.d.comb += output.valid.eq(there & want & others)
     over: Value = Const(1)
     for output, want in offers:
-        over &= ~want | output.ready
+        over &= ~(there & want) | output.ready
     return over

@@ -1,4 +1,5 @@
 import functools
+import random
 
 import pytest
 from amaranth.sim import Simulator
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from sardonyx.hw.arch.token import TOKEN
 from sardonyx.hw.emit import module_name
-from sardonyx.hw.stream.fifo import Fifo, Fifo2
+from sardonyx.hw.stream.fifo import Fifo, Fifo2, LateFifo
 from sardonyx.sim.rtl.bench import Bench, Result
 
 KINDS = {"two entries": lambda: Fifo2(TOKEN), "two entries of a bit": lambda: Fifo2(1),
@@ -95,9 +96,35 @@ def test_static_mode_is_one_cycle_of_delay(words: "list[tuple[int, int, int]]") 
     simulate(fifo, stimulus)
 
 
+@given(seed=st.integers(0, 1 << 30), depth=st.sampled_from([2, 4, 8]))
+def test_a_late_fifo_holds_the_words_that_count(seed: int, depth: int) -> None:
+    """Against a list, with words offered while there is room for them."""
+    fifo, draw = LateFifo(8, depth), random.Random(seed)
+    held: list[int] = []
+
+    async def stimulus(ctx):  # type: ignore[no-untyped-def]
+        drops = 0
+        for _ in range(80):
+            ctx.set(fifo.drops, drops)
+            held[len(held) - drops:] = []
+            assert ctx.get(fifo.o.valid) == bool(held)
+            assert not held or ctx.get(fifo.o.payload) == held[0]
+            word, offers, takes = (draw.randrange(n) for n in (256, 2, 2))
+            offers &= len(held) < depth
+            drops = offers & draw.randrange(2)
+            ctx.set(fifo.i.payload, word)
+            ctx.set(fifo.i.valid, offers)
+            ctx.set(fifo.o.ready, takes)
+            await ctx.tick()
+            held[:takes] = []
+            held.extend([word] * offers)
+
+    simulate(fifo, stimulus)
+
+
 def test_modules_are_named_after_width_and_depth() -> None:
-    fifos = Fifo2(TOKEN), Fifo2(1), Fifo(TOKEN, 16)
-    assert [module_name(fifo) for fifo in fifos] == ["fifo2_w17", "fifo2_w1", "fifo_w17_d16"]
+    fifos = Fifo2(TOKEN), Fifo2(1), Fifo(TOKEN, 16), LateFifo(TOKEN, 4)
+    assert [module_name(fifo) for fifo in fifos] == ["fifo2_w17", "fifo2_w1", "fifo_w17_d16", "late_fifo_w17_d4"]
     for fifo in fifos:
         simulate(fifo, None)
 
@@ -108,6 +135,15 @@ def test_one_entry_is_refused() -> None:
 
     with pytest.raises(ValueError, match=r"^a FIFO needs at least two entries, not 1$"):
         Refused(8, 1)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 6])
+def test_a_late_fifo_has_a_power_of_two_of_entries(depth: int) -> None:
+    class Refused(LateFifo):
+        _MustUse__silence = True
+
+    with pytest.raises(ValueError, match=rf"^a late FIFO needs a power of two of entries, from 2, not {depth}$"):
+        Refused(8, depth)
 
 
 def simulate(fifo, stimulus) -> None:  # type: ignore[no-untyped-def]
