@@ -47,7 +47,7 @@ class SegmentStage(wiring.Component):
     """
 
     def __init__(self, lines: int, lanes: int, depth: int) -> None:
-        self.lanes, self.depth = lanes, depth
+        self.lines, self.lanes, self.depth = lines, lanes, depth
         super().__init__({"i": In(stream.Signature(REQUEST)),
                           "o": Out(stream.Signature(ENTRIES, always_ready=True)), "drops": Out(1), "taken": In(1),
                           "segments": Out(ReadPort(lines, lanes))})
@@ -109,15 +109,18 @@ class SegmentStage(wiring.Component):
         found = Signal(REQUEST, reset_less=True)
         looking = Signal()
         loads = Signal()
-        words = data.ArrayLayout(DATA_BITS, self.lanes)
-        line = Signal(words, reset_less=True)
-        line_now = Signal(words)
-        before = Signal(DATA_BITS, reset_less=True)
-        before_now = Signal(DATA_BITS)
+        # Segments are at most the entries that fit: of each word only so many bits are kept.
+        bits = min(DATA_BITS, (self.lines * self.lanes).bit_length())
+        segments = data.ArrayLayout(bits, self.lanes)
+        line = Signal(segments, reset_less=True)
+        line_now = Signal(segments)
+        before = Signal(bits, reset_less=True)
+        before_now = Signal(bits)
+        arrived = Cat(port.words.word_select(each, DATA_BITS)[:bits] for each in range(self.lanes))
         m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free)]
         with m.If(moves):
             m.d.sync += found.eq(asking)
-        m.d.comb += [line_now.eq(Mux(loads, port.words, line)),
+        m.d.comb += [line_now.eq(Mux(loads, arrived, line)),
                      before_now.eq(Mux(loads, line[self.lanes - 1], before))]
         m.d.sync += [line.eq(line_now), before.eq(before_now)]
 

@@ -133,7 +133,7 @@ class AbuttedTile(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return decided_by(self.arch, self.spec), self.parity
+        return *decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

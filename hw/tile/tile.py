@@ -74,7 +74,7 @@ class TileLogic(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return decided_by(self.arch, self.spec), self.parity
+        return *decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -126,7 +126,7 @@ class Tile(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return decided_by(self.arch, self.spec), self.parity
+        return *decided_by(self.arch, self.spec), self.parity
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
