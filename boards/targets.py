@@ -67,9 +67,9 @@ class Target:
 
 
 def _ecp5_pll(m: Module, oscillator: Signal, clock: Signal) -> Value:
-    """25 to 50 MHz: an oscillator of 600 MHz, divided by 12."""
+    """25 to 40 MHz: an oscillator of 600 MHz, divided by 15."""
     locked = Signal()
-    m.submodules.pll = Instance("EHXPLLL", p_CLKI_DIV=1, p_CLKFB_DIV=2, p_CLKOP_DIV=12, p_CLKOP_CPHASE=5, p_FEEDBK_PATH="CLKOP",
+    m.submodules.pll = Instance("EHXPLLL", p_CLKI_DIV=5, p_CLKFB_DIV=8, p_CLKOP_DIV=15, p_CLKOP_CPHASE=7, p_FEEDBK_PATH="CLKOP",
                                 i_CLKI=oscillator, i_CLKFB=clock, i_RST=Const(0), i_STDBY=Const(0), i_ENCLKOP=Const(0),
                                 o_CLKOP=clock, o_LOCK=locked)
     return locked
@@ -86,7 +86,7 @@ def _artix_pll(m: Module, oscillator: Signal, clock: Signal) -> Value:
 
 
 TARGETS = {target.name: target for target in (
-    Target("ulx3s-85f", "Radiona ULX3S with a Lattice ECP5-85F", "amaranth_boards.ulx3s:ULX3S_85F_Platform", 50, MHZ,
+    Target("ulx3s-85f", "Radiona ULX3S with a Lattice ECP5-85F", "amaranth_boards.ulx3s:ULX3S_85F_Platform", 40, MHZ,
            _ecp5_pll,
            # Wide LUTs and multiplexers as sums of products cost 11 % more LUTs, tiles mapped one by one 8 %, in half the time:
            # mapping does not know then what comes late.
