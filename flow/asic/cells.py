@@ -29,11 +29,13 @@ class Cell:
     outputs : {str: str}    The function of each output: an expression of input pins with ``~ & ^ |``.
     sequential : bool       It has a state; its outputs are then functions of no input.
     clock_ff : float        Capacitance of its clock pin in femtofarads; 0 without one.
+    clock_gate : bool       It passes a clock on, or not.
     """
 
     outputs: Mapping[str, str]
     sequential: bool
     clock_ff: float
+    clock_gate: bool = False
 
 
 def volts(library: Library) -> float:
@@ -52,7 +54,8 @@ def cells(library: Library) -> dict[str, Cell]:
         clocks = [float(_found(_CAPACITANCE, pin)[1]) for pin in pins.values() if _CLOCK.search(pin)]
         functions = {pin: match[1] for pin, text in pins.items() if (match := _FUNCTION.search(text))}
         found[name] = Cell({pin: _expression(function) for pin, function in functions.items()},
-                           _SEQUENTIAL.search(text) is not None, sum(clocks) * femtofarads)
+                           _SEQUENTIAL.search(text) is not None, sum(clocks) * femtofarads,
+                           "clock_gating_integrated_cell" in text)
     assert found, f"{library.path} has no cells"
     return found
 

@@ -2,7 +2,7 @@
 
 Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine and for each kind and parity of tile, to be used as
          ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``. SRAMs are black boxes until a platform has
-         macros: docs/silicon.md says where they go.
+         macros: docs/asic.md says where they go. ``latches.v`` and ``latches.tcl``, for Yosys, make words latches.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ...hw.arch.cgra import Arch
 from ...hw.interconnect.stage import PARITIES
-from .synthesis import read_design
+from .synthesis import LATCH_RULES, LATCH_STEPS, read_design
 
-SDC = "sardonyx.sdc"
+SDC, LATCHES = "sardonyx.sdc", "latches.tcl"
 TOP = "sardonyx"
 CORE_UTILIZATION = 50   # percent of a place that cells fill
 _SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
@@ -63,6 +63,21 @@ foreach {from to} {*registers.cfg* *tile_logic.* */registers/cfg* */tile_logic/*
 """
 
 
+def latches() -> str:
+    """What Yosys does between elaboration and synthesis, so that words are latches."""
+    def word(each: str) -> str:
+        # Tcl would take the names of cells for variables; the rules stand beside this file.
+        return "$rules" if each == LATCH_RULES.name else f"{{{each}}}" if "$" in each else each
+
+    steps = "\n".join(f"yosys {' '.join(map(word, step.split()))}" for step in ("proc", "opt", "memory -nomap", *LATCH_STEPS))
+    return f"""\
+# Words of configuration, register files and FIFOs become latches, as {LATCH_RULES.name} says: source this after `hierarchy`.
+# OpenROAD's flow scripts do with SYNTH_CANONICALIZE_TCL, the path of this file; the platform's clock gate has to be known then.
+set rules [file join [file dirname [info script]] {LATCH_RULES.name}]
+{steps}
+"""
+
+
 def config_mk(top: str, files: Iterable[str], period: int) -> str:
     """The configuration of ORFS for one module, from the files of it and those below."""
     sources = " \\\n  ".join(f"$(HERE){name}" for name in files)
@@ -89,11 +104,14 @@ MODULES = (TOP, *_tiles("tile"))
 """The modules that are hardened by themselves, where tiles do not abut."""
 ABUTTED = (TOP, *_tiles("abutted"))
 """The same where they do."""
-NAMES = (SDC, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
+NAMES = (SDC, LATCHES, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
 
 
 def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
     """Every file by its name, for a machine whose Verilog is in a folder; one without MEM tiles has no files for them."""
     there = [name for name in (ABUTTED if arch.feed_through else MODULES) if (folder / f"{name}.sv").exists()]
-    return {SDC: sdc(), **{f"{name}.mk": config_mk(name, (f"{module}.sv" for module in read_design(folder, name).modules),
-                                                   period_ps(arch)) for name in there}}
+    made = {SDC: sdc(), LATCHES: latches(), LATCH_RULES.name: LATCH_RULES.read_text()}
+    for name in there:
+        files = (f"{module}.sv" for module in read_design(folder, name).modules)
+        made[f"{name}.mk"] = config_mk(name, files, period_ps(arch))
+    return made

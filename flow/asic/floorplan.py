@@ -18,7 +18,7 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.config import config_segment
 from .constraints import CORE_UTILIZATION
 
-_ROW = re.compile(r"^\| (\w+) \| (\d+) \| \d+ \| \d+ \| (\d+|-) \|", re.M)
+_ROW = re.compile(r"^\| (\w+) \| (\d+) \| \d+ \| \d+ \| \d+ \| (\d+|-) \|", re.M)
 WIDTH, MARGIN = 900, 30     # of the picture
 COLORS = {"pe": "#cfe3f7", "mem": "#f9d9b0", "io": "#d8d8d8", "glb": "#d5ecd0", "shell": "#f2c9d1"}
 SHELL = ("controller", "axi_data", "axi_lite")

@@ -1,4 +1,4 @@
-"""Measure components of an emitted machine: area by part, with enables as multiplexers and with clock gates, and worst paths.
+"""Measure components of an emitted machine: area by part, for each way to make registers with an enable, and worst paths.
 
 Input:   a folder that `sardonyx verilog` wrote, the name of a component, a library.
 Output:  `Measurement`.
@@ -15,7 +15,7 @@ from ...hw.arch.errors import UserError
 from . import sram
 from .library import Library
 from .row import ROW, TILES, row
-from .synthesis import Design, ModuleArea, areas, netlist, read_design
+from .synthesis import Design, ModuleArea, Registers, areas, netlist, read_design
 from .timing import Worst, worst_paths
 
 COMPONENTS: Mapping[str, str] = {
@@ -31,7 +31,7 @@ class Measurement:
     Parameters
     ----------
     design : Design
-    area, gated : {str: ModuleArea}    By module; with enables as multiplexers, with clock gates. Empty for the row.
+    area, gated, latched : {str: ModuleArea}    By module, for each of `Registers`. Empty for the row.
     sram_um2 : float                   Estimate for the SRAMs, which neither has.
     worst : {str: Worst}               By kind of path.
     """
@@ -39,6 +39,7 @@ class Measurement:
     design: Design
     area: Mapping[str, ModuleArea]
     gated: Mapping[str, ModuleArea]
+    latched: Mapping[str, ModuleArea]
     sram_um2: float
     worst: Mapping[str, Worst]
 
@@ -49,6 +50,10 @@ class Measurement:
     @property
     def gated_um2(self) -> float:
         return self.gated[self.design.top].total
+
+    @property
+    def latched_um2(self) -> float:
+        return self.latched[self.design.top].total
 
 
 def component(folder: Path, name: str) -> Design:
@@ -67,8 +72,9 @@ def component(folder: Path, name: str) -> Design:
 def measure(design: Design, library: Library, area: bool = True, timing: bool = True) -> Measurement:
     """Both areas and the paths, or some of it; the row is measured for its paths alone."""
     area = area and design.top != ROW
+    enables, gates, latches = (areas(design, library, registers) if area else {} for registers in Registers)
     return Measurement(
-        design, areas(design, library) if area else {}, areas(design, library, clock_gates=True) if area else {},
+        design, enables, gates, latches,
         sum(sram.area(name, library.family.name) for name in design.srams) if area else 0.0,
         worst_paths(design, netlist(design, library), library) if timing else {})
 
@@ -78,7 +84,8 @@ def text(name: str, found: Measurement, points: bool = True) -> Iterator[str]:
     if found.area:
         top = found.area[found.design.top]
         memory = f", SRAM (estimate) {found.sram_um2:.0f}" if found.sram_um2 else ""
-        yield f"{name}: {found.um2:.0f} um2, with clock gates {found.gated_um2:.0f}; flops {top.flops:.0f}{memory}"
+        yield (f"{name}: {found.um2:.0f} um2, with clock gates {found.gated_um2:.0f}, "
+               f"with latches {found.latched_um2:.0f}; flops {top.flops:.0f}{memory}")
         yield from _parts(found, found.design.top, 1, 1)
     if found.worst:
         yield f"{name}: " + ", ".join(f"{kind} {worst.ps:.0f} ps" for kind, worst in found.worst.items())
@@ -95,7 +102,7 @@ def _parts(found: Measurement, module: str, count: int, depth: int) -> Iterator[
     for name in sorted((name for name in here.parts if name in found.area), key=size, reverse=True):
         number = count * here.parts[name]
         part = found.area[name]
-        gated = found.gated[name].total * number if name in found.gated else 0.0
+        gated, latched = (other[name].total * number if name in other else 0.0 for other in (found.gated, found.latched))
         yield (f"{'  ' * depth}{number:3} {name}: {part.total * number:.1f} um2, own logic {part.own * number:.1f}, "
-               f"flops {part.flops * number:.1f}; with clock gates {gated:.1f}")
+               f"flops {part.flops * number:.1f}; with clock gates {gated:.1f}, with latches {latched:.1f}")
         yield from _parts(found, name, number, depth + 1)

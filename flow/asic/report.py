@@ -27,8 +27,9 @@ def area_table(found: Mapping[str, Measurement]) -> str:
         inner = {name: each.area[name].total * count for name, count in own.parts.items() if name in each.area}
         return ", ".join(f"{name} {um2:.0f}" for name, um2 in sorted(inner.items(), key=lambda part: -part[1])) or "-"
 
-    return table(("component", "um2", "with clock gates", "flops alone", "SRAM, estimated", "parts"),
-                 ((name, f"{each.um2:.0f}", f"{each.gated_um2:.0f}", f"{each.area[each.design.top].flops:.0f}",
+    return table(("component", "um2", "with clock gates", "and latches", "flops alone", "SRAM, estimated", "parts"),
+                 ((name, f"{each.um2:.0f}", f"{each.gated_um2:.0f}", f"{each.latched_um2:.0f}",
+                   f"{each.area[each.design.top].flops:.0f}",
                    f"{each.sram_um2:.0f}" if each.sram_um2 else "-", below(each)) for name, each in found.items() if each.area))
 
 

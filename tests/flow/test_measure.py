@@ -6,7 +6,9 @@ import pytest
 
 from sardonyx.flow.asic import measure
 from sardonyx.flow.asic.library import Library
+from sardonyx.flow.asic.synthesis import Registers, areas
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arith.register_file import RegisterFile
 from sardonyx.hw.emit import emit
 from sardonyx.hw.memory.sram import Sram
 from sardonyx.hw.stream.fifo import Fifo2
@@ -23,8 +25,20 @@ def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tm
     assert found.worst["reg-reg"].points[0].pin.endswith("/CLK")
     first, *_, last = measure.text("fifo", found)
     area = found.area["fifo2_w17"]
-    assert first == f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}; flops {area.flops:.0f}"
+    assert first == (f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}, "
+                     f"with latches {found.latched_um2:.0f}; flops {area.flops:.0f}")
     assert last.endswith(f"({found.worst['reg-out'].points[-1].cell})")
+
+
+@pytest.mark.opensta
+def test_words_that_share_a_port_are_smaller_as_latches(library: Library, tmp_path: Path) -> None:
+    emit(RegisterFile(16), tmp_path)
+    design = measure.component(tmp_path, "register_file")
+    flops, gated, latched = (areas(design, library, registers)["register_file"] for registers in Registers)
+    latch = 0.2187
+    assert latched.flops < gated.flops - 16 * 16 * 0.29, "the flops of the words are gone"
+    assert gated.total - latched.total > 0.05 * gated.total and gated.total < flops.total
+    assert gated.total - latched.total < 16 * 16 * latch, "a word is still there"
 
 
 def test_what_is_no_component_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+// Words that are written over a shared port become latches, which are three quarters of a flop.
+//
+// A flop is two latches: one that is open while its clock is low, and one behind it that is open while the clock is high. Words
+// with the same data need the first once, and their clock gates open the second: each word takes a latch a bit, and so does the
+// port. Data and enables are taken at the same edge as by flops, and words change at the same edge.
+//
+// Rules for Yosys' techmap, after `proc`, `memory -nomap` and `dffunmap -srst-only`:
+//   techmap -map latches.v t:$mem_v2                      register files and FIFOs of 3 words or more; reads are logic
+//   techmap -map latches.v config_registers_pe/t:$dffe    and of MEM tiles: configuration
+// OPENROAD_CLKGATE is the clock gate of a platform of OpenROAD's flow scripts.
+
+(* techmap_celltype = "$mem_v2" *)
+module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);
+  parameter MEMID = "";
+  parameter signed SIZE = 4;
+  parameter signed OFFSET = 0;
+  parameter signed ABITS = 2;
+  parameter signed WIDTH = 8;
+  parameter signed INIT = 1'bx;
+  parameter signed RD_PORTS = 1;
+  parameter RD_CLK_ENABLE = 1'b0;
+  parameter RD_CLK_POLARITY = 1'b1;
+  parameter RD_TRANSPARENCY_MASK = 1'b0;
+  parameter RD_COLLISION_X_MASK = 1'b0;
+  parameter RD_WIDE_CONTINUATION = 1'b0;
+  parameter RD_CE_OVER_SRST = 1'b0;
+  parameter RD_ARST_VALUE = 1'b0;
+  parameter RD_SRST_VALUE = 1'b0;
+  parameter RD_INIT_VALUE = 1'b0;
+  parameter signed WR_PORTS = 1;
+  parameter WR_CLK_ENABLE = 1'b1;
+  parameter WR_CLK_POLARITY = 1'b1;
+  parameter WR_PRIORITY_MASK = 1'b0;
+  parameter WR_WIDE_CONTINUATION = 1'b0;
+  parameter _TECHMAP_BITS_CONNMAP_ = 0;
+  parameter [WR_PORTS*WIDTH*_TECHMAP_BITS_CONNMAP_-1:0] _TECHMAP_CONNMAP_WR_EN_ = 0;
+  parameter [WR_PORTS*_TECHMAP_BITS_CONNMAP_-1:0] _TECHMAP_CONNMAP_WR_CLK_ = 0;
+
+  input [RD_PORTS-1:0] RD_CLK, RD_EN, RD_ARST, RD_SRST;
+  input [RD_PORTS*ABITS-1:0] RD_ADDR;
+  output [RD_PORTS*WIDTH-1:0] RD_DATA;
+  input [WR_PORTS-1:0] WR_CLK;
+  input [WR_PORTS*WIDTH-1:0] WR_EN, WR_DATA;
+  input [WR_PORTS*ABITS-1:0] WR_ADDR;
+
+  // Whole words, one clock, at most two ports; two words are cheaper as flops, and SRAMs are not meant.
+  function integer different;
+    input integer unused;
+    integer i;
+    begin
+      different = 0;
+      for (i = 0; i < WR_PORTS * WIDTH; i = i + 1)
+        if (_TECHMAP_CONNMAP_WR_EN_[i * _TECHMAP_BITS_CONNMAP_ +: _TECHMAP_BITS_CONNMAP_]
+            != _TECHMAP_CONNMAP_WR_EN_[(i / WIDTH) * WIDTH * _TECHMAP_BITS_CONNMAP_ +: _TECHMAP_BITS_CONNMAP_])
+          different = 1;
+      for (i = 0; i < WR_PORTS; i = i + 1)
+        if (_TECHMAP_CONNMAP_WR_CLK_[i * _TECHMAP_BITS_CONNMAP_ +: _TECHMAP_BITS_CONNMAP_]
+            != _TECHMAP_CONNMAP_WR_CLK_[0 +: _TECHMAP_BITS_CONNMAP_])
+          different = 1;
+    end
+  endfunction
+  wire _TECHMAP_FAIL_ = SIZE < 3 || SIZE > 64 || OFFSET != 0 || WR_PORTS < 1 || WR_PORTS > 2 || RD_CLK_ENABLE != 0
+    || WR_CLK_ENABLE != {WR_PORTS{1'b1}} || WR_CLK_POLARITY != {WR_PORTS{1'b1}} || WR_WIDE_CONTINUATION != 0
+    || RD_WIDE_CONTINUATION != 0 || INIT !== {SIZE*WIDTH{1'bx}} || different(0);
+
+  wire clk = WR_CLK[0];
+  wire [WR_PORTS*WIDTH-1:0] held;
+  // Words beyond the last are undefined.
+  localparam BITS = ABITS < $clog2(SIZE) ? ABITS : $clog2(SIZE);
+  wire [WIDTH*(1<<BITS)-1:0] words;
+  genvar n, p, b;
+  generate
+    for (b = 0; b < WR_PORTS * WIDTH; b = b + 1) begin : port_bit
+      $_DLATCH_N_ first (.D(WR_DATA[b]), .E(clk), .Q(held[b]));
+    end
+    for (n = 0; n < SIZE; n = n + 1) begin : word
+      wire [WR_PORTS-1:0] write;
+      wire gated, last;
+      for (p = 0; p < WR_PORTS; p = p + 1) begin : port
+        assign write[p] = WR_EN[p * WIDTH] & (WR_ADDR[p * ABITS +: ABITS] == n);
+      end
+      OPENROAD_CLKGATE gate (.CK(clk), .E(|write), .GCK(gated));
+      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports.
+      if (WR_PORTS == 2) begin : chosen
+        $_DLATCH_N_ first (.D(write[1]), .E(clk), .Q(last));
+      end else begin : only
+        assign last = 0;
+      end
+      for (b = 0; b < WIDTH; b = b + 1) begin : word_bit
+        $_DLATCH_P_ second (.D(last ? held[(WR_PORTS - 1) * WIDTH + b] : held[b]), .E(gated), .Q(words[n * WIDTH + b]));
+      end
+    end
+    for (n = SIZE; n < 1 << BITS; n = n + 1) begin : none
+      assign words[n * WIDTH +: WIDTH] = {WIDTH{1'bx}};
+    end
+    for (p = 0; p < RD_PORTS; p = p + 1) begin : read
+      assign RD_DATA[p * WIDTH +: WIDTH] = words[RD_ADDR[p * ABITS +: BITS] * WIDTH +: WIDTH];
+    end
+  endgenerate
+endmodule
+
+(* techmap_celltype = "$dffe" *)
+module sardonyx_register (CLK, EN, D, Q);
+  parameter WIDTH = 1;
+  parameter CLK_POLARITY = 1'b1;
+  parameter EN_POLARITY = 1'b1;
+
+  input CLK, EN;
+  input [WIDTH-1:0] D;
+  output [WIDTH-1:0] Q;
+
+  wire _TECHMAP_FAIL_ = !CLK_POLARITY;
+  wire gated;
+  OPENROAD_CLKGATE gate (.CK(CLK), .E(EN_POLARITY ? EN : !EN), .GCK(gated));
+  genvar b;
+  generate
+    for (b = 0; b < WIDTH; b = b + 1) begin : word_bit
+      wire held;
+      $_DLATCH_N_ first (.D(D[b]), .E(CLK), .Q(held));
+      $_DLATCH_P_ second (.D(held), .E(gated), .Q(Q[b]));
+    end
+  endgenerate
+endmodule

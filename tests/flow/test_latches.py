@@ -1,0 +1,110 @@
+"""Words of latches do what words of flops do: proven by induction, on the rules that users get, the clock being an input."""
+
+from pathlib import Path
+
+import pytest
+
+from sardonyx.flow.asic.synthesis import GATE, LATCH_RULES
+from sardonyx.hw.yosys import YosysError, run_yosys
+
+# Latches that are open while the clock is low decide whether it passes.
+CLOCK_GATE = f"""
+module {GATE} (input CK, E, output GCK);
+  reg open;
+  always @* if (!CK) open = E;
+  assign GCK = CK & open;
+endmodule
+"""
+ONE_PORT = """
+module m (input clk, we, input [1:0] wa, ra, input [1:0] wd, output [1:0] rd, output [5:0] all);
+  reg [1:0] mem [0:2];
+  always @(posedge clk) if (we) mem[wa] <= wd;
+  assign rd = mem[ra];
+  assign all = {mem[2], mem[1], mem[0]};
+endmodule
+"""
+TWO_PORTS = """
+module m (input clk, input [1:0] we, input [3:0] wa, wd, output [7:0] all);
+  reg [1:0] mem [0:3];
+  always @(posedge clk) begin
+    if (we[0]) mem[wa[1:0]] <= wd[1:0];
+    if (we[1]) mem[wa[3:2]] <= wd[3:2];
+  end
+  assign all = {mem[3], mem[2], mem[1], mem[0]};
+endmodule
+"""
+REGISTERS = """
+module m (input clk, rst, we, input [1:0] wa, input [4:0] wd, output reg [8:0] q);
+  always @(posedge clk) if (rst || we) begin
+    if (rst || wa == 0) q[4:0] <= rst ? 0 : wd;
+    if (rst || wa == 1) q[8:5] <= rst ? 0 : wd;
+  end
+endmodule
+"""
+
+
+def proven(verilog: str, folder: Path, rules: str) -> int:
+    """How many latches a module gets; YosysError if words differ at any time, whatever comes in when."""
+    (folder / LATCH_RULES.name).write_text(rules)
+    (folder / "m.v").write_text(verilog)
+    (folder / "gate.v").write_text(CLOCK_GATE)
+    (folder / "run.ys").write_text(f"""
+read_verilog -sv m.v
+rename m gold
+proc
+opt
+memory_dff
+memory_collect
+dffunmap -srst-only
+copy gold gate
+techmap -map {LATCH_RULES.name} gate/t:$mem_v2 gate/t:$dffe
+read_verilog -sv gate.v
+proc
+memory_map gold
+flatten gate
+opt -fast
+select -assert-none gate/t:$*dff* gate/t:$mem_v2
+simplemap gate
+tee -o latches.txt select -count gate/t:$_DLATCH_P_
+miter -equiv -flatten -make_assert gold gate miter
+clk2fflogic miter
+opt -fast miter
+sat -verify -prove-asserts -tempinduct -set-init-zero -seq 1 -maxsteps 8 miter
+""")
+    run_yosys(["run.ys"], folder)
+    return int((folder / "latches.txt").read_text().split()[0])
+
+
+@pytest.mark.parametrize("verilog,bits", [(ONE_PORT, 6), (TWO_PORTS, 8), (REGISTERS, 9)], ids=["port", "ports", "registers"])
+def test_words_of_latches_are_those_of_flops_at_all_times(verilog: str, bits: int, tmp_path: Path) -> None:
+    assert proven(verilog, tmp_path, LATCH_RULES.read_text()) == bits
+
+
+@pytest.mark.parametrize("verilog,right,wrong", [
+    (TWO_PORTS, ".D(write[1])", ".D(write[0])"), (TWO_PORTS, "== n)", "== n + 1)"), (ONE_PORT, ".E(|write)", ".E(1'b1)"),
+    (ONE_PORT, "$_DLATCH_N_ first (.D(WR_DATA[b])", "$_DLATCH_P_ first (.D(WR_DATA[b])"),
+    (REGISTERS, "EN_POLARITY ? EN : !EN", "1'b1"), (REGISTERS, ".D(held), .E(gated)", ".D(held), .E(CLK)")])
+def test_the_proof_fails_for_rules_that_are_wrong(verilog: str, right: str, wrong: str, tmp_path: Path) -> None:
+    rules = LATCH_RULES.read_text()
+    assert right in rules
+    with pytest.raises(YosysError, match=r"proof did fail|reached maximum number of time steps"):
+        proven(verilog, tmp_path, rules.replace(right, wrong))
+
+
+@pytest.mark.parametrize("what,body", {
+    "two words": "reg [3:0] mem [0:1]; always @(posedge clk) if (we) mem[a[0]] <= d; assign q = mem[b[0]];",
+    "an SRAM": "reg [3:0] mem [0:127]; always @(posedge clk) if (we) mem[{a, b}] <= d; assign q = mem[{b, a}];",
+    "a read that waits for the clock": "reg [3:0] mem [0:15]; reg [3:0] r; assign q = r;"
+                                       "always @(posedge clk) begin if (we) mem[a] <= d; r <= mem[b]; end",
+    "bits written alone": "reg [3:0] mem [0:15]; assign q = mem[b];"
+                          "always @(posedge clk) begin if (we) mem[a][0] <= d; if (d[3]) mem[a][3:1] <= d; end",
+    "a table": "reg [3:0] mem [0:15]; integer i; initial for (i = 0; i < 16; i = i + 1) mem[i] = i ^ 5; assign q = mem[b];",
+    "words with a beginning": "reg [3:0] mem [0:15]; initial mem[3] = 1; always @(posedge clk) if (we) mem[a] <= d;"
+                              "assign q = mem[b];",
+}.items())
+def test_no_latches_are_made_of(what: str, body: str, tmp_path: Path) -> None:
+    (tmp_path / LATCH_RULES.name).write_text(LATCH_RULES.read_text())
+    (tmp_path / "m.v").write_text(f"module m (input clk, we, input [3:0] a, b, d, output [3:0] q); {body} endmodule")
+    (tmp_path / "run.ys").write_text("read_verilog -sv m.v\nproc\nopt\nmemory -nomap\nselect -assert-count 1 t:$mem_v2\n"
+                                     f"techmap -map {LATCH_RULES.name} t:$mem_v2\nselect -assert-count 1 t:$mem_v2\n")
+    run_yosys(["run.ys"], tmp_path)
