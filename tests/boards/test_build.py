@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,18 @@ def test_a_machine_that_cannot_be_routed_is_refused(monkeypatch: pytest.MonkeyPa
             route.route(synthesised(monkeypatch, tmp_path, said), target("ulx3s-85f"), print)
         assert str(error.value) == (f"board ulx3s-85f: nextpnr cannot place and route the machine: {words}\n"
                                     "  try: another seed (--seed), or describe a smaller machine")
+
+
+def test_a_router_that_comes_to_no_end_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    last = f"Info:     iter={route.ROUNDS + 1} wires=1022573 overused=138 overuse=139 archfail=NA"
+    script = f"echo 'Info:     iter=9 wires=1 overused=900 overuse=9 archfail=NA\n{last}' > nextpnr.log; exec sleep 100"
+    began = time.monotonic()
+    with pytest.raises(UserError) as error:
+        route.route(synthesised(monkeypatch, tmp_path, script), target("ulx3s-85f"), print)
+    assert str(error.value) == (
+        f"board ulx3s-85f: nextpnr cannot place and route the machine: after {route.ROUNDS + 1} rounds 138 wires are still in "
+        "each other's way\n  try: another seed (--seed), or describe a smaller machine")
+    assert time.monotonic() - began < 50, "the router is not waited for"
 
 
 def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
