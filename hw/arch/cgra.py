@@ -43,8 +43,8 @@ class Timing:
     docs/silicon.md.
     """
 
-    pe: Annotated[int, PICOSECONDS] = 671
-    mem: Annotated[int, PICOSECONDS] = 374
+    pe: Annotated[int, PICOSECONDS] = 700
+    mem: Annotated[int, PICOSECONDS] = 427
     glb: Annotated[int, PICOSECONDS] = 488
     switch_box: Annotated[int, PICOSECONDS] = 152
     connection_box: Annotated[int, PICOSECONDS] = 205

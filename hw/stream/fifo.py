@@ -109,7 +109,7 @@ class LateFifo(Component):
     """First-in first-out buffer of which the writer says a cycle later whether what it offered counts.
 
     The word is written in any case, and one that does not count is written over: SyncFIFO of Amaranth must know at once.
-    `i` is always ready: who writes counts the room, one word more than those that count.
+    `i` is always ready: who writes counts the room, and keeps one entry free for a word that does not count.
 
     Parameters
     ----------
