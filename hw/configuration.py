@@ -92,13 +92,14 @@ class ConfigRegisters(wiring.Component):
     """The configuration registers of a tile.
 
     Behaviour: a write to register r of tile (tile_x, tile_y) stores the fields of word r; a read answers with
-    them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0. Reset writes 0
-    everywhere: all off.
+    them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0, as all but the status do
+    without `readback`. Reset writes 0 everywhere: all off.
 
     Parameters
     ----------
     space : ConfigMap
     kind : str                 Kind of the tile, for the module's name.
+    readback : bool            Whether fields can be read.
 
     Members
     -------
@@ -112,8 +113,8 @@ class ConfigRegisters(wiring.Component):
     Source: Onyx JSSC IV-F; a tile knows its place as in the public Garnet.
     """
 
-    def __init__(self, space: ConfigMap, kind: str) -> None:
-        self.space, self.kind = space, kind
+    def __init__(self, space: ConfigMap, kind: str, readback: bool = True) -> None:
+        self.space, self.kind, self.readback = space, kind, readback
         super().__init__({"config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS),
                           "status": In(WORD_BITS), "cfg": Out(space.layout)})
 
@@ -123,7 +124,7 @@ class ConfigRegisters(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return tuple(self.space.sets.values()), self.kind
+        return tuple(self.space.sets.values()), self.kind, self.readback
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -151,8 +152,9 @@ class ConfigRegisters(wiring.Component):
         with m.If(reads):
             with m.If(register == STATUS_REGISTER):
                 m.d.comb += asked.rdata.eq(self.status)
-            with m.Elif(register[len(index):] == 0):
-                m.d.comb += asked.rdata.eq(selected(words, index))
+            if self.readback:
+                with m.Elif(register[len(index):] == 0):
+                    m.d.comb += asked.rdata.eq(selected(words, index))
         return m
 
 

@@ -38,7 +38,7 @@ def registers(arch: Arch) -> str:
                   "Address {x[31:24], y[23:16], register[15:0]} through config_address. "
                   f"Register {STATUS_REGISTER:#06x} is the tile's status (read only): from bit 0 on, inputs that hold tokens, "
                   f"then outputs that wait; bit {STATUS_FAULT}, a fault of its streams; bit {STATUS_OVERFLOW}, that or an "
-                  f"overflow.\n{memory}", _space_table(space)]
+                  f"overflow.\n{'' if arch.config_readback else 'All others read as 0. '}{memory}", _space_table(space)]
     return "\n".join(parts)
 
 

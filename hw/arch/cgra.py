@@ -69,6 +69,8 @@ class Arch:
                               beside a column. Cycles are the same.
     operand_isolation : bool  Primitives that a tile is not set to see zeros, so that nothing switches in them; else what
                               arrives, which takes fewer gates. Cycles are the same.
+    config_readback : bool    Registers of configuration can be read, for debugging; else they read as 0. The status register
+                              is read in either case, and no program reads others.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
@@ -80,6 +82,7 @@ class Arch:
     config_rows: Annotated[int, Whole(1, 256)] = 8
     feed_through: bool = False
     operand_isolation: bool = True
+    config_readback: bool = True
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -168,8 +171,8 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing))}}
-# Fields of the machine that no cycle and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation")
+# Fields of the machine that no cycle of a program and no bit of configuration shows.
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback")
 MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")
 NEEDED = ("name", "columns", "rows")
 

@@ -25,7 +25,7 @@ _FPGA_GLB = Glb(columns_per_tile=1, bank_bytes=16 * 1024, load_loops=3, store_lo
 PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, glb=_SMALL_GLB),
     Arch("small", 8, 8, glb=_SMALL_GLB),
-    Arch("fpga", 4, 3, mem_every=2, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False,
+    Arch("fpga", 4, 3, mem_every=2, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False, config_readback=False,
          interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.
     Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops=tuple(op for op in OPS if "c" not in op.operands)),

@@ -132,7 +132,8 @@ class Tile(wiring.Component):
         m = Module()
         m.submodules.tile_logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
         space = self.arch.config_map(self.spec.kind)
-        m.submodules.registers = registers = macro(ConfigRegisters(space, self.spec.kind))
+        m.submodules.registers = registers = macro(
+            ConfigRegisters(space, self.spec.kind, self.arch.config_readback))
         wiring.connect(m, wiring.flipped(self.config), registers.config)
         # Registered, as what waits follows streams in the same cycle and answers leave the tile at once.
         waiting = Signal.like(logic.waiting)

@@ -6,7 +6,7 @@ from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.config import ConfigMap, ConfigSet, Field
+from sardonyx.hw.arch.config import STATUS_REGISTER, ConfigMap, ConfigSet, Field
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.channel import ConfigChannel
 from sardonyx.hw.configuration import ANSWER, REQUEST, ConfigRegisters, packed, selected
@@ -20,11 +20,11 @@ class Pair:
     """Two tiles, (3, 1) over (3, 2), in two segments of a column below an IO tile, and what a test does with them; `status` is
     0x40 + row."""
 
-    def __init__(self, drive: "Callable[[Pair], Awaitable[None]]") -> None:
+    def __init__(self, drive: "Callable[[Pair], Awaitable[None]]", readback: bool = True) -> None:
         m = Module()
         m.submodules.channel = channel = ConfigChannel(3, 1)
         self.top = channel.config
-        self.tiles = [ConfigRegisters(SPACE, "test") for _ in range(2)]
+        self.tiles = [ConfigRegisters(SPACE, "test", readback) for _ in range(2)]
         for row, tile in enumerate(self.tiles, start=1):
             m.submodules += tile
             segment, answer = getattr(channel, f"segment{row - 1}"), getattr(channel, f"tile{row}")
@@ -100,6 +100,18 @@ def test_registers_that_do_not_exist_read_as_zero() -> None:
         assert [word for _, word in await pair.answers()] == [0]
 
     Pair(drive)
+
+
+def test_without_read_back_registers_are_written_and_read_as_zero_but_for_the_status() -> None:
+    async def drive(pair: Pair) -> None:
+        await pair.ask(3, 2, 2, 0xFFFFFFFF)
+        await pair.sim.tick().repeat(3)
+        assert pair.cfg(2) == packed(SPACE, (0, 0, 0xFFFFFFFF, 0))
+        for register, expected in ((2, 0), (4, 0), (STATUS_REGISTER, 0x42)):
+            await pair.ask(3, 2, register)
+            assert [word for _, word in await pair.answers()] == [expected]
+
+    Pair(drive, readback=False)
 
 
 def test_a_reset_writes_zero_to_all_words_even_during_a_write() -> None:

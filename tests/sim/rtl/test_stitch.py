@@ -225,7 +225,7 @@ def test_a_library_in_the_cache_is_used():
 
 @pytest.mark.parametrize("change,same", [
     ({"name": "another", "timing": Timing(pe=1), "feed_through": True}, True), ({"operand_isolation": False}, False),
-    ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False), ({"config_rows": 3}, False)],
-    ids=["not in a module", "isolation", "multiplier", "channel"])
+    ({"config_readback": False}, False), ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False),
+    ({"config_rows": 3}, False)], ids=["not in a module", "isolation", "readback", "multiplier", "channel"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
