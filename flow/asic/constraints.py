@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...hw.arch.cgra import Arch
 from ...hw.interconnect.stage import PARITIES
-from .synthesis import LATCH_RULES, LATCH_STEPS, read_design
+from .synthesis import GATE, LATCH_RULES, LATCH_STEPS, read_design
 
 SDC, LATCHES = "sardonyx.sdc", "latches.tcl"
 TOP = "sardonyx"
@@ -72,9 +72,14 @@ def latches() -> str:
     steps = "\n".join(f"yosys {' '.join(map(word, step.split()))}" for step in ("proc", "opt", "memory -nomap", *LATCH_STEPS))
     return f"""\
 # Words of configuration, register files and FIFOs become latches, as {LATCH_RULES.name} says: source this after `hierarchy`.
-# OpenROAD's flow scripts do with SYNTH_CANONICALIZE_TCL, the path of this file; the platform's clock gate has to be known then.
+# OpenROAD's flow scripts do where SYNTH_CANONICALIZE_TCL is the path of this file.
+if {{![info exists ::env(CLKGATE_MAP_FILE)]}} {{
+  error "CLKGATE_MAP_FILE is not set: give a file with the clock gate of the platform as module {GATE} (CK, E, GCK)"
+}}
 set rules [file join [file dirname [info script]] {LATCH_RULES.name}]
 {steps}
+# `hierarchy` has removed it, as nothing used it.
+yosys read_verilog -overwrite $::env(CLKGATE_MAP_FILE)
 """
 
 

@@ -4,10 +4,8 @@
 // with the same data need the first once, and their clock gates open the second: each word takes a latch a bit, and so does the
 // port. Data and enables are taken at the same edge as by flops, and words change at the same edge.
 //
-// Rules for Yosys' techmap, after `proc`, `memory -nomap` and `dffunmap -srst-only`:
-//   techmap -map latches.v t:$mem_v2                      register files and FIFOs of 3 words or more; reads are logic
-//   techmap -map latches.v config_registers_pe/t:$dffe    and of MEM tiles: configuration
-// OPENROAD_CLKGATE is the clock gate of a platform of OpenROAD's flow scripts.
+// Rules for Yosys' techmap, for memories of 3 to 64 words, whose reads are logic, and for the registers that it is given:
+// `latches.tcl`, which `sardonyx verilog` writes, has the commands. OPENROAD_CLKGATE is the clock gate of a platform of OpenROAD's flow scripts.
 
 (* techmap_celltype = "$mem_v2" *)
 module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);

@@ -32,7 +32,7 @@ class Measurement:
     ----------
     design : Design
     area, gated, latched : {str: ModuleArea}    By module, for each of `Registers`. Empty for the row.
-    sram_um2 : float                   Estimate for the SRAMs, which neither has.
+    sram_um2 : float                   Estimate for the SRAMs, which none has.
     worst : {str: Worst}               By kind of path.
     """
 
@@ -70,7 +70,7 @@ def component(folder: Path, name: str) -> Design:
 
 
 def measure(design: Design, library: Library, area: bool = True, timing: bool = True) -> Measurement:
-    """Both areas and the paths, or some of it; the row is measured for its paths alone."""
+    """All areas and the paths, or some of it; the row is measured for its paths alone."""
     area = area and design.top != ROW
     enables, gates, latches = (areas(design, library, registers) if area else {} for registers in Registers)
     return Measurement(

@@ -10,6 +10,7 @@ import pytest
 
 from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import constraints
+from sardonyx.flow.asic.synthesis import GATE, read_design
 from sardonyx.hw.arch import presets
 from sardonyx.hw.yosys import run_yosys
 
@@ -55,14 +56,29 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.tcl
 def test_yosys_makes_latches_of_words_as_tcl_tells_it(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "run.tcl").write_text('proc yosys {args} { puts $args }\nsource latches.tcl\n')
-    for name in (constraints.LATCHES, "latches.v", "config_registers_pe.sv"):
-        shutil.copy(folder / name, tmp_path)
-    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    (tmp_path / "gate.v").write_text(f"module {GATE} (input CK, E, output GCK); cell_of_platform cell (CK, E, GCK); endmodule\n"
+                                     "(* blackbox *) module cell_of_platform (input CK, E, output GCK); endmodule\n")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True,
+                          env={**os.environ, "CLKGATE_MAP_FILE": "gate.v"}).stdout
     # As Tcl quotes them.
     steps = told.replace("{", "").replace("}", "").replace("./latches.v", "latches.v")
-    (tmp_path / "run.ys").write_text(f"read_verilog -sv config_registers_pe.sv\nhierarchy -top config_registers_pe\n{steps}"
-                                     "select -assert-none t:$*dff*\nselect -assert-min 600 t:$_DLATCH_P_\n")
-    run_yosys(["run.ys"], tmp_path)
+    for tile, latches, flops in (("pe", "-assert-min 600", "-assert-none"), ("io", "-assert-none", "-assert-min 2")):
+        design = read_design(tmp_path, f"tile_{tile}_odd")
+        reads = "\n".join(f"read_verilog -defer -sv {name}.sv" for name in design.modules)
+        # As OpenROAD's flow scripts do, which begin a second time from what was written.
+        (tmp_path / "run.ys").write_text(
+            f"{reads}\nread_verilog -defer gate.v\nhierarchy -check -top {design.top}\n{steps}opt_clean -purge\n"
+            f"write_rtlil made.il\ndesign -reset\nread_rtlil made.il\nhierarchy -check -top {design.top}\n"
+            f"select {latches} config_registers_{tile}/t:$_DLATCH_P_\nselect {flops} config_registers_{tile}/t:$*dff*\n")
+        run_yosys(["run.ys"], tmp_path)
+
+
+@pytest.mark.tcl
+def test_latches_without_a_clock_gate_are_refused(folder: Path) -> None:
+    said = subprocess.run(["tclsh", constraints.LATCHES], cwd=folder, capture_output=True, text=True, check=False,
+                          env={"PATH": os.environ["PATH"]})
+    assert said.returncode == 1 and "CLKGATE_MAP_FILE is not set: give a file with the clock gate" in said.stderr
 
 
 @pytest.mark.parametrize("module", constraints.MODULES)
