@@ -73,26 +73,44 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
     end
     for (n = 0; n < SIZE; n = n + 1) begin : word
       wire [WR_PORTS-1:0] write;
-      wire gated, last;
+      wire gated;
+      wire [WR_PORTS-1:0] from;
       for (p = 0; p < WR_PORTS; p = p + 1) begin : port
         assign write[p] = WR_EN[p * WIDTH] & (WR_ADDR[p * ABITS +: ABITS] == n);
       end
       OPENROAD_CLKGATE gate (.CK(clk), .E(|write), .GCK(gated));
-      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports.
+      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports. A latch for each port, because
+      // cells that choose by two wires are smaller than those that choose by one and its inverse.
       if (WR_PORTS == 2) begin : chosen
-        $_DLATCH_N_ first (.D(write[1]), .E(clk), .Q(last));
+        $_DLATCH_N_ first (.D(write[0] & !write[1]), .E(clk), .Q(from[0]));
+        $_DLATCH_N_ last (.D(write[1]), .E(clk), .Q(from[1]));
       end else begin : only
-        assign last = 0;
+        assign from = 1;
       end
       for (b = 0; b < WIDTH; b = b + 1) begin : word_bit
-        $_DLATCH_P_ second (.D(last ? held[(WR_PORTS - 1) * WIDTH + b] : held[b]), .E(gated), .Q(words[n * WIDTH + b]));
+        wire [WR_PORTS-1:0] bits;
+        for (p = 0; p < WR_PORTS; p = p + 1) begin : port
+          assign bits[p] = from[p] & held[p * WIDTH + b];
+        end
+        $_DLATCH_P_ second (.D(|bits), .E(gated), .Q(words[n * WIDTH + b]));
       end
     end
     for (n = SIZE; n < 1 << BITS; n = n + 1) begin : none
       assign words[n * WIDTH +: WIDTH] = {WIDTH{1'bx}};
     end
     for (p = 0; p < RD_PORTS; p = p + 1) begin : read
-      assign RD_DATA[p * WIDTH +: WIDTH] = words[RD_ADDR[p * ABITS +: BITS] * WIDTH +: WIDTH];
+      // One word at a time, by ANDs and ORs: a tree of multiplexers would take half as much again.
+      wire [SIZE-1:0] here;
+      for (n = 0; n < SIZE; n = n + 1) begin : word
+        assign here[n] = RD_ADDR[p * ABITS +: BITS] == n;
+      end
+      for (b = 0; b < WIDTH; b = b + 1) begin : word_bit
+        wire [SIZE-1:0] found;
+        for (n = 0; n < SIZE; n = n + 1) begin : word
+          assign found[n] = here[n] & words[WIDTH * n + b];
+        end
+        assign RD_DATA[p * WIDTH + b] = |found;
+      end
     end
   endgenerate
 endmodule

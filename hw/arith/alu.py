@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import combinations
 from operator import or_
@@ -16,7 +16,7 @@ from ..arch.op import BY_NAME, CONDITIONS, OPS
 from ..arch.primitive import ALU
 from ..arch.register_file import CHANNELS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
-from ..arch.token import DATA_BITS, TOKEN
+from ..arch.token import DATA_BITS
 from ..emit import macro
 from ..sparse.interface import every, fork, is_value, members
 from .delay_lines import DelayLines
@@ -101,7 +101,7 @@ class Alu(wiring.Component):
             self._feed(m, registers)
         flags = [Mux(use, bit.payload, constant)
                  for (bit, use), constant in zip(bits, (cfg.const_d, cfg.const_e, cfg.const_f))]
-        token, controls, moves = self._handshake(m, words, bits)
+        passing, controls, moves = self._handshake(m, words, bits)
 
         # What the second cycle works on.
         taken = {operand: Signal(DATA_BITS, name=f"{operand}_taken") for operand in PORTS}
@@ -110,12 +110,10 @@ class Alu(wiring.Component):
         factor = Signal(digits(DATA_BITS) if self.multiplier_tree else DATA_BITS)     # b, or 0 where nothing is multiplied
         begun = Signal()    # the second cycle has taken operands
         # Choices are made outside the conditions below, which would else stand in front of them and of the multiplier.
-        chosen = {operand: self._taken(m, operand, registers) for operand in PORTS}
+        chosen = {operand: self._taken(m, operand, registers, passing if operand == "a" else {}) for operand in PORTS}
         kept = {operand: self._kept(m, operand, registers) for operand in PORTS}
         words_next = {operand: Signal(DATA_BITS, name=f"{operand}_next") for operand in ("a", "b")}
-        # A stop or done goes the way of the first operand. What channels give comes last; they do so in static mode only, where
-        # nothing is a control token.
-        chosen["a"] = Mux(controls[0], token, chosen["a"])
+        # What channels give comes last; they do so in static mode only, where nothing is a control token.
         m.d.comb += [word.eq(chosen[operand] | kept[operand]) for operand, word in words_next.items()]
         multiplies = ~controls[0] & self._is_op(*MULTIPLIES)
         factor_next = recoded(words_next["b"], cfg.signed) if self.multiplier_tree else words_next["b"]
@@ -162,9 +160,9 @@ class Alu(wiring.Component):
         return self._is_op(*(op.name for op in OPS if op.late == operand))
 
     def _handshake(self, m: Module, words: Sequence[tuple[Any, Value]],
-                   bits: Sequence[tuple[Any, Value]]) -> tuple[Value, tuple[Value, Value], Value]:
-        """Move tokens from cycle to cycle. Returns the control token that goes in, whether there is one and whether one is in
-        the second cycle, and whether all move; then also what is no token."""
+                   bits: Sequence[tuple[Any, Value]]) -> tuple[dict[str, Value], tuple[Value, Value], Value]:
+        """Move tokens from cycle to cycle. Returns from which port a control token goes in, whether one does and whether one is
+        in the second cycle, and whether all move; then also what is no token."""
         static = self.cfg.static
         words_there = Signal()
         bits_there = Signal()
@@ -177,14 +175,12 @@ class Alu(wiring.Component):
         equal = [~use | ~other_use | (word.payload.data == other.payload.data)
                  for (word, use), (other, other_use) in combinations(words, 2)]
         any_word, any_bit = (Cat(use for _, use in each).any() for each in (words, bits))
-        (a, use_a), (b, use_b), (c, _) = words
-        first = Mux(use_a, a.payload, Mux(use_b, b.payload, c.payload))
-        is_control = Signal()
-        token = Signal(TOKEN)
+        (a, use_a), (b, use_b), (c, use_c) = words
+        # Of the first operand alone: where the others differ, nothing is taken.
+        firsts = {"a": (a, use_a), "b": (b, ~use_a & use_b), "c": (c, ~use_a & ~use_b & use_c)}
+        passing = {port: Signal(name=f"{port}_passes") for port in firsts}
         m.d.comb += [
-            token.eq(first),
-            # Of the first operand alone: where the others differ, nothing is taken.
-            is_control.eq(~static & any_word & ~is_value(token)),
+            *(passing[port].eq(~static & is_first & ~is_value(word.payload)) for port, (word, is_first) in firsts.items()),
             words_there.eq(every([~use | word.valid for word, use in words])),
             bits_there.eq(every([~use | bit.valid for bit, use in bits])),
             compute.eq(words_there & bits_there & (any_word | any_bit)
@@ -193,6 +189,7 @@ class Alu(wiring.Component):
                       & every([~use | ~is_value(word.payload) for word, use in words])),
             taken.eq(compute | passes),
         ]
+        is_control = Cat(passing.values()).any()
         over = fork(m, full[1], (self.res, Const(1)), (self.p, ~control[1]))
         m.d.comb += [moves.eq(over | static), self.res.payload.control.eq(control[1])]
         m.d.comb += [word.ready.eq(use & over & taken) for word, use in words]
@@ -201,7 +198,7 @@ class Alu(wiring.Component):
             m.d.sync += [full.eq(Cat(taken, full[0])), control.eq(Cat(is_control, control[0]))]
         with m.If(static):
             m.d.comb += [self.res.valid.eq(1), self.p.valid.eq(1), *(each.ready.eq(1) for each, _ in (*words, *bits))]
-        return token.data, (is_control, control[0]), moves
+        return passing, (is_control, control[0]), moves
 
     def _feed(self, m: Module, registers: RegisterFile | DelayLines) -> None:
         """Set the register file and give it the words that arrive."""
@@ -209,8 +206,10 @@ class Alu(wiring.Component):
                      *(registers.cfg[name].eq(self.cfg[name]) for name, _ in registers.cfg.shape()),
                      *(getattr(registers, name).eq(getattr(self, name).payload.data) for name in OPERANDS)]
 
-    def _taken(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:
-        """Operand a or b, or the late one, as its port or a constant gives it; 0 where a channel does."""
+    def _taken(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None,
+               passing: Mapping[str, Value]) -> Value:
+        """Operand a or b, or the late one, as its port or a constant gives it; 0 where a channel does. Or the control token of
+        a port, if one passes on this way."""
         cfg = self.cfg
         found: Value = Const(0, DATA_BITS)
         for port in PORTS[operand]:
@@ -221,7 +220,9 @@ class Alu(wiring.Component):
             # Maybe counts as 0.
             arrives = from_port & use & (cfg.static | ~word.payload.control)
             found |= word.payload.data & arrives.replicate(DATA_BITS)
-            found |= cfg[f"const_{port}"] & (from_port & ~use).replicate(DATA_BITS)
+            found |= cfg[f"const_{port}"] & (from_port & ~use & ~Cat(passing.values()).any()).replicate(DATA_BITS)
+        for port, passes in passing.items():
+            found |= getattr(self, port).payload.data & passes.replicate(DATA_BITS)
         return found
 
     def _kept(self, m: Module, operand: str, registers: RegisterFile | DelayLines | None) -> Value:

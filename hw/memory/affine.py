@@ -26,21 +26,20 @@ def loop_layout(levels: int) -> data.StructLayout:
                               "stride": data.ArrayLayout(signed(STRIDE_BITS), levels)})
 
 
-def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value | int = 0) -> Signal:
+def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value) -> Signal:
     """The iteration domain: counters of a loop nest, innermost first, that go through extent + 1 iterations each.
 
-    `step` takes them to the next iteration, `restart`, which wins, to the first. Returns, for each loop, whether it is in its
-    last iteration; after the last of all they are in the first again.
+    `step` takes them to the next iteration, `restart`, which wins, to the first; before it they are undefined. Returns, for
+    each loop, whether it is in its last iteration; after the last of all they are in the first again.
     """
     at_end = Signal(len(extents))
     for level, extent in enumerate(extents):
-        counter = Signal(len(extent), name=f"count{level}")
+        # Counted down, because a test for 0 takes less than a comparison with the extent.
+        left = Signal(len(extent), name=f"left{level}", reset_less=True)
         inner_ended = at_end[:level].all() if level else Const(1)
-        m.d.comb += at_end[level].eq(counter == extent)
-        with m.If(restart):
-            m.d.sync += counter.eq(0)
-        with m.Elif(step & inner_ended):
-            m.d.sync += counter.eq(Mux(at_end[level], 0, counter + 1))
+        m.d.comb += at_end[level].eq(left == 0)
+        with m.If(restart | step & inner_ended):
+            m.d.sync += left.eq(Mux(restart | at_end[level], extent, left - 1))
     return at_end
 
 

@@ -67,7 +67,7 @@ class Controller(wiring.Component):
         left = Signal(self.cycle_bits, reset_less=True)
         m.d.comb += [self.countdown.eq(left), self.more.eq(self.cfg.on & ~ended), self.fire.eq(self.more & (left == 0))]
 
-        at_end = count_loops(m, list(self.cfg.extent), self.fire)
+        at_end = count_loops(m, list(self.cfg.extent), self.fire, starts)
         gap = advancing(m, at_end, list(self.cfg.gap), unsigned(self.cycle_bits), "gap")
         m.d.sync += left.eq(Mux(starts, self.cfg.cycle, Mux(self.fire, gap, left - 1)))
         with m.If(self.fire):

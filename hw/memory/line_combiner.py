@@ -57,7 +57,7 @@ class LineCombiner(wiring.Component):
         fresh = Signal(init=1)
         counted = Signal.like(self.count, reset_less=True)
         before = Signal.like(self.count)
-        held = Array(Signal(DATA_BITS, name=f"held{lane}") for lane in range(self.lanes - 1))
+        held = Array(Signal(DATA_BITS, name=f"held{lane}", reset_less=True) for lane in range(self.lanes - 1))
         lane = before[:(self.lanes - 1).bit_length()]
         line = Signal.like(self.line.payload, reset_less=True)
         push = Signal()
@@ -72,15 +72,19 @@ class LineCombiner(wiring.Component):
             self.blocked.eq(push & (self.line.valid | (used == self.lines))),
             self.over.eq(self.append & (before == self.lines * self.lanes)),
         ]
+        # The words of this line that are held; the others are 0, and so is the first of a level with a lead.
+        knows = [lane > position for position in range(self.lanes)]
+        knows[0] &= ~(self.lead & (before < self.lanes))
         with m.If(self.line.ready):
             m.d.sync += self.line.valid.eq(0)
         with m.If(self.commit):
             m.d.sync += [counted.eq(self.count), fresh.eq(self.close)]
             with m.If(push):
-                words = Cat(Mux(self.append & (lane == position), self.word, old)
-                            for position, old in enumerate([*held, Const(0, DATA_BITS)]))
+                words = Cat((self.word & (self.append & (lane == position)).replicate(DATA_BITS))
+                            | (old & known.replicate(DATA_BITS))
+                            for position, (old, known) in enumerate(zip([*held, Const(0, DATA_BITS)], knows, strict=True)))
                 m.d.sync += [self.line.valid.eq(1), line.address.eq(fill), line.slot.eq(self.slot),
-                             line.words.eq(words), fill.eq(fill + 1), *(each.eq(0) for each in held)]
+                             line.words.eq(words), fill.eq(fill + 1)]
             with m.Elif(self.append):
                 m.d.sync += held[lane].eq(self.word)
             with m.If(self.close):

@@ -117,9 +117,8 @@ class SegmentStage(wiring.Component):
         before = Signal(bits, reset_less=True)
         before_now = Signal(bits)
         arrived = Cat(port.words.word_select(each, DATA_BITS)[:bits] for each in range(self.lanes))
-        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free)]
-        with m.If(moves):
-            m.d.sync += found.eq(asking)
+        # What does not move is overwritten: it is not looked at.
+        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free), found.eq(asking)]
         m.d.comb += [line_now.eq(Mux(loads, arrived, line)),
                      before_now.eq(Mux(loads, line[self.lanes - 1], before))]
         m.d.sync += [line.eq(line_now), before.eq(before_now)]

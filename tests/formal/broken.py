@@ -130,7 +130,7 @@ class PlainBoxes(Boxes):
 
     def offers(self, valid: Value, blocked: list[Value], n: int) -> Value:
         """The valid that a source offers to its branch n."""
-        return valid & ~Cat(blocked[:n], blocked[n + 1:]).any()
+        return valid & ~Cat(blocked).any()
 
     def _target(self, m: Module, sink: str) -> tuple[Value, Value, Value, Value]:
         """Select code, payload, valid and ready of what a multiplexer drives."""
@@ -165,11 +165,11 @@ class HastyBoxes(PlainBoxes):
         return Const(0, 1)
 
 
-class WaitingBoxes(PlainBoxes):
-    """A fork that offers its word only to branches that are ready: valid depends on ready."""
+class HopefulBoxes(PlainBoxes):
+    """A fork that offers its word to a branch without room, if the others have it."""
 
     def offers(self, valid: Value, blocked: list[Value], n: int) -> Value:
-        return valid & ~Cat(blocked).any()
+        return valid & ~Cat(blocked[:n], blocked[n + 1:]).any()
 
 
 def lazy_fork(m: Module, there: Value, *offers: tuple[Any, Value]) -> Value:

@@ -96,13 +96,11 @@ class Fork(Harness):
             on = (code != 0) & (code <= len(fanin[sink]))
             here = Array([Const(0, self.boxes.width), *(numbers[name] for name in fanin[sink])])[code]
             move = Array([Const(0, 1), *(moves[name] for name in fanin[sink])])[code]
-            # The lazy fork as its module states it; what stands here does not contain the ready of this sink.
-            others = [reduce(and_, [sources[name].valid, *((select[each] != fanin[each].index(name) + 1) | room[each]
-                                                           for each in users_of[name] if each != sink)])
-                      for name in fanin[sink]]
+            goes = [reduce(and_, [sources[name].valid, *((select[each] != fanin[each].index(name) + 1) | room[each]
+                                                         for each in users_of[name])])
+                    for name in fanin[sink]]
             offered = stream.valid if sink in self.inputs else getattr(self, f"{sink}_offered")
-            always(m, f"{sink} is offered what the others can take", offered == Array([Const(0, 1), *others])[
-                Mux(on, code, 0)])
+            always(m, f"{sink} is offered what all can take", offered == Array([Const(0, 1), *goes])[Mux(on, code, 0)])
             self._follows(m, sink, stream, links[sink], on, here, move)
 
     def _follows(self, m: Module, sink: str, stream: Any, link: Link, on: Value, number: Value, move: Value) -> None:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from broken import EagerBoxes, HastyBoxes, PlainBoxes, WaitingBoxes
+from broken import EagerBoxes, HastyBoxes, HopefulBoxes, PlainBoxes
 from forks import Fork
 from prover import Verdict, cover, prove
 
@@ -33,7 +33,7 @@ def test_boxes_that_the_bugs_are_planted_in_are_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("make", "found"), [
     (EagerBoxes, "e0 in order"), (EagerBoxes, "a has had each word once"), (HastyBoxes, "e0 in order"),
-    (HastyBoxes, "b in order"), (WaitingBoxes, "n0 is offered what the others can take"),
-    (WaitingBoxes, "b is offered what the others can take")])
+    (HastyBoxes, "b in order"), (HopefulBoxes, "n0 is offered what all can take"),
+    (HopefulBoxes, "b is offered what all can take")])
 def test_planted_bug_is_found(make: type[Boxes], found: str, tmp_path: Path) -> None:
     assert prove(Fork("split", EVEN, make=make), tmp_path, bound=8, only=found).failed == (found,)
