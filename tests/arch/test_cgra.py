@@ -16,13 +16,21 @@ def test_a_description_reads_back_from_its_json(name):
     assert again == arch and again.fingerprint == arch.fingerprint
 
 
-def test_fingerprints_tell_machines_apart_but_not_names():
+def test_fingerprints_tell_machines_apart():
     prints = {presets.get(name).fingerprint for name in presets.PRESETS}
     assert len(prints) == len(presets.PRESETS)
     raw = presets.get("tiny").to_json()
-    assert cgra.from_json(raw | {"name": "mine"}).fingerprint == presets.get("tiny").fingerprint
     for change in ({"rows": 5}, {"config_rows": 2}):
         assert cgra.from_json(raw | change).fingerprint != presets.get("tiny").fingerprint
+
+
+@pytest.mark.parametrize("change", [
+    {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
+    {"config_readback": False}, {"pe": {"multiplier_tree": False}}], ids=lambda change: next(iter(change)))
+def test_what_no_program_notices_leaves_the_fingerprint(change):
+    tiny = presets.get("tiny")
+    other = cgra.from_json(tiny.to_json() | change)
+    assert other != tiny and other.fingerprint == tiny.fingerprint
 
 
 @pytest.mark.parametrize("change,message", [
