@@ -34,6 +34,7 @@ from sardonyx.flow.asic.gain import unpipelined_ps
 from sardonyx.flow.asic.library import FAMILIES, Library, find_library
 from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measure, text
 from sardonyx.flow.asic.power import COMPLETE, write
+from sardonyx.flow.asic.synthesis import Registers
 from sardonyx.flow.asic.timing import find_sta
 from sardonyx.flow.asic.variants import COMPARISONS, compare
 from sardonyx.hw.arch import presets
@@ -111,9 +112,9 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
             if name in PROGRAMS:
                 continue
             if name == "delays":
-                found = delays(folder, library)
-                tables["delays"] = report.delay_table(found, asdict(presets.get(options.preset).timing))
-                say("\n".join(lines(found)))
+                delay = delays(folder, library)
+                tables["delays"] = report.delay_table(delay, asdict(presets.get(options.preset).timing))
+                say("\n".join(lines(delay)))
             elif name == ENERGY:
                 energies = measured(folder, library, say)
                 if options.write:
@@ -121,8 +122,9 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
                     write(family.name, {module: each.rates for module, each in energies.items()})
                     tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
             elif name in RATIOS:
-                before, after = ratios[RATIOS[name]] = compare(RATIOS[name], library, Path(made, "variants"))
-                say(f"{name}: {before:.1f} um2, then {after:.1f}: {100 * (after / before - 1):+.1f} %")
+                ratios[RATIOS[name]] = {way: compare(RATIOS[name], library, Path(made, "variants"), way)
+                                        for way in (Registers.ENABLES, Registers.LATCHES)}
+                say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))
             else:
                 parts[name] = measure(component(folder, name), library, options.only != "timing", options.only != "area")
                 say("\n".join(text(name, parts[name], not options.no_points)))

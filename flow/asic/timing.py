@@ -4,6 +4,8 @@ Kinds: from register to register, from input to register, from register to outpu
 the edge that starts the path, or from its input, to the data input of the register or to the output; the setup of the register
 at its end, some 20 ps, is given beside it. Wires have no delay, the clock arrives everywhere at once.
 
+Where words are latches, a path may end while they are open, so no delay of one path says what the period is: `least_period`.
+
 Errors:  UserError without ``sta``, or where it does not take the library.
 """
 
@@ -13,7 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +31,7 @@ KINDS: Kinds = {"reg-reg": ("[all_registers -clock_pins]", "[all_registers -data
                 "in-out": ("$inputs", "[all_outputs]")}
 """Where paths of each kind start and end, in Tcl."""
 _MARK = "== "
+_LONGEST_PS = 1 << 20
 _POINT = re.compile(r"^ *([0-9.]+) +(-?[0-9.]+) [\^v] (\S+) \((\S+)\)$", re.MULTILINE)
 _ARRIVAL = re.compile(r"^ +(-?[0-9.]+) +data arrival time$", re.MULTILINE)
 _SETUP = re.compile(r"^ *-([0-9.]+) +-?[0-9.]+ +library setup time$", re.MULTILINE)
@@ -63,6 +66,22 @@ def find_sta() -> str:
 
 def worst_paths(design: Design, netlist: str, library: Library, kinds: Kinds = KINDS) -> dict[str, Worst]:
     """The worst path of every kind that the module has."""
+    period = PERIOD_PS / library.picoseconds
+    said = _run(design, netlist, library, lambda names: script(design.top, names, period, kinds))
+    return read_report(said, library.picoseconds)
+
+
+def least_period(design: Design, netlist: str, library: Library) -> float:
+    """The shortest period in picoseconds, to one of them, with which all registers, latches and clock gates have their setup
+    and outputs are there by its end."""
+    said = _run(design, netlist, library, lambda names: least_script(design.top, names, library.picoseconds))
+    found = re.search(rf"^{_MARK}([0-9.]+)$", said, re.MULTILINE)
+    assert found, f"sta failed:\n{said[-10_000:]}"
+    return float(found[1])
+
+
+def _run(design: Design, netlist: str, library: Library, tcl: Callable[[Sequence[str]], str]) -> str:
+    """What OpenSTA writes while it runs a script, which is made for the names of the libraries."""
     program = find_sta()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -71,23 +90,39 @@ def worst_paths(design: Design, netlist: str, library: Library, kinds: Kinds = K
             (folder / f"{name}.lib").write_text(sram.view(name, design.modules[name]))
         (folder / "cells.lib").write_text(library.text)
         (folder / "netlist.v").write_text(netlist)
-        (folder / "run.tcl").write_text(script(design.top, ["cells.lib", *views], PERIOD_PS / library.picoseconds, kinds))
+        (folder / "run.tcl").write_text(tcl(["cells.lib", *views]))
         done = subprocess.run([program, "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     if refused := re.search(r"^Error: (cells\.lib.*)$", done.stdout, re.MULTILINE):
         raise UserError(f"OpenSTA cannot read this library: {refused[1]}", str(library.path), ADVICE)
-    return read_report(done.stdout, library.picoseconds)
+    return done.stdout
 
 
 def script(top: str, libraries: Sequence[str], period: float, kinds: Kinds = KINDS) -> str:
     """What OpenSTA does, in its language: Tcl."""
-    lines = [*(f"read_liberty {name}" for name in libraries), "read_verilog netlist.v", f"link_design {top}",
-             f"create_clock -name clk -period {period} [get_ports clk]", "set inputs {}",
-             'foreach port [all_inputs] { if {[get_property $port full_name] ne "clk"} { lappend inputs $port } }',
-             "set_input_delay 0 -clock clk $inputs", "set_output_delay 0 -clock clk [all_outputs]"]
+    lines = [*_linked(top, libraries), *_clocked(str(period))]
     for kind, (start, end) in kinds.items():
         lines += [f'puts "{_MARK}{kind}"', f"report_checks -path_delay max -from {start} -to {end} -digits 5"]
     return "\n".join([*lines, f'puts "{_MARK}end"']) + "\n"
+
+
+def least_script(top: str, libraries: Sequence[str], picoseconds: float) -> str:
+    """A bisection in Tcl. A slack of 0 is that of a latch that passes on how late its word comes."""
+    return "\n".join([
+        *_linked(top, libraries), "set low 0", f"set high {_LONGEST_PS}", "while {$high - $low > 1} {",
+        "  set middle [expr {($low + $high) / 2}]", f"  set period [expr {{$middle / {float(picoseconds)}}}]",
+        *(f"  {line}" for line in _clocked("$period")),
+        "  if {[worst_slack -max] > -1e-6} { set high $middle } else { set low $middle }", "}", f'puts "{_MARK}$high"']) + "\n"
+
+
+def _linked(top: str, libraries: Sequence[str]) -> list[str]:
+    return [*(f"read_liberty {name}" for name in libraries), "read_verilog netlist.v", f"link_design {top}", "set inputs {}",
+            'foreach port [all_inputs] { if {[get_property $port full_name] ne "clk"} { lappend inputs $port } }']
+
+
+def _clocked(period: str) -> list[str]:
+    return [f"create_clock -name clk -period {period} [get_ports clk]", "set_input_delay 0 -clock clk $inputs",
+            "set_output_delay 0 -clock clk [all_outputs]"]
 
 
 def read_report(text: str, picoseconds: float) -> dict[str, Worst]:

@@ -18,7 +18,7 @@ from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
 from .library import Library
-from .synthesis import ModuleArea, areas, read_design
+from .synthesis import ModuleArea, Registers, areas, read_design
 
 _AMBER, _ONYX = get("amber"), get("onyx")
 # Amber's operations have two operands.
@@ -74,20 +74,31 @@ COMPARISONS = (
 )
 
 
-def compare(each: Comparison, library: Library, folder: Path) -> tuple[float, float]:
-    """um2 before and after, the mean of odd and even tiles; Verilog is written below the folder."""
-    before, after = (_um2(variant, each, library, folder / variant.replace(" ", "_")) for variant in (each.before, each.after))
-    return before, after
+@dataclass(frozen=True)
+class Change:
+    """um2 before and after, the mean of odd and even tiles."""
+
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        return f"{100 * (self.after / self.before - 1):+.1f} %, {self.before:.0f} to {self.after:.0f}"
 
 
-def _um2(variant: str, each: Comparison, library: Library, folder: Path) -> float:
+def compare(each: Comparison, library: Library, folder: Path, registers: Registers) -> Change:
+    """What a claim comes to with registers made in one way on both sides; Verilog is written below the folder."""
+    return Change(*(_um2(variant, each, library, folder / variant.replace(" ", "_"), registers)
+                    for variant in (each.before, each.after)))
+
+
+def _um2(variant: str, each: Comparison, library: Library, folder: Path, registers: Registers) -> float:
     arch = VARIANTS[variant]
     spec = getattr(arch, each.kind)
     emit.emit_each([Tile(arch, spec, parity) for parity in (0, 1)], folder)
     both = []
     for parity in ("even", "odd"):
         design = read_design(folder, f"tile_{each.kind}_{parity}")
-        found = areas(design, library)
+        found = areas(design, library, registers)
         memory = sum(sram.area(name, library.family.name) for name in design.srams)
         both.append(_boxes(found) if each.part == "boxes" else
                     found[design.top].total + (memory if each.part == "tile with SRAM" else 0.0))

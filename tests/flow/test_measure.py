@@ -23,6 +23,7 @@ def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tm
     assert found.gated_um2 < 0.8 * found.um2, "two words behind enables of their own"
     assert 50 < found.worst["reg-out"].ps < 200 and "in-out" not in found.worst
     assert found.worst["reg-reg"].points[0].pin.endswith("/CLK")
+    assert 100 < found.least_ps < 2 * max(worst.ps for worst in found.worst.values())
     first, *_, last = measure.text("fifo", found)
     area = found.area["fifo2_w17"]
     assert first == (f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}, "

@@ -46,24 +46,37 @@ def test_a_report_that_was_cut_is_a_fault() -> None:
         timing.read_report(REPORT.replace("== end", ""), 1.0)
 
 
-@pytest.mark.tcl
-def test_tcl_reads_the_script(tmp_path: Path) -> None:
+def said(folder: Path, script: str) -> list[str]:
+    """What Tcl says while it runs a script, with OpenSTA's commands printed."""
     stubs = "\n".join(f'proc {name} {{args}} {{ puts "{name} $args" }}' for name in (
         "read_liberty", "read_verilog", "link_design", "create_clock", "set_input_delay", "set_output_delay", "report_checks"))
-    (tmp_path / "run.tcl").write_text(f"""{stubs}
+    (folder / "run.tcl").write_text(f"""{stubs}
 proc get_ports {{name}} {{ return $name }}
 proc all_inputs {{}} {{ return {{clk a}} }}
 proc all_outputs {{}} {{ return q }}
 proc all_registers {{what}} {{ return registers$what }}
 proc get_property {{object name}} {{ return $object }}
-{timing.script("top", ["cells.lib"], 1000)}""")
-    done = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
+{script}""")
+    return subprocess.run(["tclsh", "run.tcl"], cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.tcl
+def test_tcl_reads_the_script(tmp_path: Path) -> None:
+    assert said(tmp_path, timing.script("top", ["cells.lib"], 1000)) == [
         "read_liberty cells.lib", "read_verilog netlist.v", "link_design top", "create_clock -name clk -period 1000 clk",
         "set_input_delay 0 -clock clk a", "set_output_delay 0 -clock clk q", *(line for kind, ends in (
             ("reg-reg", "-from registers-clock_pins -to registers-data_pins"), ("in-reg", "-from a -to registers-data_pins"),
             ("reg-out", "-from registers-clock_pins -to q"), ("in-out", "-from a -to q"))
             for line in (f"== {kind}", f"report_checks -path_delay max {ends} -digits 5")), "== end"]
+
+
+@pytest.mark.tcl
+@pytest.mark.parametrize("least", [1, 707, 1024])
+def test_tcl_finds_the_least_period_without_slack_below_zero(least: int, tmp_path: Path) -> None:
+    # A slack is 0 at best where latches borrow time.
+    slack = f"""proc worst_slack {{way}} {{ global period; return [expr {{min(0, $period * 1000 - {least})}}] }}"""
+    lines = said(tmp_path, slack + "\n" + timing.least_script("top", ["cells.lib"], 1000))
+    assert lines[-1] == f"== {least}" and "create_clock -name clk -period 0.512 clk" in lines and len(lines) < 100
 
 
 def test_without_opensta_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
