@@ -43,12 +43,12 @@ class Timing:
     docs/silicon.md.
     """
 
-    pe: Annotated[int, PICOSECONDS] = 700
-    mem: Annotated[int, PICOSECONDS] = 427
-    glb: Annotated[int, PICOSECONDS] = 488
-    switch_box: Annotated[int, PICOSECONDS] = 152
-    connection_box: Annotated[int, PICOSECONDS] = 205
-    register: Annotated[int, PICOSECONDS] = 64
+    pe: Annotated[int, PICOSECONDS] = 670
+    mem: Annotated[int, PICOSECONDS] = 364
+    glb: Annotated[int, PICOSECONDS] = 449
+    switch_box: Annotated[int, PICOSECONDS] = 136
+    connection_box: Annotated[int, PICOSECONDS] = 147
+    register: Annotated[int, PICOSECONDS] = 63
 
     def __post_init__(self) -> None:
         check(self, "timing")

@@ -10,8 +10,8 @@ from sardonyx.compiler.ir.mapped import LOAD, Block, MappedGraph, Net, Pin, Stre
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.interconnect import Node
 
-# PE 700, GLB 488, switch box 152, connection box 205, register 64 ps.
 BASE = machine(2, 3)
+TIMES = BASE.timing
 
 
 def down_a_column(arch: Arch) -> Timing:
@@ -26,10 +26,10 @@ def down_a_column(arch: Arch) -> Timing:
 
 
 @pytest.mark.parametrize("fifo,registers,delay,end", [
-    ("split", False, 488 + 152 + 152, "s0 of tile (0, 1)"),     # through the even tile to the register of the odd one
-    ("full", False, 700, "-"),                                  # 488 + 152 to the first one: the PE by itself is slower
-    ("none", False, 488 + 152 + 152, "s0 of tile (0, 1)"),
-    ("split", True, 700, "-"),                                  # 64 + 152 + 152, while the PE is between two registers
+    ("split", False, TIMES.glb + 2 * TIMES.switch_box, "s0 of tile (0, 1)"),    # the register is in the odd tile
+    ("full", False, TIMES.pe, "-"),         # slower than from the GLB tile to the first one
+    ("none", False, TIMES.glb + 2 * TIMES.switch_box, "s0 of tile (0, 1)"),
+    ("split", True, TIMES.pe, "-"),         # between two registers, and slower than two boxes
 ])
 def test_the_period_is_the_longest_stretch(fifo: str, registers: bool, delay: int, end: str) -> None:
     found = down_a_column(replace(BASE, interconnect=replace(BASE.interconnect, fifo=fifo, output_registers=registers)))
@@ -37,7 +37,7 @@ def test_the_period_is_the_longest_stretch(fifo: str, registers: bool, delay: in
 
 
 @pytest.mark.parametrize("fifo,delay,end", [
-    ("split", 64 + 300 + 300, "s0 of tile (0, 1)"), ("full", 64 + 500, "data0 of tile (0, 2)")])
+    ("split", TIMES.register + 300 + 300, "s0 of tile (0, 1)"), ("full", TIMES.register + 500, "data0 of tile (0, 2)")])
 def test_behind_a_register_a_stretch_begins_anew(fifo: str, delay: int, end: str) -> None:
     """With registers at core outputs and cores that take no time, boxes decide."""
     quick = replace(BASE.timing, pe=1, mem=1, glb=1, switch_box=300, connection_box=500)
