@@ -5,7 +5,8 @@
 // port. Data and enables are taken at the same edge as by flops, and words change at the same edge.
 //
 // Rules for Yosys' techmap, for memories of 3 to 64 words, whose reads are logic, and for the registers that it is given:
-// `latches.tcl`, which `sardonyx verilog` writes, has the commands. OPENROAD_CLKGATE is the clock gate of a platform of OpenROAD's flow scripts.
+// `latches.tcl`, which `sardonyx verilog` writes, has the commands. OPENROAD_CLKGATE is the clock gate of a platform of
+// OpenROAD's flow scripts.
 
 (* techmap_celltype = "$mem_v2" *)
 module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);
@@ -63,9 +64,8 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
 
   wire clk = WR_CLK[0];
   wire [WR_PORTS*WIDTH-1:0] held;
-  // Words beyond the last are undefined.
   localparam BITS = ABITS < $clog2(SIZE) ? ABITS : $clog2(SIZE);
-  wire [WIDTH*(1<<BITS)-1:0] words;
+  wire [WIDTH*SIZE-1:0] words;
   genvar n, p, b;
   generate
     for (b = 0; b < WR_PORTS * WIDTH; b = b + 1) begin : port_bit
@@ -79,8 +79,8 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
         assign write[p] = WR_EN[p * WIDTH] & (WR_ADDR[p * ABITS +: ABITS] == n);
       end
       OPENROAD_CLKGATE gate (.CK(clk), .E(|write), .GCK(gated));
-      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports. A latch for each port, because
-      // cells that choose by two wires are smaller than those that choose by one and its inverse.
+      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports. A latch for each port,
+      // because cells that choose by two wires are smaller than those that choose by one and its inverse.
       if (WR_PORTS == 2) begin : chosen
         $_DLATCH_N_ first (.D(write[0] & !write[1]), .E(clk), .Q(from[0]));
         $_DLATCH_N_ last (.D(write[1]), .E(clk), .Q(from[1]));
@@ -95,11 +95,8 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
         $_DLATCH_P_ second (.D(|bits), .E(gated), .Q(words[n * WIDTH + b]));
       end
     end
-    for (n = SIZE; n < 1 << BITS; n = n + 1) begin : none
-      assign words[n * WIDTH +: WIDTH] = {WIDTH{1'bx}};
-    end
     for (p = 0; p < RD_PORTS; p = p + 1) begin : read
-      // One word at a time, by ANDs and ORs: a tree of multiplexers would take half as much again.
+      // By ANDs and ORs: multiplexers take 32 um2 more of an ALU of 32 words in ASAP7. Words beyond the last are 0.
       wire [SIZE-1:0] here;
       for (n = 0; n < SIZE; n = n + 1) begin : word
         assign here[n] = RD_ADDR[p * ABITS +: BITS] == n;
