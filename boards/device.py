@@ -22,7 +22,7 @@ import numpy as np
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..runtime.device import read_back, register_address, whole_lines
+from ..runtime.device import check_fingerprint, read_back, register_address, whole_lines
 from .protocol import CHECK, LINE_BYTES, VALUE_BYTES, Code, Status, is_intact, request
 
 # Frames are cut there, so that what is damaged is noticed soon.
@@ -155,8 +155,6 @@ class SerialDevice:
 def connect(arch: Arch, line: Line, where: str = "serial line") -> SerialDevice:
     """The device at the end of a line; UserError if it is no such machine."""
     device = SerialDevice(arch, line, where)
-    found = device.read_register("fingerprint_high") << 32 | device.read_register("fingerprint_low")
-    if found != arch.fingerprint:
-        raise UserError(f"the board has machine {found:016x}, not '{arch.name}', which is {arch.fingerprint:016x}", where,
-                        "name the description it was built from (--arch), or program it with the bitstream of this one")
+    check_fingerprint(device, "the board", where,
+                      "name the description it was built from (--arch), or program it with the bitstream of this one")
     return device

@@ -5,6 +5,7 @@ A device has the buses of a machine (`docs/registers.md`) and nothing else; it k
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Protocol, runtime_checkable
@@ -12,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..hw.arch.cgra import Arch
-from ..hw.arch.errors import UserError
+from ..hw.arch.errors import UserError, shown
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
 
@@ -50,11 +51,30 @@ class Device(Protocol):
         """Run until the interrupt, at most `limit` cycles; whether it came."""
 
 
+def fingerprint(device: Device) -> int:
+    """Of the machine that a device is."""
+    return device.read_register("fingerprint_high") << 32 | device.read_register("fingerprint_low")
+
+
+def check_fingerprint(device: Device, what: str, where: str, fix: str) -> None:
+    """UserError if a device is another machine than its description says; what: holds the machine, for the error."""
+    found, arch = fingerprint(device), device.arch
+    if found != arch.fingerprint:
+        raise UserError(f"{what} has machine {found:016x}, not '{arch.name}', which is {arch.fingerprint:016x}", where, fix)
+
+
 def register_address(arch: Arch, name: str, glb_tile: int | None = None) -> int:
-    """The byte address of a controller register, or of one of a GLB tile."""
+    """The byte address of a controller register, or of one of a GLB tile; UserError if there is none."""
+    known = _CONTROLLER if glb_tile is None else _glb_offsets(arch.glb)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        raise UserError(f"there is no register '{shown(name)}'" + (f", do you mean '{near[0]}'?" if near else ""),
+                        "controller" if glb_tile is None else f"GLB tile {glb_tile}", f"choose one of {', '.join(known)}")
     if glb_tile is None:
-        return _CONTROLLER[name]
-    return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + _glb_offsets(arch.glb)[name]
+        return known[name]
+    if glb_tile not in range(arch.glb_tiles):
+        raise UserError(f"there is no GLB tile {glb_tile}", f"machine '{arch.name}'", f"choose one of 0..{arch.glb_tiles - 1}")
+    return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + known[name]
 
 
 @cache

@@ -12,7 +12,7 @@ from ..compiler.ir.program import Program
 from ..hw.arch.soc import CONTROLLER, FINISHED, named
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
-from .device import Device
+from .device import Device, fingerprint
 from .faults import explain
 from .plan import Launch, Transaction, launches, prepare
 
@@ -43,7 +43,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
-    prints = device.read_register("fingerprint_high") << 32 | device.read_register("fingerprint_low")
+    prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
     began = time.perf_counter()
     execute(device, prepare(program, device.arch, configurable))

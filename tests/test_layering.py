@@ -48,6 +48,8 @@ PLANTED = [
     "sim/model/trace.py: import sardonyx.api",
     "boards/device.py: import sardonyx.api",
     "runtime/device.py: import sardonyx.boards.device",
+    "runtime/device.py: import sardonyx.cocotb",
+    "cocotb/session.py: import sardonyx.api",
 ]
 
 

@@ -68,3 +68,8 @@ def test_what_is_installed_is_what_is_pinned(settings: "dict[str, Any]", root: P
                         if need.marker is None or need.marker.evaluate({"extra": ""})]
     installed = {name: f"=={importlib.metadata.version(name)}" for name in sorted(seen)}
     assert installed == {name: pins.get(name, "not pinned") for name in sorted(seen)}
+
+
+def test_what_benches_of_users_need_is_what_ours_are_tested_with(settings: "dict[str, Any]") -> None:
+    extras = settings["project"]["optional-dependencies"]
+    assert extras["cocotb"] and set(extras["cocotb"]) <= set(extras["dev"])

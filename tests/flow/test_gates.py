@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from simulators import run_gates
 
+from sardonyx.cocotb.runner import run
 from sardonyx.flow.asic.gates import cell_models
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import Registers, netlist, read_design
@@ -28,4 +28,4 @@ def test_a_tile_of_cells_passes_the_test_of_the_tile(kind: str, tests: str, regi
     assert not any("initial" in text for text in files.values()), "registers and memories begin unknown"
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    run_gates([tmp_path / name for name in files], design.top, tests, tmp_path)
+    run([tmp_path / name for name in files], tests, out=tmp_path, top=design.top, simulator="icarus")

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import cocotb
+from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from token_streams import reset
 
+from sardonyx.cocotb import reset
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
@@ -51,6 +52,7 @@ async def read(dut: Any, address: int) -> int:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def words_written_right_after_a_reset_of_one_cycle_stay_and_those_before_it_are_gone(dut: Any) -> None:
+    Clock(dut.clk, 10, "ns").start()
     await reset(dut, [f"s_axil_{name}" for name in ("awvalid", "wvalid", "arvalid", "bready", "rready")]
                 + [f"s_axi_{name}" for name in ("awvalid", "wvalid", "arvalid", "bready", "rready")])
     for register, word in enumerate(ONES):

@@ -1,4 +1,4 @@
-"""The least machine that has everything around an array, quick to build, and a program for it; and one for sparse kernels."""
+"""The least machine that has everything around an array, quick to build, and a program for it; and those for kernels."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from sardonyx.compiler.ir.transfer import transfer
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
-from sardonyx.hw.arch.primitive import LEVEL, PASS_THROUGH
+from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH
 from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
 LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
@@ -17,6 +17,12 @@ LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROU
 # For every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+
+# For whole programs in a bench, sparse and dense, quick to build: that of docs/cocotb.md.
+BENCH = Arch("bench", 6, 2, mem_every=2, interconnect=Interconnect(3),
+             pe=replace(PE, primitives=(ALU, JOINER, DROPPER, PASS_THROUGH), register_words=0, multiplier_tree=False),
+             mem=replace(MEM, sram_lines=256, read_loops=3, write_loops=3),
+             glb=Glb(columns_per_tile=1, bank_bytes=4096, load_loops=3, store_loops=2))
 
 SOURCE = {"expression": "b(i) = a(i)", "order": [], "formats": {}, "names": {"0,1": "copy"}}
 

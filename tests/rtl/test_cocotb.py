@@ -1,4 +1,4 @@
-"""cocotb on emitted Verilog, as users may want it for their own tests: copy cocotb_reducer.py or cocotb_tile.py."""
+"""The drivers of `sardonyx.cocotb` on a primitive, on tiles and on the reset of a machine: benches to copy."""
 
 from pathlib import Path
 

@@ -1,0 +1,112 @@
+"""The drivers of `sardonyx.cocotb` themselves: what they check, refuse and repeat."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from machines import LEAST, copier
+
+from sardonyx.cocotb import TileDriver, stalls
+from sardonyx.cocotb.runner import run
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.presets import get
+
+WIRES = """module wires(input clk, input rst, input [16:0] i__payload, input i__valid, output i__ready,
+    output [16:0] o__payload, output o__valid, input o__ready);
+assign o__payload = i__payload, o__valid = i__valid, i__ready = o__ready;
+endmodule
+"""
+TINY = get("tiny")
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.icarus)])
+def test_sources_and_sinks_keep_and_check_the_contract_of_streams(simulator: str, tmp_path: Path) -> None:
+    (tmp_path / "wires.sv").write_text(WIRES)
+    run([tmp_path / "wires.sv"], "cocotb_streams", out=tmp_path, top="wires", simulator=simulator)
+
+
+def test_a_bench_that_fails_is_told_with_its_log_and_waves_are_recorded(tmp_path: Path) -> None:
+    (tmp_path / "wires.sv").write_text(WIRES)
+    with pytest.raises(AssertionError, match=r"(?s)^1 of 1 tests failed:\n.*it_fails"):
+        run([tmp_path / "wires.sv"], "cocotb_failing", out=tmp_path, top="wires", waves=True)
+    assert "o__payload" in (tmp_path / "dump.vcd").read_text()
+    with pytest.raises(AssertionError, match=r"(?s)^the simulation ended without results:\n.*No module named 'cocotb_nothing'"):
+        run([tmp_path / "wires.sv"], "cocotb_nothing", out=tmp_path, top="wires", waves=True)
+
+
+def test_what_the_runner_cannot_build_is_told(tmp_path: Path) -> None:
+    for call, text in (
+            (lambda: run(tmp_path, "bench", out=tmp_path, simulator="modelsim"),
+             "there is no simulator 'modelsim'\n  try: choose one of verilator, icarus"),
+            (lambda: run(tmp_path, "bench", out=tmp_path),
+             f"{tmp_path}: there is no sardonyx.f, which names the files of the Verilog\n"
+             "  try: write it with `sardonyx verilog --out FOLDER`, and give that folder")):
+        with pytest.raises(UserError) as error:
+            call()
+        assert str(error.value) == text
+    (tmp_path / "wires.sv").write_text(WIRES.replace("endmodule", ""))
+    with pytest.raises(AssertionError, match=r"(?s)^the simulation was not built:\n.*syntax error"):
+        run([tmp_path / "wires.sv"], "cocotb_streams", out=tmp_path, top="wires")
+
+
+def refusal(call) -> str:
+    with pytest.raises(UserError) as error:
+        call()
+    return str(error.value)
+
+
+def test_tracks_that_do_not_exist_are_refused() -> None:
+    tracks = TileDriver(None, TINY, (0, 0)).tracks
+    assert refusal(lambda: tracks.entering("n", 0)) == "io tile of 'tiny': there is no side 'n'\n  try: choose one of s"
+    assert refusal(lambda: tracks.leaving("s", 5)) == (
+        "io tile of 'tiny': there is no track 5\n  try: choose one of 0, 1, 2, 3, 4")
+    assert refusal(lambda: tracks.entering("s", 0, "word")) == (
+        "io tile of 'tiny': there is no layer 'word'\n  try: choose one of data, bit")
+    assert refusal(lambda: TileDriver(None, get("amber"), (0, 1))) == (
+        "machine 'amber': tracks without FIFOs are words without valid and ready, no streams\n"
+        "  try: drive the payloads cycle by cycle, or describe another interconnect.fifo")
+    assert refusal(lambda: TileDriver(None, TINY, (4, 1))) == (
+        "machine 'tiny': there is no tile at (4, 1)\n  try: give x of 0..3 and y of 0..4, row 0 being the IO tiles")
+
+
+def test_ways_that_do_not_exist_in_a_tile_are_refused() -> None:
+    tile = TileDriver(None, TINY, (0, 1))
+    assert tile.select("data0", "w_in0") > 0
+    assert refusal(lambda: tile.select("data9", "w_in0")).startswith(
+        "data layer of a pe tile of 'tiny': there is no sink 'data9'\n  try: choose one of n0, ")
+    assert refusal(lambda: tile.select("e3", "e_in0")).startswith(
+        "data layer of a pe tile of 'tiny': there is no source 'e_in0' of 'e3'\n  try: choose one of ")
+
+
+def test_configurations_that_do_not_fit_a_tile_are_refused() -> None:
+    def configure(given, arch=LEAST, site=(0, 1)):
+        return refusal(lambda: TileDriver(None, arch, site).configure(given).send(None))
+
+    program, registers = copier(LEAST), LEAST.config_map("pe").words
+    assert configure(replace(program, fingerprint=5)) == (
+        f"tile (0, 1): the program is for machine {5:016x}, 'least' is {LEAST.fingerprint:016x}\n  try: compile it for 'least'")
+    unused = replace(program, config={site: each for site, each in program.config.items() if site != (0, 1)})
+    assert configure(unused) == ("tile (0, 1): the program does not use the tile\n"
+                                 "  try: drive one of the pe tiles that it uses: (1, 1)")
+    assert configure([0] * (registers + 1)) == (
+        f"tile (0, 1): {registers + 1} words, and the tile has {registers} registers\n  try: give the words from register 0 on")
+    assert "there is no configuration set 'alu'" in configure({"alu": {}})
+
+
+def test_stalls_keep_their_rate_and_have_one() -> None:
+    drawn = stalls(3, 0.25)
+    assert 200 < sum(next(drawn) for _ in range(1000)) < 300
+    assert not any(next(never) for never in [stalls(3, 0)] for _ in range(100))
+    assert refusal(lambda: stalls(3, 1)) == ("stalls: a rate of 1 is no share of the cycles after which something still moves\n"
+                                             "  try: give a number from 0 to below 1")
+
+
+@pytest.mark.parametrize("missing,told", [("cocotb", "cocotb"), ("cocotbext.axi", "cocotbext-axi")])
+def test_a_missing_package_is_named_and_the_rest_goes_without(missing: str, told: str) -> None:
+    script = f"import sys; sys.modules[{missing!r}] = None; import sardonyx, sardonyx.api; import sardonyx.cocotb"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"ImportError: sardonyx.cocotb needs the package {told}, which is missing\n"
+                                "  try: pip install 'sardonyx[cocotb]'\n")

@@ -1,0 +1,18 @@
+"""Whole machines in benches, by the drivers that users have: programs on one, and the host on the least one."""
+
+from pathlib import Path
+
+import pytest
+from machines import BENCH, LEAST
+from simulators import run_cocotb
+
+from sardonyx.hw.soc.top import Sardonyx
+
+
+def test_programs_run_on_a_whole_machine_in_a_bench(tmp_path: Path) -> None:
+    run_cocotb(Sardonyx(BENCH), "cocotb_session", "verilator", tmp_path)
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.icarus)])
+def test_the_host_of_a_machine_in_a_bench(simulator: str, tmp_path: Path) -> None:
+    run_cocotb(Sardonyx(LEAST), "cocotb_host", simulator, tmp_path)
