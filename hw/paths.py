@@ -66,9 +66,10 @@ COLUMN = (Path("active", "tiles_active", _JOINED), Path("overflow", "tiles_overf
 
 AROUND: dict[str, tuple[Path, ...]] = {
     "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
-                 Path(r"moved|host_ready|f2g\d+__ready", r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
+                 Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
+                      r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
                  Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full ends the run at once"),
-                 Path("host_ready", "host_(valid|line)", _GRANTS)),
+                 Path("host_(write|read)_ready", "host_(write|read)_(valid|line)", _GRANTS)),
     "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                    Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)",
                         "a register acts when it is written"),

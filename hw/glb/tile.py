@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,8 +27,9 @@ def control_members(glb: Glb) -> Members:
     return {
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
         "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
-        "host_valid": In(1), "host_write": In(1), "host_line": In(line_bits), "host_data": In(64),
-        "host_strobe": In(8), "host_ready": Out(1), "host_word": Out(64)}
+        "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
+        "host_write_ready": Out(1), "host_read_valid": In(1), "host_read_line": In(line_bits), "host_read_ready": Out(1),
+        "host_read_word": Out(64)}
 
 
 class GlbTile(wiring.Component):
@@ -40,16 +41,19 @@ class GlbTile(wiring.Component):
     register_value : Out(32)       The register at register_index, in the same cycle.
     start, stop : In(1)            To both DMAs, if enabled.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
-    host_valid, host_write, host_line, host_data, host_strobe : In     Access to a 64-bit word, byte strobes on writes.
-    host_ready : Out(1)            The access is done (write) or its word follows `Glb.read_latency` cycles later (read).
-    host_word : Out(64)
+    host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
+    host_write_ready : Out(1)      It is done.
+    host_read_valid, host_read_line : In     Read of a 64-bit word.
+    host_read_ready : Out(1)       It is done, and its word follows `Glb.read_latency` cycles later.
+    host_read_word : Out(64)
     g2f{c} : Out(stream)           To column c of the tile; the load stream goes to the selected one.
     f2g{c}, f2g_bit{c} : In(stream)      From column c of the tile; the store stream, and the bits that mark the words of
                                    a static store, come from the selected one.
 
     Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
     once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then;
-    a static store cannot wait, so it needs a bank that no load uses.
+    a static store cannot wait, so it needs a bank that no load uses. A read and a write of the host go on at once in different
+    banks; at the same one they take turns, so that neither waits for more than one access of the other.
     Source: Onyx JSSC II and V-C.
     """
 
@@ -120,17 +124,20 @@ class GlbTile(wiring.Component):
         return values
 
     def _banks(self, m: Module, load: LoadDma, store: StoreDma) -> None:
-        """Memory banks, each giving its cycle to the first that asks: load, store, host."""
+        """Memory banks, each giving its cycle to the first that asks: load, store, host, whose reads and writes take turns."""
         lines = self.glb.bank_bytes // 8
         bits = (lines - 1).bit_length()
         read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
         words = []
+        reads_next = Signal()
         for number in range(self.glb.banks):
             m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb))
-            load_here, store_here, host_here = (Signal(name=f"{who}_here{number}") for who in ("load", "store", "host"))
+            load_here, store_here, write_here, read_here = (Signal(name=f"{who}_here{number}")
+                                                            for who in ("load", "store", "write", "read"))
             m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),
                          store_here.eq(store.write & (store.address[3 + bits:] == number)),
-                         host_here.eq(self.host_valid & (self.host_line[bits:] == number))]
+                         write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
+                         read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
             with m.If(load_here):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
                 m.d.sync += read_bank["load"].eq(number)
@@ -138,10 +145,13 @@ class GlbTile(wiring.Component):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(store.address[3:]), store.grant.eq(1),
                              bank.write.eq(Const(0b11, 8) << (store.address[1:3] << 1)),
                              bank.data.eq(store.data.replicate(LANES))]
-            with m.Elif(host_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_line), self.host_ready.eq(1),
-                             bank.write.eq(Mux(self.host_write, self.host_strobe, 0)), bank.data.eq(self.host_data)]
-                m.d.sync += read_bank["host"].eq(number)
+            with m.Elif(write_here & ~(read_here & reads_next)):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_write_line), self.host_write_ready.eq(1),
+                             bank.write.eq(self.host_write_strobe), bank.data.eq(self.host_write_data)]
+                m.d.sync += reads_next.eq(1)
+            with m.Elif(read_here):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_read_line), self.host_read_ready.eq(1)]
+                m.d.sync += [read_bank["host"].eq(number), reads_next.eq(0)]
             words.append(bank.word)
         stacked = Cat(*words)
         # What was asked then chooses the word that comes now.
@@ -150,5 +160,5 @@ class GlbTile(wiring.Component):
                 later = Signal.like(bank, name=f"{name}_bank_{cycle}")
                 m.d.sync += later.eq(bank)
                 bank = later
-            word = load.word if name == "load" else self.host_word
+            word = load.word if name == "load" else self.host_read_word
             m.d.comb += word.eq(stacked.word_select(bank, 64))

@@ -134,23 +134,26 @@ class Shell(wiring.Component):
 
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""
-        bits = len(self._glb(0, "host_line"))
-        was: Value = data.line[bits:]
+        bits = len(self._glb(0, "host_read_line"))
+        was: Value = data.read_line[bits:]
         for cycle in range(self.arch.glb.read_latency):
             later = Signal(range(max(2, self.arch.glb_tiles)), name=f"was_{cycle}" if cycle else "was")
             m.d.sync += later.eq(was)
             was = later
-        m.d.comb += data.ready.eq(1)
+        for access, fields in (("write", ("line", "data", "strobe")), ("read", ("line",))):
+            valid, line, ready = (getattr(data, f"{access}_{part}") for part in ("valid", "line", "ready"))
+            m.d.comb += ready.eq(1)
+            for number in range(self.arch.glb_tiles):
+                here = Signal(name=f"{access}_here{number}")
+                meant = self._glb(number, f"host_{access}_valid")
+                m.d.comb += [here.eq(line[bits:] == number), meant.eq(valid & here)]
+                for name in (f"{access}_{field}" for field in fields):
+                    m.d.comb += self._glb(number, f"host_{name}").eq(Mux(meant, getattr(data, name), 0))
+                with m.If(here):
+                    m.d.comb += ready.eq(self._glb(number, f"host_{access}_ready"))
         for number in range(self.arch.glb_tiles):
-            here = Signal(name=f"here{number}")
-            meant = self._glb(number, "host_valid")
-            m.d.comb += [here.eq(data.line[bits:] == number), meant.eq(data.valid & here)]
-            for name in ("write", "line", "data", "strobe"):
-                m.d.comb += self._glb(number, f"host_{name}").eq(Mux(meant, getattr(data, name), 0))
-            with m.If(here):
-                m.d.comb += data.ready.eq(self._glb(number, "host_ready"))
             with m.If(was == number):
-                m.d.comb += data.word.eq(self._glb(number, "host_word"))
+                m.d.comb += data.read_word.eq(self._glb(number, "host_read_word"))
 
 
 assert GLB_REGISTER_STRIDE == 1 << 8 and GLB_REGISTERS % GLB_REGISTER_STRIDE == 0, "a register window is an address prefix"

@@ -70,23 +70,23 @@ class Fifo(Component):
     Parameters
     ----------
     shape : ShapeLike      Payload.
-    depth : int            Entries, 2 or more (with one entry the rate would halve).
+    depth : int            Entries, 1 or more.
 
     Members
     -------
     i : In(stream)
     o : Out(stream)
 
-    Timing: latency 1, one token per cycle at every fill level; a full buffer takes the next token in the
-    cycle after one has left. `o.valid` and `i.ready` depend on registers only, `o.payload` on a register
+    Timing: latency 1, one token per cycle at every fill level, with one entry one in two cycles; a full buffer takes the
+    next token in the cycle after one has left. `o.valid` and `i.ready` depend on registers only, `o.payload` on a register
     array.
     """
 
     latency = 1
 
     def __init__(self, shape: ShapeLike, depth: int) -> None:
-        if depth < 2:
-            raise ValueError(f"a FIFO needs at least two entries, not {depth}")
+        if depth < 1:
+            raise ValueError(f"a FIFO needs at least one entry, not {depth}")
         self.width, self.depth = Shape.cast(shape).width, depth
         self.module_name = f"fifo_w{self.width}_d{depth}"
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})

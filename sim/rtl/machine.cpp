@@ -12,6 +12,7 @@
 //   n                         -> length, text of what was counted: see stitched.h
 // Every address and data is 32 bits wide unless said otherwise.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -91,13 +92,17 @@ static uint32_t read_register(uint32_t address, uint32_t* data) {
     return response;
 }
 
-static const uint32_t kBurst = 256;
+// Beats of the next burst: at most 256, and none across a border of 4 KB.
+static size_t beats_of(uint32_t address, size_t left) {
+    const size_t most = std::min<size_t>(256, (4096 - address % 4096) / 8);
+    return std::min(left, most);
+}
 
 static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& words) {
     uint32_t worst = 0;
-    for (size_t base = 0; base < words.size(); base += kBurst) {
+    for (size_t base = 0, beats; base < words.size(); base += beats) {
         uint64_t since = cycles;
-        size_t beats = words.size() - base < kBurst ? words.size() - base : kBurst;
+        beats = beats_of(address + 8 * base, words.size() - base);
         top->s_axi_awaddr = address + 8 * base;
         top->s_axi_awlen = beats - 1;
         top->s_axi_awsize = 3;
@@ -126,9 +131,9 @@ static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& word
 
 static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
     uint32_t worst = 0;
-    for (size_t base = 0; base < words.size(); base += kBurst) {
+    for (size_t base = 0, beats; base < words.size(); base += beats) {
         uint64_t since = cycles;
-        size_t beats = words.size() - base < kBurst ? words.size() - base : kBurst;
+        beats = beats_of(address + 8 * base, words.size() - base);
         top->s_axi_araddr = address + 8 * base;
         top->s_axi_arlen = beats - 1;
         top->s_axi_arsize = 3;

@@ -54,21 +54,23 @@ class Scripted(wiring.Component):
         free = ~reading.any() & ~full
         m.d.sync += reading.eq(reading << 1)
         m.d.comb += [tile.register_index.eq(command.index), tile.register_data.eq(command.value),
-                     tile.host_line.eq(command.line), tile.host_strobe.eq(command.strobe), tile.host_data.eq(self.data.payload),
+                     tile.host_read_line.eq(command.line), tile.host_write_line.eq(command.line),
+                     tile.host_write_strobe.eq(command.strobe), tile.host_write_data.eq(self.data.payload),
                      self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.lost.eq(tile.lost),
                      self.word.valid.eq(full)]
         with m.If(reading[-1]):
-            m.d.sync += [self.word.payload.eq(tile.host_word), full.eq(1)]
+            m.d.sync += [self.word.payload.eq(tile.host_read_word), full.eq(1)]
         with m.If(full & self.word.ready):
             m.d.sync += full.eq(0)
         with m.Switch(command.op):
             with m.Case(REGISTER):
                 m.d.comb += [self.command.ready.eq(1), tile.register_write.eq(asked)]
             with m.Case(WRITE):
-                m.d.comb += [tile.host_valid.eq(asked & self.data.valid), tile.host_write.eq(1),
-                             self.command.ready.eq(tile.host_valid & tile.host_ready), self.data.ready.eq(self.command.ready)]
+                m.d.comb += [tile.host_write_valid.eq(asked & self.data.valid), self.data.ready.eq(self.command.ready),
+                             self.command.ready.eq(tile.host_write_valid & tile.host_write_ready)]
             with m.Case(READ):
-                m.d.comb += [tile.host_valid.eq(asked & free), self.command.ready.eq(tile.host_valid & tile.host_ready)]
+                m.d.comb += [tile.host_read_valid.eq(asked & free),
+                             self.command.ready.eq(tile.host_read_valid & tile.host_read_ready)]
                 m.d.sync += reading[0].eq(self.command.ready)
             with m.Case(SHOW):
                 m.d.comb += self.command.ready.eq(free)

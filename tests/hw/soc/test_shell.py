@@ -16,7 +16,8 @@ def test_nothing_moves_in_a_glb_tile_that_is_not_meant() -> None:
         async def step() -> None:
             for tile, values in seen.items():
                 values |= {sim.get(getattr(shell, f"glb{tile}_{name}")) for name in (
-                    "register_index", "register_data", "register_write", "host_line", "host_data", "host_strobe", "host_valid")}
+                    "register_index", "register_data", "register_write", "host_write_line", "host_write_data",
+                    "host_write_strobe", "host_write_valid", "host_read_line", "host_read_valid")}
             await sim.tick()
 
         for name, value in (("awaddr", GLB_REGISTERS + GLB_REGISTER_STRIDE + 4), ("wdata", 0x1234), ("wstrb", 15),
@@ -25,7 +26,8 @@ def test_nothing_moves_in_a_glb_tile_that_is_not_meant() -> None:
         for _ in range(4):
             await step()
         for name, value in (("awaddr", LEAST.glb.tile_bytes), ("awsize", 3), ("awburst", 1), ("awvalid", 1), ("wdata", 0x5678),
-                            ("wstrb", 255), ("wlast", 1), ("wvalid", 1), ("bready", 1)):
+                            ("wstrb", 255), ("wlast", 1), ("wvalid", 1), ("bready", 1), ("arsize", 3), ("arburst", 1),
+                            ("araddr", LEAST.glb.tile_bytes + 8 * 99), ("arvalid", 1), ("rready", 1)):
             sim.set(getattr(shell, f"s_axi_{name}"), value)
         for _ in range(4):
             await step()
@@ -34,7 +36,7 @@ def test_nothing_moves_in_a_glb_tile_that_is_not_meant() -> None:
     simulator.add_clock(1e-9)
     simulator.add_testbench(drive)
     simulator.run()
-    assert {0x1234, 0x5678} <= seen[1]
+    assert {0x1234, 0x5678, 99} <= seen[1]
     assert seen[0] == {0}
 
 
@@ -58,7 +60,8 @@ def test_what_is_asked_in_the_first_cycle_after_reset_is_at_its_place_after_the_
             sim.set(domain.rst, cycle in (0, 20))
             for name in ("s_axil_awvalid", "s_axil_wvalid"):
                 sim.set(getattr(shell, name), cycle not in (0, 20))
-            _, _, configured, stored, resets = await sim.tick().sample(shell.config0.valid, shell.glb0_host_valid, shell.reset)
+            _, _, configured, stored, resets = await sim.tick().sample(
+                shell.config0.valid, shell.glb0_host_write_valid, shell.reset)
             for name, here in (("config0", configured), ("glb0", stored)):
                 asked[name] += [cycle] * here
             reset.extend([cycle] * resets)

@@ -14,11 +14,12 @@ from sardonyx.sim.rtl.bench import Bench, Result
 KINDS = {"two entries": lambda: Fifo2(TOKEN), "two entries of a bit": lambda: Fifo2(1),
          "sixteen": lambda: Fifo(TOKEN, 16), "two of a word": lambda: Fifo(64, 2),
          "seven": lambda: Fifo(5, 7)}
+ONE = {"one": lambda: Fifo(TOKEN, 1)}
 
 
 @functools.cache
 def bench(kind: str) -> Bench:
-    return Bench(KINDS[kind]())
+    return Bench((KINDS | ONE)[kind]())
 
 
 def run(kind: str, count: int, stalls: "int | None") -> "tuple[list[int], Result]":
@@ -27,7 +28,7 @@ def run(kind: str, count: int, stalls: "int | None") -> "tuple[list[int], Result
     return tokens, bench(kind).run({"i": tokens}, stalls=stalls)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "one"])
 @given(count=st.integers(0, 300), stalls=st.integers(1, 1 << 30))
 def test_tokens_leave_once_and_in_order_whatever_stalls(kind: str, count: int, stalls: int) -> None:
     tokens, result = run(kind, count, stalls)
@@ -40,6 +41,11 @@ def test_one_token_leaves_every_cycle_one_cycle_after_it_came(kind: str) -> None
     _, result = run(kind, 100, None)
     assert result.stamps["i"] == list(range(100))
     assert result.stamps["o"] == list(range(1, 101))
+
+
+def test_with_one_entry_a_token_leaves_every_other_cycle() -> None:
+    _, result = run("one", 10, None)
+    assert result.stamps["o"] == list(range(1, 21, 2))
 
 
 @pytest.mark.parametrize("fifo,entries", [(Fifo2(8), 2), (Fifo(8, 2), 2), (Fifo(8, 7), 7)])
@@ -129,12 +135,12 @@ def test_modules_are_named_after_width_and_depth() -> None:
         simulate(fifo, None)
 
 
-def test_one_entry_is_refused() -> None:
+def test_no_entry_is_refused() -> None:
     class Refused(Fifo):
         _MustUse__silence = True    # Amaranth would complain that it is not used
 
-    with pytest.raises(ValueError, match=r"^a FIFO needs at least two entries, not 1$"):
-        Refused(8, 1)
+    with pytest.raises(ValueError, match=r"^a FIFO needs at least one entry, not 0$"):
+        Refused(8, 0)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 6])

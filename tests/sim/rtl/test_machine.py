@@ -75,6 +75,14 @@ def test_memory_is_read_as_written_at_every_length(machine: Machine) -> None:
     assert machine.read_memory(0, 4).tolist() == [1, 0, 0, 0] != filled.tolist()
 
 
+def test_memory_is_read_as_written_across_borders_that_no_burst_may_cross() -> None:
+    words = np.random.default_rng(2).integers(0, 1 << 16, 8000).astype(np.uint16)
+    with simulator.whole_machine(KERNELS).start() as machine:
+        for at in (4096 - 8, 4096 - 1000, 8):
+            machine.write_memory(at, words)
+            np.testing.assert_array_equal(machine.read_memory(at, len(words)), words)
+
+
 def test_a_fault_on_the_bus_is_named(machine: Machine) -> None:
     beyond = 1 << 20
     for access, text in (
