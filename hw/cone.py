@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .clock_gate import ClockGate
 from .emit import EmitPlatform
 from .yosys import run_yosys
 
@@ -80,16 +81,16 @@ class _Walk:
     def _bits(self, name: str) -> dict[tuple[str, int], _Bit]:
         """Every bit of every output of a module."""
         if name not in self._found:
-            self._found[name] = self._walk(self._modules[name])
+            self._found[name] = self._walk(self._modules[name], name == ClockGate.module_name)
         return self._found[name]
 
-    def _walk(self, module: Mapping[str, Any]) -> dict[tuple[str, int], _Bit]:
+    def _walk(self, module: Mapping[str, Any], gate: bool) -> dict[tuple[str, int], _Bit]:
         ports = module["ports"]
         inputs = [(name, number, bit) for name, port in ports.items() if port["direction"] == "input"
                   for number, bit in enumerate(port["bits"])]
         cells = _Cells({bit: 1 << place for place, (_, _, bit) in enumerate(inputs)})
         for cell in module["cells"].values():
-            self._add(cells, cell)
+            self._add(cells, cell, gate)
         found = {}
         for name, port in ports.items():
             for number, bit in enumerate(port["bits"] if port["direction"] == "output" else ()):
@@ -98,8 +99,8 @@ class _Walk:
                 found[name, number] = _Bit(cells.source(bit), follows)
         return found
 
-    def _add(self, cells: _Cells, cell: Mapping[str, Any]) -> None:
-        """A cell, and what its outputs follow."""
+    def _add(self, cells: _Cells, cell: Mapping[str, Any], gate: bool) -> None:
+        """A cell, and what its outputs follow; gate: it is one of a clock gate."""
         kind, pins = cell["type"], cell["connections"]
         if kind in self._modules:
             for (port, number), bit in self._bits(kind).items():
@@ -108,7 +109,8 @@ class _Walk:
             return
         if kind in _SILENT or kind.startswith(("$memwr", "$meminit")):
             return
-        assert kind.startswith("$") and "latch" not in kind, f"{kind} is no cell of a synchronous design"
+        # The one latch is that of a clock gate, whose output drives clocks and nothing else.
+        assert kind.startswith("$") and ("latch" not in kind or gate), f"{kind} is no cell of a synchronous design"
         flows = cell["port_directions"]
         reads = [bit for port, bits in pins.items() if flows[port] == "input" for bit in bits]
         held = kind in _REGISTERS

@@ -21,11 +21,23 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockSignal, Const, Elaboratable, Instance, ResetInserter, ResetSignal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockSignal,
+    Const,
+    Elaboratable,
+    EnableInserter,
+    Fragment,
+    Instance,
+    ResetInserter,
+    ResetSignal,
+    Value,
+)
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In
 
 from ..cache import Cache, home
 from .connectivity import End
@@ -53,6 +65,9 @@ WAIVERS = (
 )
 
 
+# What the modules of parts are called that are gated by enables, and the port for it.
+ENABLED, CLOCK_ON = "_enabled", "clock_on"
+
 # Waives those rules in Verilator: ``verilator --lint-only -Wall -F top.f lint.vlt``.
 LINT = "lint.vlt"
 
@@ -73,6 +88,8 @@ class EmitPlatform:
     def __init__(self, cache: Cache | None = None, take: Callable[[EmittedModule], None] = lambda module: None) -> None:
         self.modules: dict[str, EmittedModule] = {}
         self.cache, self._take = cache, take
+        # What enables the registers of the component that is being converted, if anything does.
+        self.clock_on: Value | None = None
         # For every component that is being converted, the macros in it.
         self._inside: list[dict[str, None]] = [{}]
 
@@ -90,8 +107,11 @@ class EmitPlatform:
             self.modules[name] = loaded = replace(loaded, key=key)
             return loaded
         self._inside.append({})
+        outer, self.clock_on = self.clock_on, None
         text = self._convert(name, component)
-        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()), describe(component, name))
+        self.clock_on = outer
+        said = component.describe() if isinstance(component, Enabled) else describe(component, name)
+        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()), said)
         known = self._put(module)
         self._save(module)
         return known
@@ -104,7 +124,11 @@ class EmitPlatform:
         return known
 
     def _convert(self, name: str, component: wiring.Component) -> str:
-        """The RTLIL of a component, by Amaranth, or of its instances and wires if it says that there is nothing else in it."""
+        """The RTLIL of a component, by Amaranth, or of its instances and wires if it says that there is nothing else in it, or
+        as it has it itself."""
+        if isinstance(text := getattr(component, "rtlil", None), str):
+            component._MustUse__used = True
+            return text
         if not hasattr(component, "netlist"):
             return readable(rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False))
         component._MustUse__used = True
@@ -148,11 +172,25 @@ class EmitPlatform:
         return "\n".join(module.rtlil for module in self.modules.values())
 
 
+@dataclass(frozen=True)
+class Clock:
+    """When a component is clocked.
+
+    Parameters
+    ----------
+    on : Value               The edge at the end of a cycle is one for the component only if this is 1.
+    gated : Value | None     A clock with these edges and no others; None: `on` enables every register.
+    """
+
+    on: Value
+    gated: Value | None = None
+
+
 class Macro(Elaboratable):
     """Stands for a component in its parent: the component's own interface objects under their names."""
 
-    def __init__(self, component: wiring.Component, flush: Value | None, reset: Value | None) -> None:
-        self.component, self._flush, self._reset = component, flush, reset
+    def __init__(self, component: wiring.Component, flush: Value | None, reset: Value | None, clock: Clock | None) -> None:
+        self.component, self._flush, self._reset, self._clock = component, flush, reset, clock
         self.signature = component.signature
         for name in component.signature.members:
             setattr(self, name, getattr(component, name))
@@ -167,16 +205,63 @@ class Macro(Elaboratable):
         if not isinstance(platform, EmitPlatform):
             resets = [each for each in (self._flush, self._reset) if each is not None]
             more = Cat(resets).any()
-            return ResetInserter(more)(_ResetReader(more)(self.component)) if resets else self.component
-        module = platform.add(self.component)
-        wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", value)
-                 for name, (value, flow) in ports(self.component).items()]
+            inner = ResetInserter(more)(_ResetReader(more)(self.component)) if resets else self.component
+            return EnableInserter(self._clock.on)(inner) if self._clock is not None else inner
+        assert self._clock is None or platform.clock_on is None, "a part that is enabled by a clock gate has none inside"
+        clock, component, flush, instead = self._clock, self.component, self._flush, dict[str, Value]()
+        on = platform.clock_on if clock is None else None if clock.gated is not None else clock.on
+        if on is not None:
+            flush = None if flush is None else flush & on
+            own = getattr(component, "clock_enable", None)
+            if own is None:
+                component, instead = Enabled(component), {CLOCK_ON: on}
+            else:
+                instead = {own: getattr(component, own) & on}
+        module = platform.add(component)
+        wires = [(f"{'i' if flow is PortDirection.Input else 'o'}_{name}", instead.get(name, value))
+                 for name, (value, flow) in ports(component).items()]
         if "clk" in module.ports:
-            wires.append(("i_clk", ClockSignal()))
+            wires.append(("i_clk", ClockSignal() if clock is None or clock.gated is None else clock.gated))
         if "rst" in module.ports:
             reset = ResetSignal() if self._reset is None else self._reset
-            wires.append(("i_rst", reset if self._flush is None else reset | self._flush))
+            wires.append(("i_rst", reset if flush is None else reset | flush))
         return Instance(module.name, **dict(wires))
+
+
+class Enabled(wiring.Component):
+    """A component whose registers keep their words in cycles without `clock_on`, but for a reset.
+
+    Members
+    -------
+    clock_on : In(1)     And those of the component, whose interface objects they are.
+    """
+
+    def __init__(self, component: wiring.Component) -> None:
+        self.component = component
+        component._MustUse__used = True     # this one stands for it
+        super().__init__({**component.signature.members, CLOCK_ON: In(1)})
+        for name in component.signature.members:
+            setattr(self, name, getattr(component, name))
+
+    @property
+    def module_name(self) -> str:
+        return f"{module_name(self.component)}{ENABLED}"
+
+    @property
+    def emit_key(self) -> Hashable:
+        return _decided_by(self.component)
+
+    def describe(self) -> Description:
+        """What is said of the component, and of the port."""
+        said = describe(self.component, self.module_name)
+        more = f"//\n// {CLOCK_ON}: without it registers keep their words, but for a reset.\n"
+        return replace(said, comment=said.comment + more)
+
+    def elaborate(self, platform: Any) -> Fragment:
+        platform.clock_on = self.clock_on
+        inner = Fragment.get(self.component, platform)
+        platform.clock_on = None
+        return EnableInserter(self.clock_on)(inner)
 
 
 class _ResetReader(FragmentTransformer, ValueTransformer, StatementTransformer):
@@ -198,7 +283,8 @@ def leave_out_contents(memory: Memory) -> None:
     memory.data.init._raw = ()
 
 
-def macro(component: wiring.Component, *, flush: Value | None = None, reset: Value | None = None) -> Macro:
+def macro(component: wiring.Component, *, flush: Value | None = None, reset: Value | None = None,
+          clock: Clock | None = None) -> Macro:
     """Use a component as a module of its own; the result has the component's interface.
 
     ``m.submodules.joiner = joiner = macro(Joiner(), flush=self.flush)``
@@ -211,11 +297,14 @@ def macro(component: wiring.Component, *, flush: Value | None = None, reset: Val
                              each is converted and compared, unless the class gives an `emit_key`: something
                              hashable that says the same as all its attributes. One that is only instances and wires
                              may give a method `netlist`: its instances by name, equal ones best as one object, and
-                             `connectivity`'s wires. Its module is then made of these, and not by Amaranth.
+                             `connectivity`'s wires. Its module is then made of these, and not by Amaranth. One of cells
+                             that Amaranth has not may give its module as the text `rtlil`.
     flush : Value(1)         Resets the component, in addition to the reset of the domain.
     reset : Value(1)         Resets the component instead of the reset of the domain.
+    clock : Clock            Clocks the component, and all in it, in some cycles only (`clock_gate`). Made of enables it is a
+                             module of its own, ``<module>_enabled``; in an SRAM they gate its enable.
     """
-    return Macro(component, flush, reset)
+    return Macro(component, flush, reset, clock)
 
 
 def module_name(component: wiring.Component) -> str:

@@ -20,7 +20,7 @@ from .arch.errors import UserError
 from .arch.tile import LAYERS, TileSpec
 from .cone import Output, outputs
 from .connectivity import REQUEST
-from .emit import collect
+from .emit import ENABLED, collect
 from .soc.top import Sardonyx
 from .tile.tile import logic_name
 
@@ -133,8 +133,9 @@ def listed(arch: Arch, cache: Cache | None = None) -> tuple[Listed, ...]:
         if arch.feed_through:
             paths[f"abutted_{logic_name(spec, parity)}"] = (*own, *feed_paths(spec.kind == "io"))
     paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN}
-    paths |= AROUND
     found = outputs(collect(Sardonyx(arch), cache))
+    # What is gated by enables is a module of another name.
+    paths |= {name if name in found else f"{name}{ENABLED}": each for name, each in AROUND.items()}
     return judged({module: found[module] for module in paths}, paths)
 
 

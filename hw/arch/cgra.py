@@ -157,9 +157,10 @@ class Arch:
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
-        name, timing, how tiles are joined, what multiplies or what idle primitives see."""
+        name, timing, how tiles are joined, what multiplies, what idle primitives see or when clocks are gated."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN}
-        relevant["pe"] = {key: value for key, value in relevant["pe"].items() if key != "multiplier_tree"}
+        for part, unseen in UNSEEN_IN.items():
+            relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
                 for kind, each in self._config_maps.items()}
         text = json.dumps([relevant, maps], sort_keys=True)
@@ -173,6 +174,7 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
 UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback")
+UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")
 NEEDED = ("name", "columns", "rows")
 

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from .check import Misfit, PowerOfTwo, Whole, check
+from .check import Misfit, OneOf, PowerOfTwo, Whole, check
 
 LINE_BYTES = 8
+NONE, STATIC, DYNAMIC, HYBRID = CLOCK_GATING = ("none", "static", "dynamic", "hybrid")
+ENABLE, CELL = CLOCK_GATES = ("enable", "cell")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,12 @@ class Glb:
     read_latency : int       Cycles from a read of a bank to its word, 1..3: from 2 on it leaves the bank from a register, with
                              3 it enters over one, too. What a load gives comes as much later, as often as before.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
+    clock_gating : str       What is clocked only when it has to be. ``static``: a load or store DMA, while its enable bit is
+                             set. ``dynamic``: a bank, in cycles with an access and as many after it as its word takes; the
+                             registers of a tile, when one is written; the port for data, while it is used. ``hybrid``: both;
+                             ``none``: nothing. Cycles are the same.
+    clock_gates : str        How: ``enable``, registers keep their words by an enable, or ``cell``, parts have clocks of their
+                             own out of the module `clock_gate`, where a library has its cell.
     """
 
     columns_per_tile: Annotated[int, Whole(1, 256)] = 2
@@ -36,6 +44,8 @@ class Glb:
     read_latency: Annotated[int, Whole(1, 3)] = 1
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
+    clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
+    clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 
     def __post_init__(self) -> None:
         check(self, "glb", self._misfits)
@@ -44,6 +54,15 @@ class Glb:
         if self.bank_bytes < 2 * LINE_BYTES * self.bank_macros:
             yield Misfit("bank_macros", f"are {self.bank_macros} in a bank of {self.bank_bytes} bytes, less than "
                                         f"{2 * LINE_BYTES} bytes each", "give fewer bank_macros or more bank_bytes")
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The fields that decide nothing: without clock gates there is nothing to say of them."""
+        return ("clock_gating", "clock_gates") if self.clock_gating == NONE else ()
+
+    def gates(self, kind: str) -> bool:
+        """Whether parts are gated that are so statically, or dynamically."""
+        return self.clock_gating in (kind, HYBRID)
 
     @property
     def load_start_cycle(self) -> int:

@@ -39,6 +39,11 @@ class Bank(wiring.Component):
         """The bank of a description."""
         return cls(glb.bank_bytes // LINE_BYTES, glb.bank_macros, glb.read_latency)
 
+    @staticmethod
+    def margin(read_latency: int) -> int:
+        """Cycles after one with an access in which registers still take what it reads: the first is in the SRAM."""
+        return read_latency - 1
+
     @property
     def module_name(self) -> str:
         return f"bank_{self.lines}_{self.macros}_{self.read_latency}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import LINE_BYTES, Glb
+from ..arch.glb import DYNAMIC, LINE_BYTES, STATIC, Glb
 from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
-from ..emit import macro
+from ..clock_gate import domain, gated_clock, lasting
+from ..emit import Clock, macro
 from ..interconnect.boxes import Members
 from .bank import Bank
 from .load import LANES, LoadDma
@@ -30,6 +32,14 @@ def control_members(glb: Glb) -> Members:
         "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
         "host_write_ready": Out(1), "host_read_valid": In(1), "host_read_line": In(line_bits), "host_read_ready": Out(1),
         "host_read_word": Out(64)}
+
+
+def needed(enabled: Value, dma: LoadDma | StoreDma) -> Value:
+    """Whether a DMA needs its clock: it does while its bit is set, and a run goes on when that is cleared.
+
+    Without both, it does not start, and nothing in it changes that anyone sees.
+    """
+    return enabled | dma.busy
 
 
 class GlbTile(wiring.Component):
@@ -69,10 +79,15 @@ class GlbTile(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         columns = range(self.glb.columns_per_tile)
-        m.submodules.load = load = macro(LoadDma(self.glb))
-        m.submodules.store = store = macro(StoreDma(self.glb))
-        values = self._registers(m, store)
 
+        def clock(name: str, kind: str) -> Clock | None:
+            """The clock of a part, if parts of its kind are gated."""
+            return gated_clock(m, name, self.glb.clock_gates, platform) if self.glb.gates(kind) else None
+
+        load_clock, store_clock, registers_clock = clock("load", STATIC), clock("store", STATIC), clock("registers", DYNAMIC)
+        m.submodules.load = load = macro(LoadDma(self.glb), clock=load_clock)
+        m.submodules.store = store = macro(StoreDma(self.glb), clock=store_clock)
+        values = self._registers(m, store, registers_clock)
 
         def field(name: str, part: str) -> Value:
             """A field of a register."""
@@ -93,6 +108,9 @@ class GlbTile(wiring.Component):
                 m.d.comb += [dma.loops.extent[level].eq(values[f"{name}_extent{level}"][:EXTENT_BITS]),
                              dma.loops.stride[level].eq(values[f"{name}_stride{level}"][:STRIDE_BITS])]
 
+        for dma, on, each in ((load, load_on, load_clock), (store, store_on, store_clock)):
+            m.d.comb += [] if each is None else each.on.eq(needed(on, dma))
+
         for column in columns:
             to_array, from_array = getattr(self, f"g2f{column}"), getattr(self, f"f2g{column}")
             bit_from_array = getattr(self, f"f2g_bit{column}")
@@ -106,12 +124,14 @@ class GlbTile(wiring.Component):
             with m.If(stores):
                 m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload),
                              store.mark.valid.eq(bit_from_array.valid), store.mark.payload.eq(bit_from_array.payload)]
-        self._banks(m, load, store)
+        self._banks(m, load, store, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
 
-    def _registers(self, m: Module, store: StoreDma) -> dict[str, Signal]:
+    def _registers(self, m: Module, store: StoreDma, clock: Clock | None) -> dict[str, Signal]:
         """The register file, as the register table declares it; values by name."""
         values: dict[str, Signal] = {}
+        clocked = domain(m, "registers", clock)
+        m.d.comb += [] if clock is None else clock.on.eq(self.register_write)
         with m.Switch(self.register_index):
             for index, register in enumerate(glb_registers(self.glb)):
                 value = values[register.name] = Signal(32, name=register.name)
@@ -119,11 +139,11 @@ class GlbTile(wiring.Component):
                     m.d.comb += self.register_value.eq(value)
                     if register.access == RW:
                         with m.If(self.register_write):
-                            m.d.sync += value.eq(self.register_data)
+                            m.d[clocked] += value.eq(self.register_data)
         m.d.comb += values["store_words"].eq(store.words)
         return values
 
-    def _banks(self, m: Module, load: LoadDma, store: StoreDma) -> None:
+    def _banks(self, m: Module, load: LoadDma, store: StoreDma, clocks: Sequence[Clock | None]) -> None:
         """Memory banks, each giving its cycle to the first that asks: load, store, host, whose reads and writes take turns."""
         lines = self.glb.bank_bytes // 8
         bits = (lines - 1).bit_length()
@@ -131,7 +151,9 @@ class GlbTile(wiring.Component):
         words = []
         reads_next = Signal()
         for number in range(self.glb.banks):
-            m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb))
+            m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb), clock=(clock := clocks[number]))
+            if clock is not None:
+                m.d.comb += clock.on.eq(lasting(m, f"bank{number}", bank.enable, Bank.margin(self.glb.read_latency)))
             load_here, store_here, write_here, read_here = (Signal(name=f"{who}_here{number}")
                                                             for who in ("load", "store", "write", "read"))
             m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),

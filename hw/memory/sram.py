@@ -51,6 +51,9 @@ class Sram(wiring.Component):
     `lanes` narrower ones; banks of fewer lines need the upper bits of `address` of the cycle before to choose `word`.
     """
 
+    # Nothing changes in a cycle without it: what gates the clock of an SRAM by enables may gate this input.
+    clock_enable = "enable"
+
     def __init__(self, lines: int, lanes: int, lane_bits: int = 16) -> None:
         self.lines, self.lanes, self.lane_bits = lines, lanes, lane_bits
         self.emit_key = lines, lanes, lane_bits

@@ -9,8 +9,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
+from ..arch.glb import DYNAMIC
 from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
 from ..array import shell_members
+from ..clock_gate import gated_clock, lasting
 from ..emit import Macro, macro
 from ..glb.tile import control_members
 from ..interconnect.boxes import Members
@@ -19,10 +21,21 @@ from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
 from .controller import Controller
 
+# Cycles in which what has entered the port for data goes on inside, besides those of a read: from its register slices to the
+# memory and to the slices of its answers, and as many more.
+PORT_MARGIN = 8
+
 
 def bus_members() -> Members:
     """The ports of the machine to the outside: two buses and the interrupt."""
     return {**axi_ports(DATA_ADDRESS_BITS), **axi_lite_ports(REGISTER_ADDRESS_BITS), "irq": Out(1)}
+
+
+def port_is_used(data: Macro) -> Value:
+    """Whether the port for data waits for nobody: a transfer is offered or taken on the bus, or an access asks the memory."""
+    offers = [getattr(data, f"s_axi_{channel}valid") for channel in ("aw", "w", "ar")]
+    taken = [getattr(data, f"s_axi_{channel}valid") & getattr(data, f"s_axi_{channel}ready") for channel in ("b", "r")]
+    return Cat(*offers, *taken, data.valid).any()
 
 
 class Shell(wiring.Component):
@@ -58,15 +71,18 @@ class Shell(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint
+        return self.arch.fingerprint, self.arch.glb
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         arch = self.arch
         m.submodules.controller = controller = macro(Controller(arch))
         m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS))
+        clock = gated_clock(m, "data", arch.glb.clock_gates, platform) if arch.glb.gates(DYNAMIC) else None
         m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS,
-                                                 arch.glb.read_latency))
+                                                 arch.glb.read_latency), clock=clock)
+        if clock is not None:
+            m.d.comb += clock.on.eq(lasting(m, "data", port_is_used(data), PORT_MARGIN + arch.glb.read_latency))
         for bus, ports in ((registers, axi_lite_ports(REGISTER_ADDRESS_BITS)), (data, axi_ports(DATA_ADDRESS_BITS))):
             for name, port in ports.items():
                 outer, inner = getattr(self, name), getattr(bus, name)

@@ -27,6 +27,7 @@ from amaranth.lib import wiring
 from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.cgra import Arch, Timing
+from ...hw.arch.glb import ENABLE
 from ...hw.column import Column
 from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
@@ -53,7 +54,11 @@ def modules(arch: Arch) -> list[wiring.Component]:
 
 
 def beside_tiles(arch: Arch) -> list[wiring.Component]:
-    """The modules of a machine that are not tiles, the shell last."""
+    """The modules of a machine that are not tiles, the shell last.
+
+    What is joined has one clock, so gated parts are those with enables, which do the same in every cycle.
+    """
+    arch = replace(arch, glb=replace(arch.glb, clock_gates=ENABLE))
     return [Column(arch.rows + 1, arch.config_rows), GlbTile(arch.glb), Shell(arch)]
 
 

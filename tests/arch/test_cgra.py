@@ -26,7 +26,8 @@ def test_fingerprints_tell_machines_apart():
 
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
-    {"config_readback": False}, {"pe": {"multiplier_tree": False}}], ids=lambda change: next(iter(change)))
+    {"config_readback": False}, {"pe": {"multiplier_tree": False}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
+    {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}}], ids=lambda change: next(iter(change)))
 def test_what_no_program_notices_leaves_the_fingerprint(change):
     tiny = presets.get("tiny")
     other = cgra.from_json(tiny.to_json() | change)
@@ -61,6 +62,9 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
      "arch: glb.bank_macros are 8 in a bank of 64 bytes, less than 16 bytes each\n"
      "  try: give fewer bank_macros or more bank_bytes"),
     ({"glb": {"columns_per_tile": 1, "read_latency": 4}}, "arch: glb.read_latency is 4\n  try: give a whole number 1..3"),
+    ({"glb": {"columns_per_tile": 1, "clock_gating": True, "clock_gates": "latch"}},
+     "arch: glb.clock_gating is True; glb.clock_gates is 'latch'\n"
+     "  try: glb.clock_gating: give one of none, static, dynamic, hybrid; glb.clock_gates: give one of enable, cell"),
     ({"glb": {"columns_per_tile": 3}}, "arch: columns are 4, which do not divide into GLB tiles of 3 columns\n"
                                        "  try: change glb.columns_per_tile or the number of columns"),
 ])

@@ -9,9 +9,11 @@ from machines import LEAST
 from sardonyx.cache import home
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import CLOCK_GATES, HYBRID
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.cone import LOGIC, REGISTER, Output
+from sardonyx.hw.emit import ENABLED
 from sardonyx.hw.paths import AROUND, COLUMN, Path, feed_paths, judged, listed, tile_paths
 from sardonyx.hw.tile.tile import logic_name
 
@@ -34,6 +36,14 @@ def judge(arch: Arch) -> None:
         for path in paths:
             assert any(re.fullmatch(path.outputs, each.output) and re.fullmatch(path.inputs, name)
                        for each in mine for name in each.follows), (module, path)
+
+
+@pytest.mark.parametrize("form", CLOCK_GATES)
+def test_clock_gates_are_in_no_path(form: str) -> None:
+    def paths(arch: Arch) -> "set[tuple[str, str, tuple[str, ...]]]":
+        return {(each.module.removesuffix(ENABLED), each.output, each.follows) for each in listed(arch, home())}
+
+    assert paths(replace(LEAST, glb=replace(LEAST.glb, clock_gating=HYBRID, clock_gates=form))) == paths(LEAST)
 
 
 @pytest.mark.parametrize("feed_through", [False, True])

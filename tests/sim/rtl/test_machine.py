@@ -1,5 +1,6 @@
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from stencil_machine import STENCILS
 from sardonyx.compiler.backend.encode import address, words
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import STATUS_REGISTER
+from sardonyx.hw.arch.glb import CLOCK_GATES, HYBRID
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import BUSY, FINISHED, FLUSH_CYCLES, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.configuration import word_bits
@@ -144,6 +146,20 @@ def test_runs_give_the_same_words_in_the_same_cycles(copying: Machine) -> None:
         cycles.add(copying.read_register("cycles"))
     spent, = cycles
     assert len(block) < spent < len(block) + 20, "a word a cycle and the way through the array"
+
+
+@pytest.mark.parametrize("form", CLOCK_GATES)
+def test_a_machine_with_clock_gates_takes_the_same_program_and_does_the_same(copying: Machine, form: str) -> None:
+    block, program = [9, *range(9)], words(copier(LEAST), LEAST)
+    gated = replace(LEAST, glb=replace(LEAST.glb, clock_gating=HYBRID, clock_gates=form))
+    prepare(copying, block)
+    run(copying)
+    with simulator.whole_machine(gated).start(check=True) as machine:
+        machine.configure(program)
+        prepare(machine, block)
+        assert run(machine) == 1 << FINISHED
+        assert result(machine) == result(copying) == block
+        assert machine.read_register("cycles") == copying.read_register("cycles")
 
 
 def test_the_interrupt_comes_only_for_enabled_events_and_until_cleared(copying: Machine) -> None:
