@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 
 from ...hw.arch.errors import UserError
+from ...hw.clock_gate import ClockGate
 from ...hw.connectivity import Site, tile_name
+from ...hw.emit import ENABLED
 from ...hw.emitted import below, registers
 from ...sim.rtl.activity import Activity
 from . import sram
@@ -138,7 +140,7 @@ def write(library: str, found: Mapping[str, Rates]) -> None:
 
 def rates(library: str, module: str) -> Rates:
     """What a module takes: measured, or the mean of those that differ from it in sizes alone, as `controller_2x12_12_5`."""
-    found = energies(library)
+    found, module = energies(library), module.removesuffix(ENABLED)
     if module in found:
         return found[module]
     stem = _stem(module)
@@ -150,7 +152,7 @@ def rates(library: str, module: str) -> Rates:
 
 
 def _stem(module: str) -> str:
-    return _SIZES.sub("", module)
+    return _SIZES.sub("", module.removesuffix(ENABLED))
 
 
 def estimate(activity: Activity, modules: Mapping[str, str], used: Iterable[Site], library: str, period_ns: float) -> Power:
@@ -170,6 +172,8 @@ def estimate(activity: Activity, modules: Mapping[str, str], used: Iterable[Site
             parts[part] = parts.get(part, Spent()) + _steady(module, modules, library, period_ns, activity.cycles, number)
         owners = {module: part for part, module, _ in structure[kind]}
         for module, count in activity.counts[name].items():
+            if module == ClockGate.module_name:
+                continue
             if sram.is_sram(module):
                 spent = Spent(memory=sram.access_fj(module, library, count.reads, count.writes))
             else:
@@ -182,7 +186,7 @@ def estimate(activity: Activity, modules: Mapping[str, str], used: Iterable[Site
 
 def _steady(module: str, modules: Mapping[str, str], library: str, period_ns: float, cycles: int, count: int) -> Spent:
     """What instances of a module take in these cycles if nothing in them changes."""
-    if sram.is_sram(module):
+    if sram.is_sram(module) or module == ClockGate.module_name:
         return Spent()
     each, flops = rates(library, module), sum(register.bits for register in registers(modules[module]).values())
     return Spent(clock=count * cycles * each.flop_fj * flops,

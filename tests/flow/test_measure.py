@@ -1,15 +1,19 @@
 """Small modules measured with the real library, where it and OpenSTA are; names that are none are refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sardonyx.flow.asic import measure
 from sardonyx.flow.asic.library import Library
-from sardonyx.flow.asic.synthesis import Registers, areas
+from sardonyx.flow.asic.synthesis import Registers, areas, netlist
+from sardonyx.flow.asic.timing import worst_paths
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import CELL, HYBRID, NONE, Glb
 from sardonyx.hw.arith.register_file import RegisterFile
 from sardonyx.hw.emit import emit
+from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.hw.memory.sram import Sram
 from sardonyx.hw.stream.fifo import Fifo2
 
@@ -40,6 +44,21 @@ def test_words_that_share_a_port_are_smaller_as_latches(library: Library, tmp_pa
     assert latched.flops < gated.flops - 16 * 16 * 0.29, "the flops of the words are gone"
     assert gated.total - latched.total > 0.05 * gated.total and gated.total < flops.total
     assert gated.total - latched.total < 16 * 16 * latch, "a word is still there"
+
+
+@pytest.mark.opensta
+def test_clock_gates_of_parts_are_cells_and_paths_go_through_the_flops_behind_them(library: Library, tmp_path: Path) -> None:
+    glb = Glb(columns_per_tile=1, bank_bytes=64, load_loops=1, store_loops=1)
+    found = {}
+    for gating in (NONE, HYBRID):
+        emit(GlbTile(replace(glb, clock_gating=gating, clock_gates=CELL)), tmp_path / gating)
+        found[gating] = measure.component(tmp_path / gating, "glb")
+    plain, gated = (areas(design, library, Registers.LATCHES)["glb_tile"] for design in found.values())
+    assert gated.flops == pytest.approx(plain.flops, abs=2) and gated.total == pytest.approx(plain.total, rel=0.05)
+    cells = netlist(found[HYBRID], library)
+    assert cells.count(f"{library.family.gate[0]} ") == 5
+    paths = worst_paths(found[HYBRID], cells, library)
+    assert paths["reg-reg"].ps > 200 and paths["reg-reg"].points[0].pin.endswith("/CLK")
 
 
 def test_what_is_no_component_is_refused(tmp_path: Path) -> None:

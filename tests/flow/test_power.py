@@ -66,7 +66,7 @@ def test_accesses_to_memories_take_what_the_memory_takes() -> None:
 
 @pytest.mark.usefixtures("known")
 def test_a_module_of_other_sizes_takes_the_mean_of_its_like() -> None:
-    assert rates("any", "fifo2_w5") == Rates(2.0, 3.0, 4.0)
+    assert rates("any", "fifo2_w5") == rates("any", "fifo2_w5_enabled") == Rates(2.0, 3.0, 4.0)
     assert rates("any", "controller") == Rates(9.0, 9.0, 9.0)
     with pytest.raises(UserError) as error:
         rates("any", "controller_2x3")
