@@ -75,6 +75,7 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool,
     """
     for site in sites:
         yield from _tracks(arch, sites, site)
+        yield from _awake(arch, sites, site, registers)
         if site[1] == 0:
             yield from _links(arch, site)
     for x in sorted({x for x, _ in sites}):
@@ -102,6 +103,21 @@ def _tracks(arch: Arch, sites: Mapping[Site, TileSpec], site: Site) -> Iterator[
         if elastic:
             yield Wire(End(other, f"{far}_o_valid"), End(here, f"{near}_i_valid"))
             yield Wire(End(other, f"{far}_i_ready"), End(here, f"{near}_o_ready"))
+
+
+def _awake(arch: Arch, sites: Mapping[Site, TileSpec], site: Site, registers: bool) -> Iterator[Wire | Constant]:
+    """Whether the neighbours of a tile are awake: a tile without registers is, one that is not there is not."""
+    if not arch.power_domains or arch.interconnect.fifo == "none":
+        return
+    (x, y), here = site, tile_name(site)
+    for side in sites[site].sides:
+        (dx, dy), sink = STEP[side], End(here, f"{side}_awake_i")
+        there = (x + dx, y + dy)
+        known = there in sites and OPPOSITE[side] in sites[there].sides
+        if registers and known:
+            yield Wire(End(tile_name(there), f"{OPPOSITE[side]}_awake_o"), sink)
+        else:
+            yield Constant(sink, int(known))
 
 
 def _links(arch: Arch, site: Site) -> Iterator[Wire]:

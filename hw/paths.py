@@ -57,6 +57,7 @@ _PASSES = "a switch box of an even tile passes words on; the next tile is odd an
 _TAKES = "an odd tile takes a word when the one before it leaves; the next tile is even and is ready by a register"
 _ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
 _ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
+_ISOLATES = "what a neighbour says counts while it is awake; that comes from its registers"
 _THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
@@ -103,11 +104,17 @@ def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
             if elastic:
                 links = "".join(f"|link_{name}__ready" for name in entering)
                 paths.append(Path(f"[nesw]_{layer}_i_ready{links}", f"[nesw]_{layer}_o_ready", _TAKES))
+                paths += _isolates(arch, paths[-1].outputs)
             continue
+        paths += _isolates(arch, f"[nesw]_{layer}_o_valid") if elastic else []
         for part in ("payload", "valid") if elastic else ("payload",):
             links = "".join(f"|link_{name}__{part}" for name in entering)
             paths.append(Path(f"[nesw]_{layer}_o_{part}", f"[nesw]_{layer}_i_{part}{links}", _PASSES))
     return tuple(paths)
+
+
+def _isolates(arch: Arch, outputs: str) -> list[Path]:
+    return [Path(outputs, "[nesw]_awake_i", _ISOLATES)] if arch.power_domains else []
 
 
 def _links(spec: TileSpec, layer: str) -> list[str]:
@@ -118,6 +125,7 @@ def _links(spec: TileSpec, layer: str) -> list[str]:
 def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> list[str]:
     """The inputs of a tile that outputs of it may follow; registers: it has some, which answer requests."""
     names = [f"{side}_{layer}_{end}" for side in spec.sides for layer in LAYERS for end in ("i_payload", "i_valid", "o_ready")]
+    names += [f"{side}_awake_i" for side in spec.sides if arch.power_domains]
     names += [f"link_{port.name}__{part}" for port in spec.ports if spec.kind == "io" for part in ("payload", "valid")]
     names += [f"config__{part}" for part in REQUEST if registers]
     paths = tile_paths(arch, spec, parity)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import arguments
 from .dump import Dump
-from .flow.asic import constraints
+from .flow.asic import constraints, upf
 from .hw import emit, tables
 from .hw.soc.top import Sardonyx
 from .outcome import Outcome, silent
@@ -23,7 +23,8 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
     """Write the Verilog, tables and header of a preset or a description file.
 
     Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h;
-    for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile (`flow.asic.constraints`).
+    for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile (`flow.asic.constraints`), with power domains a
+    .upf, too (`flow.asic.upf`).
     """
     began = time.perf_counter()
     machine = arguments.machine(arch)
@@ -32,13 +33,14 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
                  "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
     # Before the Verilog, which takes a while.
     folder.folder.mkdir(parents=True, exist_ok=True)
-    folder.check((*documents, *constraints.NAMES))
+    folder.check((*documents, *constraints.NAMES, *upf.NAMES))
     progress(f"generating the Verilog of '{machine.name}'")
     with tempfile.TemporaryDirectory() as made:
         files = emit.emit(top, Path(made))
         size = sum(file.stat().st_size for file in files)
         written: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
         documents |= constraints.flow_files(machine, Path(made))
+        documents |= upf.power_intent(machine, {file.stem: file.read_text() for file in files})
         folder.write({**written, **documents})
     return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
                     "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),

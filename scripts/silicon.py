@@ -4,6 +4,7 @@
     make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
+    make silicon LIBERTY=folder ARGS="domains"         what power domains take: area of tiles, delays of a hop
     make silicon LIBERTY=folder ARGS="energy --write"  what flops, changes and leakage take, for `sardonyx run --power`
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
     make silicon ARGS=power                            the energy of programs by kind of tile; needs no library
@@ -36,14 +37,14 @@ from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measu
 from sardonyx.flow.asic.power import COMPLETE, write
 from sardonyx.flow.asic.synthesis import Registers
 from sardonyx.flow.asic.timing import find_sta
-from sardonyx.flow.asic.variants import COMPARISONS, compare
+from sardonyx.flow.asic.variants import COMPARISONS, DOMAINS, Change, Comparison, compare, hops
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
 RATIOS = {each.name: each for each in COMPARISONS}
 PAIRS = ("pe", "mem", "io")
-GAIN, POWER, ENERGY = "gain", "power", "energy"
+GAIN, POWER, ENERGY, PROTECTION = "gain", "power", "energy", "domains"
 # Tables that need no library.
 PROGRAMS = (GAIN, POWER)
 # What is shown of the energies.
@@ -53,7 +54,7 @@ SHOWN = ("alu", "level", "buffer", "boxes_pe_data_odd", "stage_register_17", "fi
 def chosen(names: list[str]) -> list[str]:
     """What to measure: `pe` is both parities, `ratios` every comparison; nothing is everything."""
     found = []
-    for name in names or [*COMPONENTS, "delays", ENERGY, "ratios", GAIN, POWER]:
+    for name in names or [*COMPONENTS, "delays", ENERGY, "ratios", PROTECTION, GAIN, POWER]:
         found += [f"{name}_odd", f"{name}_even"] if name in PAIRS else list(RATIOS) if name == "ratios" else [name]
     return list(dict.fromkeys(found))
 
@@ -94,6 +95,11 @@ def powers(preset: str, say: Callable[[str], None]) -> dict[str, report.Run]:
     return runs
 
 
+def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, Change]:
+    """What a comparison comes to, with registers made in two ways."""
+    return {way: compare(each, library, made / "variants", way) for way in (Registers.ENABLES, Registers.LATCHES)}
+
+
 def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
     """Measure what was asked for; with everything measured on `onyx`, write the tables."""
     parts: dict[str, Measurement] = {}
@@ -121,9 +127,13 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
                     family = library.family
                     write(family.name, {module: each.rates for module, each in energies.items()})
                     tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
+            elif name == PROTECTION:
+                tables["hops"] = report.hop_table(*hops(library, Path(made, "variants")).values())
+                say(tables["hops"])
+                tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
+                say(tables[PROTECTION])
             elif name in RATIOS:
-                ratios[RATIOS[name]] = {way: compare(RATIOS[name], library, Path(made, "variants"), way)
-                                        for way in (Registers.ENABLES, Registers.LATCHES)}
+                ratios[RATIOS[name]] = changes(RATIOS[name], library, Path(made))
                 say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))
             else:
                 parts[name] = measure(component(folder, name), library, options.only != "timing", options.only != "area")
@@ -153,7 +163,8 @@ def main() -> int:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of "
-                        f"{', '.join(COMPONENTS)}, a module, delays, energy, gain, power, ratios, {', '.join(RATIOS)}; "
+                        f"{', '.join(COMPONENTS)}, a module, delays, domains, energy, gain, power, ratios, "
+                        f"{', '.join(RATIOS)}; "
                         "default: all of these")
     parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of libraries, or one library")
     parser.add_argument("--library", metavar="NAME", default=FAMILIES[0].name, help="one of "

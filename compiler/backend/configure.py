@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.tile import POWER
 from ..ir.mapped import MappedGraph
 from ..ir.program import Config, Site
 
@@ -31,6 +32,9 @@ def configure(graph: MappedGraph, arch: Arch, placement: Mapping[str, Site],
             fields[f"{node.name}_sel"] = arch.graph.select(sink, source)
             if static and arch.interconnect.fifo != "none":
                 fields |= {f"{node.name}_mode": "static"} if box == "sb" else {f"{node.name}_static": 1}
+    if arch.power_domains:
+        for tile in values.values():
+            tile[POWER.name]["on"] = 1
     # Through the words and back: every field of a used tile has a value, as on the machine.
     config: dict[Site, Config] = {}
     for site in sorted(values):

@@ -12,7 +12,9 @@ A bitstream is a text file of lines, so that it can be read and compared by eye:
     crc 5d1c3a90                                  (CRC-32 of everything above)
 
 A MEM tile that is read as a table has its contents from register 0x8000 on, and their number in the source as ``contents``.
-Every register of a used tile is written, zeros too, so that nothing of an earlier program survives.
+Every register of a used tile is written, zeros too, so that nothing of an earlier program survives. In machines with power
+domains the words that hold ``power.on`` come first: 0 for all tiles that are not used, then those of used ones, then all else,
+memories last.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from urllib.parse import quote, unquote
 from ...hw.arch.cgra import Arch
 from ...hw.arch.config import MEMORY_REGISTER, STATUS_REGISTER, memory_words
 from ...hw.arch.errors import UserError, shown
+from ...hw.arch.tile import POWER
 from ..ir.mapped import LOAD, STORE
 from ..ir.program import ELASTIC, STATIC, Config, Program, Site
 from ..ir.transfer import Transfer, region
@@ -41,11 +44,21 @@ def address(x: int, y: int, register: int) -> int:
 
 
 def words(program: Program, arch: Arch) -> list[tuple[int, int]]:
-    """Every configuration write of a program: (address, data), tile by tile."""
+    """Every configuration write of a program: (address, data), tile by tile behind the power switches."""
     registers = [(address(x, y, register), word)
                  for (x, y), values in sorted(program.config.items())
                  for register, word in enumerate(arch.config_map(arch.tiles[x, y].kind).encode(values))]
+    if arch.power_domains:
+        off = [(_switch(site, arch), 0) for site in sorted(arch.tiles.keys() - program.config.keys())]
+        switches = {_switch(site, arch) for site in program.config}
+        # A stable sort: supplies rise while the rest is written.
+        registers = [*off, *sorted(registers, key=lambda word: word[0] not in switches)]
     return registers + contents(program)
+
+
+def _switch(site: Site, arch: Arch) -> int:
+    """The address of the word that switches a tile."""
+    return address(*site, arch.config_map(arch.tiles[site].kind).slots[POWER.name, "on"].word)
 
 
 def contents(program: Program) -> list[tuple[int, int]]:
@@ -146,5 +159,8 @@ def decode_words(raw: Mapping[int, int], arch: Arch) -> dict[Site, Config]:
     config: dict[Site, Config] = {}
     for x, y in tiles:
         space = arch.config_map(arch.tiles[x, y].kind)
-        config[x, y] = space.decode([raw.get(address(x, y, register), 0) for register in range(space.words)])
+        values = space.decode([raw.get(address(x, y, register), 0) for register in range(space.words)])
+        # What is off is no part of the program.
+        if not arch.power_domains or values[POWER.name]["on"]:
+            config[x, y] = values
     return config

@@ -11,7 +11,7 @@ Selections of multiplexers are configuration and do not change in a run: paths f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...hw.emitted import Port, ports
@@ -23,15 +23,21 @@ _FORWARD = ("payload", "valid")
 _SIDES = ("n", "e", "s", "w")
 
 
-def delays(folder: Path, library: Library) -> dict[str, Worst]:
-    """The worst path for every field of `Timing`."""
+# Where the worst path of each field starts and ends: a module, the ports of it or else its registers, the ports or all outputs.
+_FIELDS = {"pe": ("core_pe", "", "core"), "mem": ("core_mem", "", "core"), "glb": ("glb_tile", "", ""),
+           "switch_box": ("boxes_pe_data_even", "tracks and cores", "tracks"),
+           "connection_box": ("boxes_pe_data_even", "tracks and cores", "core"),
+           "register": ("boxes_pe_data_odd", "", "tracks")}
+HOP = ("switch_box", "connection_box", "register")
+"""The fields that are delays of a hop."""
+
+
+def delays(folder: Path, library: Library, fields: Iterable[str] = _FIELDS) -> dict[str, Worst]:
+    """The worst path for fields of `Timing`, all of them if none are named."""
     registers = KINDS["reg-out"][0]
     found = {}
-    for field, module, start, end in (
-            ("pe", "core_pe", "", "core"), ("mem", "core_mem", "", "core"), ("glb", "glb_tile", "", ""),
-            ("switch_box", "boxes_pe_data_even", "tracks and cores", "tracks"),
-            ("connection_box", "boxes_pe_data_even", "tracks and cores", "core"),
-            ("register", "boxes_pe_data_odd", "", "tracks")):
+    for field in fields:
+        module, start, end = _FIELDS[field]
         design = read_design(folder, module)
         there = ports(design.modules[module])
         here = named(there, "input", start) if start else registers

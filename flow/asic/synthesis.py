@@ -35,6 +35,8 @@ RESET_RULES, LATCH_RULES = (Path(__file__).with_name(name) for name in ("reset_i
 # An IO tile has two words: latches would take more than they save.
 LATCH_STEPS = ("dffunmap -srst-only", f"techmap -map {LATCH_RULES.name} t:$mem_v2",
                f"techmap -map {LATCH_RULES.name} config_registers_*/t:$dffe config_registers_io/t:$dffe %d")
+# Modules of `hw/interconnect/one_hot.py`: they protect where they are mapped alone, so they are in flat netlists, too.
+PROTECTION = ("one_hot_mux_", "isolation_")
 LATCH_CELLS, GATES, GATE = "latch_cells.v", "gates.v", "OPENROAD_CLKGATE"
 CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
 _WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
@@ -138,11 +140,13 @@ def _flat(design: Design, library: Library, registers: Registers = Registers.ENA
 
 def _logic(design: Design, options: str, registers: Registers) -> list[str]:
     synth, cells = f"synth {options}-top {design.top}", f"techmap -map {LATCH_CELLS}"
+    protection = [name for name in design.modules if name.startswith(PROTECTION)]
+    kept = [f"setattr -mod -set keep_hierarchy 1 {' '.join(protection)}"] if protection else []
     if registers is not Registers.LATCHES:
-        return [synth, cells] if design.has_gates else [synth]
+        return [*kept, synth, cells] if design.has_gates else [*kept, synth]
     gate = [] if design.has_gates else [f"read_verilog -lib {GATES}"]
     # While words are words: before the design is flat, and memories are flops. A reset is no part of a latch.
-    return [*gate, f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth, cells]
+    return [*kept, *gate, f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth, cells]
 
 
 def latch_cells(library: Library) -> str:

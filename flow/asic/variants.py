@@ -17,6 +17,7 @@ from ...hw.arch.primitive import ALU, BUFFER
 from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
+from .delays import HOP, delays
 from .library import Library
 from .synthesis import ModuleArea, Registers, areas, read_design
 
@@ -27,6 +28,7 @@ _STATIC = Interconnect(fifo="none")
 
 VARIANTS: Mapping[str, Arch] = {
     "onyx": _ONYX,
+    "power domains": replace(_ONYX, power_domains=True),
     "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
     "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
     "plain PE": replace(_ONYX, pe=_PLAIN),
@@ -72,6 +74,11 @@ COMPARISONS = (
     Comparison("mem_controllers_sparse", "the same in a MEM with sparse primitives (V-B)", "-24 %",
                "sparse MEM, controllers of amber", "onyx", "mem", "tile with SRAM"),
 )
+DOMAINS = (
+    Comparison("domains_pe", "boundary protection and switch of a PE (Amber JSSC III-A)", "< +1 %",
+               "onyx", "power domains", "pe", "tile"),
+    Comparison("domains_mem", "the same of a MEM", "< +1 %", "onyx", "power domains", "mem", "tile with SRAM"),
+)
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,23 @@ def compare(each: Comparison, library: Library, folder: Path, registers: Registe
                     for variant in (each.before, each.after)))
 
 
-def _um2(variant: str, each: Comparison, library: Library, folder: Path, registers: Registers) -> float:
+def hops(library: Library, folder: Path) -> dict[str, dict[str, float]]:
+    """The delays of a hop in picoseconds, without and with power domains; Verilog is written below the folder."""
+    found: dict[str, dict[str, float]] = {}
+    for variant in ("onyx", "power domains"):
+        _emitted(variant, "pe", folder / variant.replace(" ", "_"))
+        each = delays(folder / variant.replace(" ", "_"), library, HOP)
+        found[variant] = {field: worst.ps for field, worst in each.items()}
+    return found
+
+
+def _emitted(variant: str, kind: str, folder: Path) -> None:
     arch = VARIANTS[variant]
-    spec = getattr(arch, each.kind)
-    emit.emit_each([Tile(arch, spec, parity) for parity in (0, 1)], folder)
+    emit.emit_each([Tile(arch, getattr(arch, kind), parity) for parity in (0, 1)], folder)
+
+
+def _um2(variant: str, each: Comparison, library: Library, folder: Path, registers: Registers) -> float:
+    _emitted(variant, each.kind, folder)
     both = []
     for parity in ("even", "odd"):
         design = read_design(folder, f"tile_{each.kind}_{parity}")

@@ -25,7 +25,7 @@ from .interconnect import Interconnect, RoutingGraph
 from .op import BY_NAME
 from .primitive import PRIMITIVES
 from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, glb_registers
-from .tile import IO, MEM, PE, PE_SIZES, TileSpec
+from .tile import IO, MEM, PE, PE_SIZES, POWER, TileSpec
 
 FORMAT = 2
 # Descriptions have some kilobytes; a device never ends.
@@ -71,6 +71,8 @@ class Arch:
                               arrives, which takes fewer gates. Cycles are the same.
     config_readback : bool    Registers of configuration can be read, for debugging; else they read as 0. The status register
                               is read in either case, and no program reads others.
+    power_domains : bool      Every tile has a bit of configuration that switches its core and boxes off, and multiplexers that
+                              let nothing of a tile that is off into another one. Cycles and words are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     """
@@ -83,6 +85,7 @@ class Arch:
     feed_through: bool = False
     operand_isolation: bool = True
     config_readback: bool = True
+    power_domains: bool = False
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -110,6 +113,11 @@ class Arch:
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
                          "give fewer glb.load_loops or glb.store_loops")
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Fields that say nothing about this machine: features that it does not have."""
+        return () if self.power_domains else MAPPED
 
     @property
     def glb_tiles(self) -> int:
@@ -142,6 +150,8 @@ class Arch:
             modes = ("off", *(primitive.name for primitive in tile.primitives))
             core = ConfigSet("core", Field("mode", max(1, (len(modes) - 1).bit_length()), "the active primitive", modes))
             sets = [core, *(tile.config(primitive) for primitive in tile.primitives), *self.interconnect.config_sets(tile)]
+            if self.power_domains:
+                sets.insert(0, POWER)
             maps[tile.kind] = ConfigMap(tuple(each for each in sets if each.fields))
         return maps
 
@@ -158,7 +168,7 @@ class Arch:
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
         name, timing, how tiles are joined, what multiplies, what idle primitives see or when clocks are gated."""
-        relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN}
+        relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
@@ -175,6 +185,8 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
 UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback")
 UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
+# Fields of which the configuration maps say all.
+MAPPED = ("power_domains",)
 MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")
 NEEDED = ("name", "columns", "rows")
 

@@ -137,6 +137,9 @@ def _without(left_out: tuple[Field, ...]) -> ConfigSet:
     return ConfigSet(ALU.name, *(field for field in ALU.config.fields.values() if field not in left_out))
 
 
+# The configuration of a tile's power switch, where machines have some.
+POWER = ConfigSet("power", Field("on", 1, "core and boxes have power; 0: they are off, and no other tile sees them"))
+
 WITHOUT_REGISTER_FILE, DELAY_LINES = _without(REGISTER_FILE_FIELDS), _without(SCHEDULE_FIELDS)
 
 PE = TileSpec("pe", _ports(("data0", "data1", "data2", "data3"), ("res0", "res1", "res2"),

@@ -20,6 +20,7 @@ from ..configuration import ANSWER, CHANNEL, ID_BITS, REQUEST
 from ..emit import macro
 from ..interconnect.boxes import Members
 from .core import decided_by
+from .power import awake_members
 from .tile import Tile, logic_name, pass_on, tile_members
 
 REPORTS = ("active", "overflow")
@@ -124,8 +125,8 @@ class AbuttedTile(wiring.Component):
 
     @property
     def _tracks(self) -> Members:
-        return {name: member for name, member in tile_members(self.arch, self.spec).items()
-                if name not in ("flush", *REPORTS)}
+        members = tile_members(self.arch, self.spec) | awake_members(self.arch, self.spec)
+        return {name: member for name, member in members.items() if name not in ("flush", *REPORTS)}
 
     @property
     def module_name(self) -> str:

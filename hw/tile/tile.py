@@ -3,13 +3,17 @@
 `TileLogic` takes its configuration as an input, so that a simulator can give it constants; `Tile` is that
 very module with registers on the input. What is simulated for one bitstream is what a reconfigurable array
 contains.
+
+With power domains `TileLogic` is one: while `TilePower` says that it is not awake, `Tile` holds it in reset, and all that it
+says but on tracks is 0. Both have ports of `awake_members` besides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,11 +21,13 @@ from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW
 from ..arch.tile import LAYERS, TileSpec
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
-from ..emit import Macro, macro
+from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
+from ..interconnect.one_hot import Isolation
 from ..interconnect.stage import PARITIES
 from ..memory.sram import contents_members
 from .core import TileCore, decided_by, link_members
+from .power import TilePower, awake_members
 
 
 def tile_members(arch: Arch, spec: TileSpec) -> Members:
@@ -65,7 +71,7 @@ class TileLogic(wiring.Component):
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__(tile_members(arch, spec) | contents_members(spec) | {
+        super().__init__(tile_members(arch, spec) | awake_members(arch, spec, "i") | contents_members(spec) | {
             "cfg": In(arch.config_map(spec.kind).layout), "waiting": Out(len(spec.ports)), "fault": Out(1)})
 
     @property
@@ -84,7 +90,7 @@ class TileLogic(wiring.Component):
         links = link_members(self.spec) | contents_members(self.spec)
         pass_on(m, self, core, {name: name for name in links}, links)
         for layer in LAYERS:
-            boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity)
+            boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity, self.arch.power_domains)
             m.submodules[f"boxes_{layer}"] = layer_boxes = macro(boxes, flush=self.flush)
             self._join(m, layer, layer_boxes, core)
         return m
@@ -94,6 +100,8 @@ class TileLogic(wiring.Component):
         ours, theirs = (track_members(self.arch.interconnect, self.spec, layer, prefix)
                         for prefix in (f"{layer}_", ""))
         pass_on(m, self, boxes, dict(zip(ours, theirs, strict=True)), ours)
+        awake = awake_members(self.arch, self.spec, "i")
+        pass_on(m, self, boxes, {name: name.removesuffix("_i") for name in awake}, awake)
         for port in (*self.spec.inputs(layer), *self.spec.outputs(layer)):
             wiring.connect(m, getattr(boxes, port.name), getattr(core, port.name))
         m.d.comb += [boxes.sb.eq(self.cfg[f"sb_{layer}"]), boxes.cb.eq(self.cfg[f"cb_{layer}"])]
@@ -117,7 +125,7 @@ class Tile(wiring.Component):
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__(tile_members(arch, spec) | {
+        super().__init__(tile_members(arch, spec) | awake_members(arch, spec) | {
             "config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS)})
 
     @property
@@ -135,11 +143,13 @@ class Tile(wiring.Component):
         m.submodules.registers = registers = macro(
             ConfigRegisters(space, self.spec.kind, self.arch.config_readback))
         wiring.connect(m, wiring.flipped(self.config), registers.config)
+        said = self._isolated(m, logic, registers) if self.arch.power_domains else {}
         # Registered, as what waits follows streams in the same cycle and answers leave the tile at once.
         waiting = Signal.like(logic.waiting)
         overflow = Signal()
         fault = Signal()
-        m.d.sync += [waiting.eq(logic.waiting), overflow.eq(logic.overflow), fault.eq(logic.fault)]
+        m.d.sync += [register.eq(said.get(name, getattr(logic, name)))
+                     for name, register in (("waiting", waiting), ("overflow", overflow), ("fault", fault))]
         m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
                      registers.status.eq(waiting), registers.status[STATUS_OVERFLOW].eq(overflow),
                      registers.status[STATUS_FAULT].eq(fault),
@@ -150,8 +160,29 @@ class Tile(wiring.Component):
             m.d.comb += [getattr(window, name).eq(getattr(self.config, name)) for name in REQUEST]
             m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]
         members = tile_members(self.arch, self.spec)
-        pass_on(m, self, logic, {name: name for name in members}, members)
+        if not self.arch.power_domains:
+            pass_on(m, self, logic, {name: name for name in members}, members)
         return m
+
+    def _isolated(self, m: Module, logic: Macro, registers: Macro) -> dict[str, Value]:
+        """Connect the logic as a power domain; what leaves it but on tracks, isolated, by the names of its ports."""
+        m.submodules.power = power = macro(TilePower())
+        outer, inner = ports(self), ports(logic.component)
+        tracks = {name for layer in LAYERS for name in track_members(self.arch.interconnect, self.spec, layer, f"{layer}_")}
+        said: dict[str, Value] = {}
+        for name, (value, flow) in inner.items():
+            if flow is PortDirection.Output and name not in tracks:
+                m.submodules[f"isolation_{name}"] = isolation = macro(Isolation(len(value)))
+                m.d.comb += [isolation.awake.eq(power.awake), isolation.i.eq(value)]
+                said[name] = isolation.o
+        m.d.comb += [power.on.eq(registers.cfg.power.on), power.flush.eq(self.flush), logic.flush.eq(self.flush | ~power.awake)]
+        for name, (value, flow) in outer.items():
+            if name.endswith("_awake_o"):
+                m.d.comb += value.eq(power.awake)
+            elif name in inner and name != "flush":
+                within = said.get(name, inner[name][0])
+                m.d.comb += value.eq(within) if flow is PortDirection.Output else within.eq(value)
+        return said
 
 
 def pass_on(m: Module, outer: wiring.Component, inner: Macro | wiring.Component, names: Mapping[str, str],

@@ -24,6 +24,16 @@ def test_fingerprints_tell_machines_apart():
         assert cgra.from_json(raw | change).fingerprint != presets.get("tiny").fingerprint
 
 
+def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
+    tiny = presets.get("tiny")
+    other = cgra.from_json(tiny.to_json() | {"power_domains": True})
+    assert other.fingerprint != tiny.fingerprint
+    for kind in ("pe", "mem", "io"):
+        power, *sets = other.config_map(kind).sets.values()
+        assert [each.name for each in sets] == [*tiny.config_map(kind).sets]
+        assert (power.name, [*power.fields], power.encode(on=1)) == ("power", ["on"], 1)
+
+
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
     {"config_readback": False}, {"pe": {"multiplier_tree": False}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
@@ -36,7 +46,8 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 
 @pytest.mark.parametrize("change,message", [
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
-                    "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, rows, timing"),
+                    "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, rows, "
+                    "timing"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},

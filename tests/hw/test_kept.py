@@ -152,7 +152,8 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 def machines() -> "dict[str, Arch]":
     changed = {f"{part}.{field}": replace(LITTLE, **{part: replace(getattr(LITTLE, part), **{field: value})})
                for part, fields in OTHERWISE.items() for field, value in fields.items()}
-    return {**changed, **{field: replace(LITTLE, **{field: False}) for field in ("operand_isolation", "config_readback")}}
+    return {**changed, "power_domains": replace(LITTLE, power_domains=True),
+            **{field: replace(LITTLE, **{field: False}) for field in ("operand_isolation", "config_readback")}}
 
 
 def modules(arch: Arch, kind: str) -> "dict[str, emit.EmittedModule]":

@@ -39,6 +39,8 @@ def copier(arch: Arch, sections: int = 1) -> Program:
                  "sb_data": {"e0_sel": select("pe", "e0", "res0")}},
         (1, 1): {"sb_data": {"n0_sel": select("pe", "n0", "w_in0")}},
         (1, 0): {"cb_data": {"f2g_sel": select("io", "f2g", "s_in0")}}}
+    if arch.power_domains:
+        config = {site: {"power": {"on": 1}, **values} for site, values in config.items()}
     streams = Stream("a", LOAD, "a_vals", sections), Stream("b", STORE, "b_vals", sections)
     transfers = tuple(transfer(stream, column, arch.glb) for column, stream in enumerate(streams))
     return Program(arch.fingerprint, ELASTIC, SOURCE, config, transfers)

@@ -46,6 +46,28 @@ def test_every_register_of_a_used_tile_is_written(program):
         assert {x << 24 | y << 16 | register for register in range(count)} <= written
 
 
+def test_power_domains_are_switched_first_those_of_unused_tiles_off():
+    arch = replace(SMALL, power_domains=True)
+    program = compile_einsum(load_kernel("spmspm").einsum(), arch).program
+    # A table, as dense programs have: memories are filled behind all else.
+    filled = replace(program, contents={next(iter(program.config)): (1, 2, 3)})
+    assert decode(encode(program, arch), arch) == program
+    writes = words(filled, arch)
+    unused, used = len(arch.tiles) - len(program.config), len(program.config)
+    switches = [(where >> 24, where >> 16 & 0xFF) for where, _ in writes[:unused + used]]
+    assert all(where & 0xFFFF == 0 for where, _ in writes[:unused + used])
+    assert switches[:unused] == sorted(arch.tiles.keys() - program.config.keys()) and switches[unused:] == [*program.config]
+    assert [word & 1 for _, word in writes[:unused + used]] == [0] * unused + [1] * used
+    assert all(word == 0 for _, word in writes[:unused])
+    rest = [where for where, _ in writes[unused + used:]]
+    assert len(set(rest)) == len(rest) and all(where & 0xFFFF for where in rest)
+    assert [where & 0xFFFF >= 0x8000 for where in rest] == [False] * (len(rest) - 2) + [True] * 2
+    # Nothing else differs from the machine without.
+    plain = compile_einsum(load_kernel("spmspm").einsum(), SMALL).program
+    assert {site: {name: each for name, each in sets.items() if name != "power"} for site, sets in program.config.items()} \
+        == plain.config and program.transfers == plain.transfers
+
+
 def test_a_bitstream_for_another_machine_is_refused(program):
     with pytest.raises(UserError) as error:
         decode(encode(program, SMALL), TINY, "app.bits")

@@ -46,6 +46,7 @@ class Streams(wiring.Component):
         m = Module()
         m.submodules.boxes = boxes = macro(self.boxes)
         m.d.comb += [boxes.sb.as_value().eq(self.sb), boxes.cb.as_value().eq(self.cb)]
+        m.d.comb += [getattr(boxes, name).eq(1) for name in boxes.signature.members if name.endswith("_awake")]
         for port in self.boxes.spec.inputs(self.boxes.layer):
             m.submodules[port.name] = fifo = macro(Fifo2(self.boxes.width))
             wiring.connect(m, getattr(boxes, port.name), fifo.i)
@@ -65,12 +66,14 @@ class Streams(wiring.Component):
         return m
 
 
-BOXES = [(fifo, layer, parity) for fifo in ("split", "full") for layer in LAYERS for parity in (EVEN, ODD)]
+# With FIFOs of each kind; and where neighbours may be off, but are not.
+BOXES = [(fifo, layer, parity, domains) for fifo, domains in (("split", False), ("full", False), ("split", True))
+         for layer in LAYERS for parity in (EVEN, ODD)]
 
 
 @functools.cache
-def bench(fifo: str, layer: str, parity: int, spec: TileSpec = SPEC) -> Bench:
-    return Bench(Streams(Boxes(Interconnect(2, fifo=fifo), spec, layer, parity)))
+def bench(fifo: str, layer: str, parity: int, spec: TileSpec = SPEC, domains: bool = False) -> Bench:
+    return Bench(Streams(Boxes(Interconnect(2, fifo=fifo), spec, layer, parity, domains)))
 
 
 def config(interconnect: Interconnect, layer: str, selects: Mapping[str, int], spec: TileSpec = SPEC) -> dict[str, int]:
@@ -83,10 +86,10 @@ def config(interconnect: Interconnect, layer: str, selects: Mapping[str, int], s
 
 
 @pytest.mark.parametrize("spec", [SPEC, IO], ids=lambda spec: spec.kind)
-@pytest.mark.parametrize("fifo,layer,parity", BOXES)
+@pytest.mark.parametrize("fifo,layer,parity,domains", BOXES)
 @settings(max_examples=40)
 @given(choice=st.data(), seed=st.integers(0, 1 << 32))
-def test_every_sink_gets_the_whole_stream_it_selects(fifo: str, layer: str, parity: int, spec: TileSpec,
+def test_every_sink_gets_the_whole_stream_it_selects(fifo: str, layer: str, parity: int, domains: bool, spec: TileSpec,
                                                      choice: st.DataObject, seed: int) -> None:
     """In an IO tile, too, where the tracks to the south share the word that they hold."""
     interconnect = Interconnect(2, fifo=fifo)
@@ -95,7 +98,7 @@ def test_every_sink_gets_the_whole_stream_it_selects(fifo: str, layer: str, pari
     sources = sorted({source for each in fanin.values() for source in each})
     word = st.integers(0, (1 << interconnect.widths[layer]) - 1)
     words = {source: choice.draw(st.lists(word, max_size=12), label=source) for source in sources}
-    result = bench(fifo, layer, parity, spec).run(words, config(interconnect, layer, selects, spec), seed or None)
+    result = bench(fifo, layer, parity, spec, domains).run(words, config(interconnect, layer, selects, spec), seed or None)
     for sink, code in selects.items():
         assert result.outputs[sink] == (words[fanin[sink][code - 1]] if code else []), sink
     assert not result.left, "sources that nothing selects are drained"
@@ -110,14 +113,14 @@ def test_the_tracks_of_an_io_tile_hold_one_word_together(parity: int) -> None:
     assert stage.endswith("_17_shared") and registers == {stage: ["1"], boxes: ["17"]}
 
 
-@pytest.mark.parametrize("fifo,layer,parity", BOXES)
-def test_a_fork_to_every_sink_moves_one_word_per_cycle(fifo: str, layer: str, parity: int) -> None:
+@pytest.mark.parametrize("fifo,layer,parity,domains", BOXES)
+def test_a_fork_to_every_sink_moves_one_word_per_cycle(fifo: str, layer: str, parity: int, domains: bool) -> None:
     interconnect = Interconnect(2, fifo=fifo)
     source = SPEC.outputs(layer)[0].name
     selects = {sink: sources.index(source) + 1
                for sink, sources in interconnect.fanin(SPEC, layer).items() if source in sources}
     words = [n & 1 for n in range(50)]
-    result = bench(fifo, layer, parity).run({source: words}, config(interconnect, layer, selects))
+    result = bench(fifo, layer, parity, domains=domains).run({source: words}, config(interconnect, layer, selects))
     assert result.stamps[source] == list(range(50))
     assert {sink: result.outputs[sink] for sink in selects} == dict.fromkeys(selects, words)
 

@@ -73,10 +73,12 @@ def followed(component, folder: Path) -> "dict[str, set[str]]":
 
 
 MACHINES = {"split": SMALLER, "full": replace(SMALLER, interconnect=Interconnect(2, fifo="full")),
-            "none": replace(SMALLER, interconnect=Interconnect(2, fifo="none"))}
+            "none": replace(SMALLER, interconnect=Interconnect(2, fifo="none")),
+            "domains": replace(LEAST, power_domains=True)}
 
 
-@pytest.mark.parametrize("name,registers", [("split", False), pytest.param("split", True, marks=pytest.mark.slow),
+@pytest.mark.parametrize("name,registers", [("split", False), ("domains", True),
+                                            pytest.param("split", True, marks=pytest.mark.slow),
                                             pytest.param("full", False, marks=pytest.mark.slow),
                                             pytest.param("none", False, marks=pytest.mark.slow)])
 def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers(name, registers, tmp_path):
@@ -226,6 +228,7 @@ def test_a_library_in_the_cache_is_used():
 @pytest.mark.parametrize("change,same", [
     ({"name": "another", "timing": Timing(pe=1), "feed_through": True}, True), ({"operand_isolation": False}, False),
     ({"config_readback": False}, False), ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False),
-    ({"config_rows": 3}, False)], ids=["not in a module", "isolation", "readback", "multiplier", "channel"])
+    ({"config_rows": 3}, False), ({"power_domains": True}, False)],
+    ids=["not in a module", "isolation", "readback", "multiplier", "channel", "domains"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
