@@ -31,7 +31,6 @@ from .power import rates
 BUFFERS, WORDS = 8, 1024
 ARRAY_CYCLES = 16           # of the delay line that stands for the array
 REGISTER_CYCLES = 4         # a write of a register over the bus
-READ_CYCLES = 2             # a beat that the host reads
 BANK_WORD = LINE_BYTES // 2
 LOAD, STORE, REGISTERS, BANKS, REST = PARTS = ("load DMA", "store DMA", "registers", "banks", "rest")
 # Which kind of gate a part has, and the module whose flops it has most of.
@@ -201,15 +200,16 @@ class _Run:
 
     async def _access(self, sim: SimulatorContext, tile: GlbTile, line: int, word: int | None = None) -> int:
         """Write a line, or read it: the word."""
-        wires = [(tile.host_valid, 1), (tile.host_line, line), (tile.host_write, word is not None), (tile.host_strobe, 255),
-                 (tile.host_data, word or 0)]
-        while not await self._cycle(sim, wires, tile.host_ready):
+        if word is None:
+            wires, ready = [(tile.host_read_valid, 1), (tile.host_read_line, line)], tile.host_read_ready
+        else:
+            wires, ready = [(tile.host_write_valid, 1), (tile.host_write_line, line), (tile.host_write_strobe, 255),
+                            (tile.host_write_data, word)], tile.host_write_ready
+        while not await self._cycle(sim, wires, ready):
             pass
         for _ in range(self.glb.read_latency - 1 if word is None else 0):
             await self._cycle(sim)
-        found: int = sim.get(tile.host_word)
-        for _ in range(READ_CYCLES - self.glb.read_latency if word is None else 0):
-            await self._cycle(sim)
+        found: int = sim.get(tile.host_read_word)
         return found
 
     async def _cycle(self, sim: SimulatorContext, wires: Sequence[tuple[Any, int]] = (), shown: Any = 0) -> int:

@@ -148,7 +148,7 @@ class GlbTile(wiring.Component):
         lines = self.glb.bank_bytes // 8
         bits = (lines - 1).bit_length()
         read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
-        words = []
+        words, writes, reads = [], [], []
         reads_next = Signal()
         for number in range(self.glb.banks):
             m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb), clock=(clock := clocks[number]))
@@ -160,6 +160,9 @@ class GlbTile(wiring.Component):
                          store_here.eq(store.write & (store.address[3 + bits:] == number)),
                          write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
                          read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
+            write_goes, read_goes = (Signal(name=f"{what}_goes{number}") for what in ("write", "read"))
+            m.d.comb += [write_goes.eq(~load_here & ~store_here & write_here & ~(read_here & reads_next)),
+                         read_goes.eq(~load_here & ~store_here & read_here & ~(write_here & ~reads_next))]
             with m.If(load_here):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
                 m.d.sync += read_bank["load"].eq(number)
@@ -167,14 +170,18 @@ class GlbTile(wiring.Component):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(store.address[3:]), store.grant.eq(1),
                              bank.write.eq(Const(0b11, 8) << (store.address[1:3] << 1)),
                              bank.data.eq(store.data.replicate(LANES))]
-            with m.Elif(write_here & ~(read_here & reads_next)):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_write_line), self.host_write_ready.eq(1),
+            with m.Elif(write_goes):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_write_line),
                              bank.write.eq(self.host_write_strobe), bank.data.eq(self.host_write_data)]
                 m.d.sync += reads_next.eq(1)
-            with m.Elif(read_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_read_line), self.host_read_ready.eq(1)]
+            with m.Elif(read_goes):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_read_line)]
                 m.d.sync += [read_bank["host"].eq(number), reads_next.eq(0)]
             words.append(bank.word)
+            writes.append(write_goes)
+            reads.append(read_goes)
+        # One gate each: assigned in the branches above they are 0 for a moment, over which Icarus never comes to rest.
+        m.d.comb += [self.host_write_ready.eq(Cat(writes).any()), self.host_read_ready.eq(Cat(reads).any())]
         stacked = Cat(*words)
         # What was asked then chooses the word that comes now.
         for name, bank in read_bank.items():

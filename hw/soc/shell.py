@@ -35,7 +35,7 @@ def port_is_used(data: Macro) -> Value:
     """Whether the port for data waits for nobody: a transfer is offered or taken on the bus, or an access asks the memory."""
     offers = [getattr(data, f"s_axi_{channel}valid") for channel in ("aw", "w", "ar")]
     taken = [getattr(data, f"s_axi_{channel}valid") & getattr(data, f"s_axi_{channel}ready") for channel in ("b", "r")]
-    return Cat(*offers, *taken, data.valid).any()
+    return Cat(*offers, *taken, data.write_valid, data.read_valid).any()
 
 
 class Shell(wiring.Component):

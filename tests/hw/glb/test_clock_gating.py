@@ -26,9 +26,9 @@ GATED = tuple(product((STATIC, DYNAMIC, HYBRID), CLOCK_GATES))
 LINE_BITS = (PLAIN.tile_bytes // 8 - 1).bit_length()
 REGISTERS = glb_registers(PLAIN)
 CONTROL = data.StructLayout({"reset": 1, "start": 1, "stop": 1, "write": 1, "index": 6, "data": 32})
-HOST = data.StructLayout({"write": 1, "line": LINE_BITS, "strobe": 8, "data": 16})
+WRITE = data.StructLayout({"line": LINE_BITS, "strobe": 8, "data": 16})
 # What the array and the host do in a cycle, each with probabilities of its own.
-INPUTS = {"control": CONTROL, "host": HOST, "takes": 2, "word0": 16, "word1": 16, "bits": 4}
+INPUTS = {"control": CONTROL, "write": WRITE, "read_line": LINE_BITS, "takes": 2, "word0": 16, "word1": 16, "bits": 4}
 
 
 class Named(GlbTile):
@@ -51,7 +51,7 @@ class Alike(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        control, host = self.control.payload, self.host.payload
+        control, write = self.control.payload, self.write.payload
         reset = Signal()
         m.d.comb += reset.eq(self.control.valid & control.reset)
         kinds = [self.glb, *(replace(self.glb, clock_gating=gating, clock_gates=form) for gating, form in self.kinds)]
@@ -62,8 +62,10 @@ class Alike(wiring.Component):
             m.d.comb += [each.register_write.eq(self.control.valid & control.write), each.register_index.eq(control.index),
                          each.register_data.eq(control.data), each.start.eq(self.control.valid & control.start),
                          each.stop.eq(self.control.valid & control.stop),
-                         each.host_valid.eq(self.host.valid), each.host_write.eq(host.write), each.host_line.eq(host.line),
-                         each.host_strobe.eq(host.strobe), each.host_data.eq(host.data.replicate(4) ^ 0x0F0F_1234_5678_0000)]
+                         each.host_write_valid.eq(self.write.valid), each.host_write_line.eq(write.line),
+                         each.host_write_strobe.eq(write.strobe),
+                         each.host_write_data.eq(write.data.replicate(4) ^ 0x0F0F_1234_5678_0000),
+                         each.host_read_valid.eq(self.read_line.valid), each.host_read_line.eq(self.read_line.payload)]
             for column in range(2):
                 word = getattr(self, f"word{column}")
                 takes, from_array, mark = (getattr(each, f"{name}{column}") for name in ("g2f", "f2g", "f2g_bit"))
@@ -73,14 +75,14 @@ class Alike(wiring.Component):
                              mark.payload.eq(self.bits.payload[2 + column])]
         plain, *gated = tiles
         m.d.comb += [self.control.ready.eq(1), self.takes.ready.eq(1), self.bits.ready.eq(1),
-                     self.host.ready.eq(plain.host_ready), self.word0.ready.eq(plain.f2g0.ready),
-                     self.word1.ready.eq(plain.f2g1.ready)]
+                     self.write.ready.eq(plain.host_write_ready), self.read_line.ready.eq(plain.host_read_ready),
+                     self.word0.ready.eq(plain.f2g0.ready), self.word1.ready.eq(plain.f2g1.ready)]
         for number, each in enumerate(gated):
             with m.If(does(each) != does(plain)):
                 m.d.sync += self.differs[number].eq(1)
         m.d.sync += [self.loaded.eq(self.loaded + Cat(each.valid & each.ready for each in (plain.g2f0, plain.g2f1)).any()),
                      self.stored.eq(self.stored + (plain.moved & ~Cat(plain.g2f0.ready, plain.g2f1.ready).any())),
-                     self.read.eq(self.read + (self.host.valid & ~host.write & plain.host_ready & (plain.host_word != 0)))]
+                     self.read.eq(self.read + (self.read_line.valid & plain.host_read_ready & (plain.host_read_word != 0)))]
         return m
 
 
@@ -119,11 +121,11 @@ def traffic(seed: int, cycles: int = 4000) -> "dict[str, list[int]]":
         kind = draw.choices(("start", "stop", "reset", ""), (20, 4, 1, 200))[0]
         return packed(CONTROL, **{kind: 1}) if kind else 0
 
-    def host() -> int:
-        return packed(HOST, write=draw.getrandbits(1), line=draw.getrandbits(LINE_BITS), strobe=draw.getrandbits(8),
-                      data=draw.getrandbits(16))
+    def write() -> int:
+        return packed(WRITE, line=draw.getrandbits(LINE_BITS), strobe=draw.getrandbits(8), data=draw.getrandbits(16))
 
-    return {"control": [control() for _ in range(cycles)], "host": [host() for _ in range(cycles // 8)],
+    return {"control": [control() for _ in range(cycles)], "write": [write() for _ in range(cycles // 8)],
+            "read_line": [draw.getrandbits(LINE_BITS) for _ in range(cycles // 8)],
             "takes": draw.choices((0, 1, 2, 3, 3, 3), k=cycles), "bits": draw.choices(range(16), k=cycles),
             **{f"word{column}": draw.choices((0, 1, 2, 3, 700, 0xFFFF), k=cycles) for column in range(2)}}
 
