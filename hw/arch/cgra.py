@@ -45,7 +45,7 @@ class Timing:
 
     pe: Annotated[int, PICOSECONDS] = 670
     mem: Annotated[int, PICOSECONDS] = 364
-    glb: Annotated[int, PICOSECONDS] = 449
+    glb: Annotated[int, PICOSECONDS] = 457
     switch_box: Annotated[int, PICOSECONDS] = 136
     connection_box: Annotated[int, PICOSECONDS] = 147
     register: Annotated[int, PICOSECONDS] = 63

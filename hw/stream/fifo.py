@@ -80,6 +80,7 @@ class Fifo(Component):
     Timing: latency 1, one token per cycle at every fill level, with one entry one in two cycles; a full buffer takes the
     next token in the cycle after one has left. `o.valid` and `i.ready` depend on registers only, `o.payload` on a register
     array.
+    Source: the queue of Amaranth (`SyncFIFO`).
     """
 
     latency = 1
