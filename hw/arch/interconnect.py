@@ -89,6 +89,10 @@ class Interconnect:
         entering = tuple(f"{side}_in{t}" for side in tile.sides for t in range(self.tracks))
         return boxes | {port.name: entering for port in tile.inputs(layer)}
 
+    def select(self, tile: TileSpec, sink: str, source: str, layer: str) -> int:
+        """The select code with which a multiplexer of a tile takes one of its sources; 0 is off."""
+        return 1 + self.fanin(tile, layer)[sink].index(source)
+
     def config_sets(self, tile: TileSpec) -> tuple[ConfigSet, ...]:
         """The routing configuration of a tile: one set of switch boxes and one of connection boxes a layer."""
         sets = []

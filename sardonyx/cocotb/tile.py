@@ -79,7 +79,7 @@ class TileDriver:
                 raise UserError(f"there is no {what} '{name}'" + (f" of '{sink}'" if what == "source" else ""),
                                 f"{layer} layer of a {self.spec.kind} tile of '{self.arch.name}'",
                                 f"choose one of {', '.join(known)}")
-        return 1 + fanin[sink].index(source)
+        return self.arch.interconnect.select(self.spec, sink, source, layer)
 
     def _requests(self, given: Program | Mapping[str, Values] | Iterable[int]) -> list[tuple[int, int]]:
         if isinstance(given, Program):

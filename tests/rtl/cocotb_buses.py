@@ -6,7 +6,7 @@ In every test a checker watches both buses in every cycle (`axi_protocol.watch`)
 import itertools
 import logging
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import cocotb
@@ -17,6 +17,7 @@ from cocotb.triggers import ClockCycles, Combine, RisingEdge
 from cocotbext.axi import AxiBurstType, AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster, AxiResp, axi_channels, axil_channels
 from machines import LEAST
 
+from sardonyx.cocotb import stalls
 from sardonyx.hw.arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
 
 MEMORY = LEAST.glb_tiles * LEAST.glb.tile_bytes
@@ -77,12 +78,17 @@ class Channels:
     def pause(self, draw: random.Random, rates: Sequence[float]) -> None:
         """Hold back every channel at random, each at a rate of its own."""
         for end in self.ends.values():
-            end.set_pause_generator(pauses(draw.getrandbits(30), draw.choice(rates)))
+            end.set_pause_generator(stalls(draw.getrandbits(30), draw.choice(rates)))
 
-    def drop(self) -> None:
-        """Forget what was not sent."""
+    async def reset(self, draw: random.Random, most: int) -> None:
+        """Reset within so many cycles, and forget what was not sent."""
+        await ClockCycles(self.dut.clk, draw.randrange(1, most))
+        self.dut.rst.value = 1
+        await ClockCycles(self.dut.clk, draw.randrange(1, 3))
         for end in self.ends.values():
             end.clear()
+        self.dut.rst.value = 0
+        await ClockCycles(self.dut.clk, 1)
 
     async def answers(self, writes: int, reads: int = 0) -> None:
         """Wait until there have been so many answers and so many words in all."""
@@ -124,16 +130,11 @@ def pattern(seed: int, count: int = MEMORY) -> bytes:
     return random.Random(seed).randbytes(count)
 
 
-def pauses(seed: int, rate: float) -> Iterator[bool]:
-    draw = random.Random(seed)
-    return (draw.random() < rate for _ in itertools.count())
-
-
 def stall(bus: Any, seed: int, rate: float) -> None:
     """Hold back every channel of a bus at random."""
     for number, channel in enumerate((bus.write_if.aw_channel, bus.write_if.w_channel, bus.write_if.b_channel,
                                       bus.read_if.ar_channel, bus.read_if.r_channel)):
-        channel.set_pause_generator(pauses(10 * seed + number, rate))
+        channel.set_pause_generator(stalls(10 * seed + number, rate))
 
 
 async def contents(bus: AxiMaster) -> bytes:
@@ -258,12 +259,7 @@ async def the_data_port_works_after_a_reset_in_the_middle_of_bursts(dut: Any) ->
         for _ in range(8):
             bus.write_any(draw, 16)
             bus.read(any_burst(draw, MEMORY, most=16))
-        await ClockCycles(dut.clk, draw.randrange(1, 80))
-        dut.rst.value = 1
-        await ClockCycles(dut.clk, draw.randrange(1, 3))
-        bus.drop()
-        dut.rst.value = 0
-        await ClockCycles(dut.clk, 1)
+        await bus.reset(draw, 80)
         found = bus.protocol.before_reset
         judge(found, bytes(MEMORY), cut=True)
         stopped.add((len(found["b"]) < len(found["aw"]), sum(each.fields["last"] for each in found["r"]) < len(found["ar"])))
@@ -284,12 +280,7 @@ async def the_register_port_works_after_a_reset_in_the_middle_of_accesses(dut: A
             bus.send("aw", addr=draw.choice((at, 0xFFFC)))
             bus.send("w", data=draw.getrandbits(32), strb=draw.choice((15, 3)))
             bus.send("ar", addr=draw.choice((at, 0xFFFC)))
-        await ClockCycles(dut.clk, draw.randrange(1, 20))
-        dut.rst.value = 1
-        await ClockCycles(dut.clk, draw.randrange(1, 3))
-        bus.drop()
-        dut.rst.value = 0
-        await ClockCycles(dut.clk, 1)
+        await bus.reset(draw, 20)
         bus.send("aw", addr=at)
         bus.send("w", data=number, strb=15)
         await bus.answers(1)

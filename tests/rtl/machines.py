@@ -30,8 +30,7 @@ SOURCE = {"expression": "b(i) = a(i)", "order": [], "formats": {}, "names": {"0,
 def copier(arch: Arch, sections: int = 1) -> Program:
     """A program that copies blocks of that many sections from column 0, through the tile below, to column 1."""
     def select(kind: str, sink: str, source: str) -> int:
-        spec = {"pe": arch.pe, "io": arch.io}[kind]
-        return 1 + arch.interconnect.fanin(spec, "data")[sink].index(source)
+        return arch.interconnect.select({"pe": arch.pe, "io": arch.io}[kind], sink, source, "data")
 
     config = {
         (0, 0): {"sb_data": {"s0_sel": select("io", "s0", "g2f")}},

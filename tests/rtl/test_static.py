@@ -49,7 +49,7 @@ class Tiles:
     def route(self, site: Site, sink: str, source: str, layer: str = "data", mode: str = "static") -> None:
         """Let a sink of a tile take a source: a switch-box output as `mode` says, or a static core input."""
         spec = self.arch.tiles[site]
-        code = self.arch.interconnect.fanin(spec, layer)[sink].index(source) + 1
+        code = self.arch.interconnect.select(spec, sink, source, layer)
         elastic = self.arch.interconnect.fifo != "none"
         if sink in {port.name for port in spec.inputs(layer)}:
             self.put(site, f"cb_{layer}", **{f"{sink}_sel": code}, **({f"{sink}_static": 1} if elastic else {}))

@@ -145,7 +145,7 @@ def test_static_tracks_are_registered_on_odd_tiles_and_if_delayed(parity: int, d
     seen = []
 
     async def drive(sim: SimulatorContext) -> None:
-        sim.set(boxes.sb.e1_sel, 1 + boxes.interconnect.fanin(SPEC, DATA)["e1"].index("w_in1"))
+        sim.set(boxes.sb.e1_sel, boxes.interconnect.select(SPEC, "e1", "w_in1", DATA))
         sim.set(boxes.sb.e1_delay, delay)
         for word in range(1, 5):
             sim.set(boxes.w_i_payload, word << 16)

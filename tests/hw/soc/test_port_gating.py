@@ -22,8 +22,8 @@ from sardonyx.hw.soc.top import Sardonyx
 
 LINES = 16
 # How often a master or the memory holds a signal for some cycles, and what it is then.
-BITS = ("s_axi_awvalid", "s_axi_wvalid", "s_axi_arvalid", "s_axi_bready", "s_axi_rready", "s_axi_wlast", "write_ready",
-        "read_ready")
+MEMORY = ("write_ready", "read_ready")
+BITS = ("s_axi_awvalid", "s_axi_wvalid", "s_axi_arvalid", "s_axi_bready", "s_axi_rready", "s_axi_wlast", *MEMORY)
 
 
 class Alike(wiring.Component):
@@ -70,8 +70,8 @@ def run(dut: Alike, seed: int, cycles: int) -> "dict[str, int]":
         for cycle in range(cycles):
             for name in BITS:
                 left[name] -= 1
-                if cycle % 150 > 100:       # a rest, in which a burst may wait for its beats
-                    sim.set(getattr(dut, name), 0)
+                if cycle % 150 > 100:       # a rest of the bus, in which a burst may wait for its beats, or late for the memory
+                    sim.set(getattr(dut, name), name in MEMORY and cycle % 150 > 130)
                 elif left[name] < 0:
                     left[name] = draw.choice((0, 0, 1, 5, 40))
                     sim.set(getattr(dut, name), draw.random() < 0.5)

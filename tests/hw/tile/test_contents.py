@@ -24,10 +24,8 @@ ROM = (0, 1)
 
 def routes() -> dict[tuple[int, int], dict[str, Any]]:
     """From the global buffer to in0, from out0 back."""
-    fanin = {kind: MACHINE.interconnect.fanin(getattr(MACHINE, kind), "data") for kind in ("io", "mem")}
-
     def select(kind: str, sink: str, source: str) -> dict[str, int]:
-        return {f"{sink}_sel": fanin[kind][sink].index(source) + 1}
+        return {f"{sink}_sel": MACHINE.interconnect.select(getattr(MACHINE, kind), sink, source, "data")}
 
     return {(0, 0): {"sb_data": select("io", "s0", "g2f"), "cb_data": select("io", "f2g", "s_in0")},
             ROM: {"core": {"mode": "buffer"}, "buffer": {"rom": 1}, "cb_data": select("mem", "in0", "n_in0"),

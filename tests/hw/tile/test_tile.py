@@ -232,7 +232,7 @@ def test_flush_empties_the_tile_and_an_inactive_primitive_forgets() -> None:
     arch = Arch("flushed", 2, 2, pe=spec, interconnect=Interconnect(1), glb=Glb(columns_per_tile=1))
     tile = TileLogic(arch, spec, ODD)
     full = {"core": {"mode": "pass_through"}, "cb_data": {"data0_sel": 1},
-            "sb_data": {"e0_sel": arch.interconnect.fanin(spec, "data")["e0"].index("res0") + 1}}
+            "sb_data": {"e0_sel": arch.interconnect.select(spec, "e0", "res0", "data")}}
     active, idle = (cfg(arch, "pe", {**full, "core": {"mode": mode}}) for mode in ("pass_through", "off"))
 
     async def drive(sim: SimulatorContext) -> None:
