@@ -1,7 +1,8 @@
 """Configuration registers of a tile, and what they are asked over.
 
 One channel a column goes from north to south (`hw/channel.py`).
-An address is {x[31:24], y[23:16], register[15:0]}: a tile acts on its own (x, y).
+An address is {y[23:16], register[15:0]}: a tile acts on its own y, and PE and MEM tiles on writes to `EVERY_ROW`. The column is
+that of the channel.
 
 Source: Onyx JSSC IV-F (one configuration word per column and cycle); tile identity as in the public Garnet.
 """
@@ -15,10 +16,10 @@ from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .arch.config import MEMORY_REGISTER, STATUS_REGISTER, WORD_BITS, ConfigMap
+from .arch.config import EVERY_ROW, MEMORY_REGISTER, STATUS_REGISTER, WORD_BITS, ConfigMap
 from .memory.sram import SramPort
 
-ADDRESS_BITS = 32
+ADDRESS_BITS = 24
 ID_BITS = 8
 
 # Seen from the side that asks: a request every cycle; writes are not answered, a read by one cycle of
@@ -47,6 +48,16 @@ def packed(space: ConfigMap, words: Sequence[int]) -> int:
     return number
 
 
+def is_row(addr: Value, tile_y: Value) -> Value:
+    """Whether the address of a request is one of this tile's row."""
+    return addr[16:] == tile_y
+
+
+def is_every_row(addr: Value) -> Value:
+    """Whether the address of a write is one of all rows."""
+    return addr[16:] == EVERY_ROW
+
+
 class MemoryWindow(wiring.Component):
     """Writes the SRAM of a MEM tile by configuration: registers from `MEMORY_REGISTER` on.
 
@@ -60,7 +71,7 @@ class MemoryWindow(wiring.Component):
     Members
     -------
     valid, write, addr, wdata : In     Requests of the column's channel.
-    tile_x, tile_y : In(8)             Coordinates of the tile.
+    tile_y : In(8)                     Row of the tile.
     sram : Out(SramPort)               Port of the SRAM.
 
     Timing: one write per cycle, in the cycle of the request.
@@ -71,14 +82,14 @@ class MemoryWindow(wiring.Component):
         self.lines, self.lanes = lines, lanes
         assert lines * lanes < 2 * (STATUS_REGISTER - MEMORY_REGISTER), "the registers end before that of the status"
         super().__init__({"valid": In(1), "write": In(1), "addr": In(ADDRESS_BITS), "wdata": In(WORD_BITS),
-                          "tile_x": In(ID_BITS), "tile_y": In(ID_BITS), "sram": Out(SramPort(lines, lanes))})
+                          "tile_y": In(ID_BITS), "sram": Out(SramPort(lines, lanes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pairs = self.lanes // 2
         number = self.addr[:16] - MEMORY_REGISTER
         m.d.comb += [
-            self.sram.enable.eq(self.valid & self.write & (self.addr[24:] == self.tile_x) & (self.addr[16:24] == self.tile_y)
+            self.sram.enable.eq(self.valid & self.write & (is_row(self.addr, self.tile_y) | is_every_row(self.addr))
                                 & (number >= 0) & (number < self.lines * pairs)),
             self.sram.address.eq(self.addr[:16] >> (pairs - 1).bit_length()), self.sram.data.eq(self.wdata.replicate(pairs)),
         ]
@@ -91,20 +102,20 @@ class MemoryWindow(wiring.Component):
 class ConfigRegisters(wiring.Component):
     """The configuration registers of a tile.
 
-    Behaviour: a write to register r of tile (tile_x, tile_y) stores the fields of word r; a read answers with
+    Behaviour: a write to register r of row tile_y, or of every row, stores the fields of word r; a read answers with
     them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0, as all but the status do
     without `readback`. Reset writes 0 everywhere: all off.
 
     Parameters
     ----------
     space : ConfigMap
-    kind : str                 Kind of the tile, for the module's name.
+    kind : str                 Kind of the tile; ``io`` has no part in writes to every row.
     readback : bool            Whether fields can be read.
 
     Members
     -------
     config : In(CHANNEL)       From the column's channel.
-    tile_x, tile_y : In(8)     Coordinates of the tile, constants of the array.
+    tile_y : In(8)             Row of the tile, a constant of the array.
     status : In(32)            What a read of the status register answers.
     cfg : Out(layout)          All fields.
 
@@ -115,7 +126,7 @@ class ConfigRegisters(wiring.Component):
 
     def __init__(self, space: ConfigMap, kind: str, readback: bool = True) -> None:
         self.space, self.kind, self.readback = space, kind, readback
-        super().__init__({"config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS),
+        super().__init__({"config": In(CHANNEL), "tile_y": In(ID_BITS),
                           "status": In(WORD_BITS), "cfg": Out(space.layout)})
 
     @property
@@ -131,7 +142,9 @@ class ConfigRegisters(wiring.Component):
         asked = self.config
         here = Signal()
         register = asked.addr[:16]
-        m.d.comb += here.eq(asked.valid & (asked.addr[24:] == self.tile_x) & (asked.addr[16:24] == self.tile_y))
+        own = is_row(asked.addr, self.tile_y)
+        every = asked.write & is_every_row(asked.addr) if self.kind != "io" else 0
+        m.d.comb += here.eq(asked.valid & (own | every))
         # A reset is a write of 0 to all words: an enable and a word that is gated once, instead of a gate for every bit.
         fields = Signal(self.space.layout.size, reset_less=True)
         m.d.comb += self.cfg.eq(fields)

@@ -142,9 +142,8 @@ def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
         yield Wire(End(here, report), End(BORDER, report, x))
 
 
-def _place(instance: str, site: Site) -> Iterator[Constant]:
-    for axis, number in zip("xy", site, strict=True):
-        yield Constant(End(instance, f"tile_{axis}"), number)
+def _place(instance: str, site: Site) -> Constant:
+    return Constant(End(instance, "tile_y"), site[1])
 
 
 def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant]:
@@ -154,7 +153,7 @@ def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant
     yield from (Wire(End(beside, f"config__{part}"), End(BORDER, f"config{x}__{part}")) for part in ANSWER)
     for site in column:
         here, segment, tile = tile_name(site), f"segment{config_segment(site[1], arch.config_rows)}", f"tile{site[1]}"
-        yield from _place(here, site)
+        yield _place(here, site)
         yield from (Wire(End(beside, f"{segment}__{part}"), End(here, f"config__{part}")) for part in REQUEST)
         yield from (Wire(End(here, f"config__{part}"), End(beside, f"{tile}__{part}")) for part in ANSWER)
 
@@ -165,7 +164,7 @@ def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
     up = ("active", "overflow", *(f"config__{part}" for part in ANSWER))
     for y in range(arch.rows + 1):
         here, above = tile_name((x, y)), tile_name((x, y - 1))
-        yield from _place(here, (x, y))
+        yield _place(here, (x, y))
         if y == 0:
             for name in (*down, *up):
                 border = f"config{x}{name.removeprefix('config')}" if name.startswith("config") else name
@@ -183,7 +182,7 @@ def _windows(x: int, column: list[Site], sites: Mapping[Site, TileSpec]) -> Iter
     for site in column:
         if sites[site].has_memory:
             window = window_name(site)
-            yield from _place(window, site)
+            yield _place(window, site)
             yield from (Wire(End(BORDER, f"config{x}__{part}"), End(window, part)) for part in REQUEST)
             yield from (Wire(End(window, f"sram__{part}"), End(tile_name(site), f"contents__{part}")) for part in SRAM_REQUEST)
     yield from (Constant(End(BORDER, f"config{x}__{part}"), 0) for part in ANSWER)

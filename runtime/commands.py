@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Configure:
-    """Write configuration words: (address, data)."""
+    """Write configuration words, (address, data), over the controller's registers."""
 
     words: tuple[tuple[int, int], ...]
 
@@ -33,14 +33,23 @@ class WriteMemory:
 
 @dataclass(frozen=True)
 class Start:
-    """Start what the registers say."""
+    """Start what the registers say: a run, or the configuration DMAs.
+
+    configure: the latter.
+    """
+
+    configure: bool = False
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Wait for the interrupt, for so many cycles at most."""
+    """Wait for the interrupt, for so many cycles at most.
+
+    configure: of the configuration DMAs.
+    """
 
     limit: int
+    configure: bool = False
 
 
 @dataclass(frozen=True)

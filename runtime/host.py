@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiler.ir.program import Program
-from ..hw.arch.soc import CONTROLLER, FINISHED, named
+from ..hw.arch.soc import ASTRAY, CONFIGURED, CONTROLLER, FINISHED, named
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
 from .device import Device, fingerprint
@@ -72,12 +72,16 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 device.write_register(name, value, glb_tile)
             case WriteMemory(address, words):
                 device.write_memory(address, words)
-            case Start():
-                device.write_register("control", named(CONTROLLER)["control"].word(start=1))
-            case Wait(limit):
-                assert device.wait(limit), "no interrupt: neither the run nor its limit of cycles ended"
+            case Start(configure):
+                what = {"configure": 1} if configure else {"start": 1}
+                device.write_register("control", named(CONTROLLER)["control"].word(**what))
+            case Wait(limit, configure):
+                assert device.wait(limit), "no interrupt: neither what was started nor its limit of cycles ended"
                 status = device.read_register("status")
-                if not status >> FINISHED & 1:
+                if configure:
+                    whole = status >> CONFIGURED & 1 and not status >> ASTRAY & 1
+                    assert whole, f"the configuration ended with status {status:#x}"
+                elif not status >> FINISHED & 1:
                     assert program is not None, f"the run ended with status {status:#x}"
                     explain(device, program, status, configurable)
             case Read(stream, glb_tile, address, count):

@@ -5,7 +5,8 @@ program say their lengths themselves, so they are laid one behind the other in t
 ("tile pipelining", IEEE Micro): the next one's operands are written while the current one computes. A static program knows the
 cycles of one transaction and runs one a launch.
 
-    prepare                  Configure, WriteRegister load_control 0, store_control 0, ...
+    prepare                  WriteRegister load_control 0, store_control 0, ...; WriteMemory, WriteRegister config_start ... for
+                             the words of every configuration DMA; Start(configure), Wait; without such DMAs Configure
     launches, each           WriteMemory, WriteRegister ... for every load; WriteRegister ... for every store;
                              WriteRegister watchdog_limit ...; Start; Wait; Read for every store
 
@@ -22,7 +23,8 @@ from itertools import chain
 
 import numpy as np
 
-from ..compiler.backend.encode import contents, words
+from ..compiler.backend.encode import contents
+from ..compiler.backend.image import image
 from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer
@@ -31,6 +33,7 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import MOVED_WINDOW, glb_registers, named
 from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
@@ -41,6 +44,8 @@ LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
 # Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
 # combination shows as a few tokens at each level.
 CYCLES_PER_WORD = 16
+# Cycles that a configuration may take besides those of its words and of a column's channel.
+CONFIG_CYCLES = 100
 
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
 Transaction = Mapping[str, np.ndarray | Reads]
@@ -76,10 +81,29 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
 
     configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
     """
-    yield Configure(tuple(words(program, arch) if configurable else contents(program)))
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
+    writes = image(program, arch) if configurable else contents(program)
+    if not arch.glb.configuration_dma:
+        yield Configure(tuple(writes))
+        return
+    for each in images(writes, arch):
+        yield from streamed(each, arch)
+
+
+def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
+    """A round of configuration words (`images`) into memory, from where the configuration DMAs stream them."""
+    control = named(glb_registers(arch.glb))["config_control"]
+    for tile in range(arch.glb_tiles):
+        yield WriteRegister("config_control", control.word(enable=int(tile in given)), tile)
+    for tile, lines in given.items():
+        yield WriteMemory(tile * arch.glb.tile_bytes, lines.view("<u2"))
+        yield WriteRegister("config_start", 0, tile)
+        yield WriteRegister("config_words", len(lines), tile)
+    yield from _interrupts()
+    yield Start(configure=True)
+    yield Wait(max(map(len, given.values())) + arch.rows + CONFIG_CYCLES, configure=True)
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
@@ -206,10 +230,15 @@ def _run(most: int) -> Iterator[Command]:
     limit = min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
     yield WriteRegister("cycle_limit", limit)
     yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
-    yield WriteRegister("irq_status", 0xFFFFFFFF)
-    yield WriteRegister("irq_enable", 0xFFFFFFFF)
+    yield from _interrupts()
     yield Start()
     yield Wait(limit + WATCHDOG_CYCLES)
+
+
+def _interrupts() -> Iterator[Command]:
+    """Forget the events of before, and enable all."""
+    yield WriteRegister("irq_status", 0xFFFFFFFF)
+    yield WriteRegister("irq_enable", 0xFFFFFFFF)
 
 
 def _reads(program: Program, arch: Arch) -> Iterator[Command]:

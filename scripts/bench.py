@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,7 @@ from sardonyx import api
 from sardonyx.apps.dense import matrix_product
 from sardonyx.cache import home
 from sardonyx.compiler.backend.encode import encode
+from sardonyx.compiler.backend.image import image, registers
 from sardonyx.compiler.backend.native import library as placer
 from sardonyx.compiler.backend.place import place, slots_of
 from sardonyx.compiler.backend.route import route
@@ -49,7 +50,10 @@ from sardonyx.flow.asic.power import COMPLETE
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import CLOCK_GATING, HYBRID, NONE, Glb
+from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.runtime.host import execute
+from sardonyx.runtime.plan import streamed as stream
 from sardonyx.sim import engines
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.rtl import library, simulator
@@ -307,6 +311,37 @@ def gating() -> list[Row]:
     return rows
 
 
+def reconfiguration() -> list[Row]:
+    """Configuration of onyx by the DMAs of its GLB tiles, in the Verilog of all tiles: whole, and from program to program."""
+    arch = presets.get("onyx")
+    programs = {name: compile_einsum(load_kernel(name).einsum(), arch).program for name in ("spmspm", "spmv")}
+    programs |= {name: compile_halide(pipeline_of(name), arch, (62, 62)).program for name in ("gaussian", "harris")}
+    wanted = {name: registers(program, arch) for name, program in programs.items()}
+    rows, busiest = [], 1092
+    with simulator.whole_machine(arch).start() as machine:
+        def streamed(writes: Sequence[tuple[int, int]], expected: Mapping[int, int]) -> tuple[int, int]:
+            """Words of the busiest tile, and cycles."""
+            given, = images(writes, arch)
+            execute(machine, stream(given, arch))
+            cycles = machine.read_register("config_cycles")
+            wrong = [where for where, word in expected.items() if machine.read_configuration(where) != word]
+            assert not wrong, f"{len(wrong)} registers hold other words, such as {wrong[0]:#x}"
+            return max(map(len, given.values())), cycles
+
+        words, cycles = streamed([*wanted["gaussian"].items()], wanted["gaussian"])
+        rows.append(Row(f"configuration of `onyx`, all {len(wanted['gaussian']):,} words one by one: words of the busiest GLB "
+                        "tile; cycles", f"{words:,}; {cycles:,}", f"<= {busiest + 40:,} cycles; paper: 1,416",
+                        cycles <= busiest + 40))
+        for before, after in (("gaussian", "harris"), ("harris", "spmspm"), ("spmspm", "spmv"), ("spmv", "gaussian"),
+                              ("gaussian", "spmspm")):
+            if after != "harris":
+                streamed(image(programs[before], arch), wanted[before])
+            words, cycles = streamed(image(programs[after], arch, wanted[before]), wanted[after])
+            rows.append(Row(f"the same, {before} -> {after}, by what differs: words of the busiest tile; cycles",
+                            f"{words:,}; {cycles:,}", "<= 500 cycles", cycles <= 500))
+    return rows
+
+
 def size() -> list[Row]:
     """The installed environment."""
     files = (path for path in (ROOT / ".venv").rglob("*") if path.is_file() and not path.is_symlink())
@@ -327,8 +362,8 @@ def tests() -> list[Row]:
 MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
-    "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "product": product, "gating": gating, "size": size,
-    "tests": tests}
+    "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "product": product, "gating": gating,
+    "system": reconfiguration, "size": size, "tests": tests}
 
 
 def render(rows: list[Row]) -> str:

@@ -47,8 +47,8 @@ foreach port [all_outputs] {
 }
 set_output_delay [expr {$clk_period / 2.0}] -clock clk $outputs
 
-# The place of a tile is tied outside of it.
-foreach name {tile_x tile_y cut} {
+# The row of a tile is tied outside of it.
+foreach name {tile_y cut} {
   set ports [get_ports -quiet "${name}*"]
   if {[llength $ports] > 0} { set_false_path -from $ports }
 }

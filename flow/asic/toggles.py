@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from .cells import Cell
 
-REST = frozenset(("cfg", "sb", "cb", "mode", "is_static", "loops", "first", "affine", "sections", "limit", "tile_x", "tile_y",
+REST = frozenset(("cfg", "sb", "cb", "mode", "is_static", "loops", "first", "affine", "sections", "limit", "tile_y",
                   "rst", "flush"))
-"""Inputs of modules that do not move while a program runs: configuration, coordinates, reset."""
+"""Inputs of modules that do not move while a program runs: configuration, row, reset."""
 CHANGES = 0.1
 SAMPLES = 4096
 _CLOCK = "clk"

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 from .buffer import MEM_SIZES
 from .check import Misfit, Misfits, Text, Whole, check, misfits, shown
-from .config import ConfigMap, ConfigSet, Field
+from .config import EVERY_ROW, ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph
@@ -61,7 +61,7 @@ class Arch:
     Parameters
     ----------
     name : str                1..100 characters.
-    columns, rows : int       Size of the array, 1..256 and 1..255; the IO row comes on top.
+    columns, rows : int       Size of the array, 1..256 and 1..254; the IO row comes on top.
     mem_every : int           Every so-maniest column is of MEM tiles (4: columns 3, 7, 11, ...); 0: none.
     config_rows : int         Rows that a configuration word goes in a cycle, 1..256: the channel of a column has a register
                               every so many.
@@ -79,7 +79,7 @@ class Arch:
 
     name: Annotated[str, Text(1, 100)]
     columns: Annotated[int, Whole(1, 256)]
-    rows: Annotated[int, Whole(1, 255)]
+    rows: Annotated[int, Whole(1, EVERY_ROW - 1)]
     mem_every: Annotated[int, Whole(0, 256)] = 4
     config_rows: Annotated[int, Whole(1, 256)] = 8
     feed_through: bool = False

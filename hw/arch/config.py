@@ -27,6 +27,9 @@ STATUS_FAULT, STATUS_OVERFLOW = 30, 31
 # The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as 0.
 MEMORY_REGISTER = 0x8000
 
+# A write to this row is one to all PE or MEM tiles of its column, IO tiles left out.
+EVERY_ROW = 0xFF
+
 # 16-bit words of SRAM that a tile can have at most: twice the registers from there on, a power of two without the last ones.
 MEMORY_WORDS = STATUS_REGISTER - MEMORY_REGISTER + 1
 

@@ -28,11 +28,13 @@ class Glb:
     bank_macros : int        SRAMs that a bank is made of, a power of two 1..256, of two 64-bit words or more each.
     read_latency : int       Cycles from a read of a bank to its word, 1..3: from 2 on it leaves the bank from a register, with
                              3 it enters over one, too. What a load gives comes as much later, as often as before.
+    configuration_dma : bool Every tile streams configuration words out of its banks down its columns; else the host writes each
+                             one over two registers of the controller.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
-    clock_gating : str       What is clocked only when it has to be. ``static``: a load or store DMA, while its enable bit is
-                             set. ``dynamic``: a bank, in cycles with an access and as many after it as its word takes; the
-                             registers of a tile, when one is written; the port for data, while it is used. ``hybrid``: both;
-                             ``none``: nothing. Cycles are the same.
+    clock_gating : str       What is clocked only when it has to be. ``static``: a load, store or configuration DMA, while its
+                             enable bit is set. ``dynamic``: a bank, in cycles with an access and as many after it as its word
+                             takes; the registers of a tile, when one is written; the port for data, while it is used.
+                             ``hybrid``: both; ``none``: nothing. Cycles are the same.
     clock_gates : str        How: ``enable``, registers keep their words by an enable, or ``cell``, parts have clocks of their
                              own out of the module `clock_gate`, where a library has its cell.
     """
@@ -42,6 +44,7 @@ class Glb:
     bank_bytes: Annotated[int, PowerOfTwo(2 * LINE_BYTES, 1 << 24)] = 128 * 1024
     bank_macros: Annotated[int, PowerOfTwo(1, 256)] = 1
     read_latency: Annotated[int, Whole(1, 3)] = 1
+    configuration_dma: bool = True
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from .check import Identifier, OneOf, Whole, check
+from .config import EVERY_ROW
 from .glb import Glb
 
 # Widths of the addresses of the register port and of the data port.
@@ -70,13 +71,16 @@ class Register:
 
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
-BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT = range(8)
+BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT, \
+    CONFIGURING, CONFIGURED, ASTRAY = range(11)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
            ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"),
-           ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"))
+           ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"),
+           ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
+           ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach; it was dropped"))
 
 
 def _registers(*rows: Row) -> tuple[Register, ...]:
@@ -89,21 +93,26 @@ CONTROLLER = _registers(
     ("shape", RO, "size of the machine",
      (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"))),
     ("control", PULSE, "starts and stops runs",
-     (("start", 0, 1, "flush, clear status, then run the enabled loads and stores"), ("stop", 1, 1, "end the run"))),
-    ("status", RO, "state of the run; all but busy bits stay until the next start",
-     (("busy", BUSY, 1, "a run is going on"), *_EVENTS, ("config_busy", CONFIG_BUSY, 1, "a configuration read is under way"))),
+     (("start", 0, 1, "flush, clear status, then run the enabled loads and stores; after the configuration, if one goes on or "
+                      "is started with it"),
+      ("stop", 1, 1, "end the run, and the configuration"),
+      ("configure", 2, 1, "end the run, then configure: stream what the enabled configuration DMAs hold, the array in flush"))),
+    ("status", RO, "state of the run and of configuration; all but busy bits stay until the next of its kind starts",
+     (("busy", BUSY, 1, "a run is going on"), *_EVENTS, ("config_busy", CONFIG_BUSY, 1, "a configuration read is under way"),
+      ("configuring", CONFIGURING, 1, "configuration DMAs stream"))),
     ("irq_enable", RW, "events that raise the interrupt", _EVENTS),
     ("irq_status", W1C, "events since they were cleared", _EVENTS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
     ("cycles", RO, "cycles from the end of flush to the end of the run"),
     ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
-    ("config_write", PULSE, "writes this word to config_address"),
-    ("config_read", PULSE, "starts a read of config_address"),
+    ("config_write", PULSE, "writes this word to config_address; an error response if a DMA writes in its column just then"),
+    ("config_read", PULSE, "starts a read of config_address; an error response if a DMA writes in its column just then"),
     ("config_data", RO, "word read last; valid when config_busy is 0"),
     ("cycle_limit", RW, "cycles that a run may take before it is stopped; 0: any number"),
     ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "
                           f"{MOVED_WINDOW}; kept when the run ends"),
+    ("config_cycles", RO, "cycles that the last configuration by DMAs took"),
 )
 
 
@@ -119,6 +128,13 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
     mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
     static = ("static", 2, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream shows 1; valid "
                               "and ready play no part")
+    configuration: list[Row] = [
+        ("config_control", RW, "configuration words, from memory down the tile's columns",
+         (enable, ("chained", 1, 1, "take the words that the tile to the west passes on, in place of its own"))),
+        ("config_start", RW, "byte address in the tile of the first word, a multiple of 8"),
+        ("config_words", RW, "words of 64 bits: {x[63:56], y[55:48], register[47:32], data[31:0]}; x counts columns from the "
+                             f"tile's first one on, y {EVERY_ROW:#x} means all rows but that of IO tiles"),
+    ] if glb.configuration_dma else []
     return _registers(
         ("load_control", RW, "load stream, from memory to the array", (enable, column)),
         ("load_start", RW, "byte address in the tile of the first word"),
@@ -127,7 +143,7 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("store_limit", RW, "16-bit words that may be stored"),
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
         ("store_words", RO, "16-bit words stored so far"),
-        *loops("load", glb.load_loops), *loops("store", glb.store_loops))
+        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops))
 
 
 def named(registers: tuple[Register, ...]) -> dict[str, Register]:

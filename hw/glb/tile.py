@@ -1,11 +1,11 @@
-"""GLB tile: banks, one load and one store DMA, their registers, and the host's port."""
+"""GLB tile: banks, one load, one store and one configuration DMA, their registers, and the host's ports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,9 +13,11 @@ from ..arch.glb import DYNAMIC, LINE_BYTES, STATIC, Glb
 from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
 from ..clock_gate import domain, gated_clock, lasting
-from ..emit import Clock, macro
+from ..configuration import REQUEST
+from ..emit import Clock, Macro, macro
 from ..interconnect.boxes import Members
 from .bank import Bank
+from .config import LINK, ConfigDma, ConfigSwitch
 from .load import LANES, LoadDma
 from .store import StoreDma
 
@@ -26,7 +28,9 @@ COLUMN_STREAMS = {"g2f": Out(stream.Signature(TOKEN)), "f2g": In(stream.Signatur
 def control_members(glb: Glb) -> Members:
     """The side of a tile that faces the controller and the host."""
     line_bits = (glb.tile_bytes // LINE_BYTES - 1).bit_length()
+    configuration: Members = {"configure": In(1), "config_stop": In(1), "config_busy": Out(1), "config_astray": Out(1)}
     return {
+        **(configuration if glb.configuration_dma else {}),
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
         "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
         "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
@@ -34,7 +38,18 @@ def control_members(glb: Glb) -> Members:
         "host_read_word": Out(64)}
 
 
-def needed(enabled: Value, dma: LoadDma | StoreDma) -> Value:
+def config_members(glb: Glb) -> Members:
+    """What configures: the way from the host to each column, and the links with the tiles to the west and to the east."""
+    if not glb.configuration_dma:
+        return {}
+    columns = range(glb.columns_per_tile)
+    return {**{f"request{column}": In(wiring.Signature(REQUEST)) for column in columns},
+            **{f"request_ready{column}": Out(1) for column in columns},
+            **{f"config{column}": Out(wiring.Signature(REQUEST)) for column in columns},
+            "west": In(wiring.Signature(LINK)), "east": Out(wiring.Signature(LINK)), "chained": Out(1), "east_chained": In(1)}
+
+
+def needed(enabled: Value, dma: LoadDma | StoreDma | ConfigDma) -> Value:
     """Whether a DMA needs its clock: it does while its bit is set, and a run goes on when that is cleared.
 
     Without both, it does not start, and nothing in it changes that anyone sees.
@@ -49,7 +64,7 @@ class GlbTile(wiring.Component):
     -------
     register_write, register_index, register_data : In     Write of a 32-bit register; index = offset / 4.
     register_value : Out(32)       The register at register_index, in the same cycle.
-    start, stop : In(1)            To both DMAs, if enabled.
+    start, stop : In(1)            To the load and the store DMA, if enabled.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
     host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
     host_write_ready : Out(1)      It is done.
@@ -60,16 +75,24 @@ class GlbTile(wiring.Component):
     f2g{c}, f2g_bit{c} : In(stream)      From column c of the tile; the store stream, and the bits that mark the words of
                                    a static store, come from the selected one.
 
-    Timing: a bank serves one access per cycle: the load first, then the store, then the host. A linear load needs its bank
-    once per four words. One that jumps from line to line needs it for every word it gives, and the others wait till then;
-    a static store cannot wait, so it needs a bank that no load uses. A read and a write of the host go on at once in different
-    banks; at the same one they take turns, so that neither waits for more than one access of the other.
+    With `Glb.configuration_dma`:
+
+    configure, config_stop : In(1) To the configuration DMA, if enabled.
+    config_busy, config_astray : Out(1)      Words are on their way; one was dropped (`ConfigSwitch`).
+    request{c} : In(REQUEST)   What the host asks of column c; done in a cycle with `request_ready{c}`.
+    config{c} : Out(REQUEST)       To the configuration channel of column c.
+    west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
+
+    Timing: a bank serves one access per cycle: the load first, then the store, then configuration, then the host. A linear load
+    needs its bank once per four words. One that jumps from line to line needs it for every word it gives, and the others wait
+    till then; a static store cannot wait, so it needs a bank that no load uses. A read and a write of the host go on at once in
+    different banks; at the same one they take turns, so that neither waits for more than one access of the other.
     Source: Onyx JSSC II and V-C.
     """
 
     def __init__(self, glb: Glb) -> None:
         self.glb = glb
-        members = control_members(glb)
+        members = control_members(glb) | config_members(glb)
         for column, (name, member) in product(range(glb.columns_per_tile), COLUMN_STREAMS.items()):
             members[f"{name}{column}"] = member
         super().__init__(members)
@@ -124,8 +147,33 @@ class GlbTile(wiring.Component):
             with m.If(stores):
                 m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload),
                              store.mark.valid.eq(bit_from_array.valid), store.mark.payload.eq(bit_from_array.payload)]
-        self._banks(m, load, store, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
+        config = None
+        if self.glb.configuration_dma:
+            config_on = field("config_control", "enable") & ~field("config_control", "chained")
+            m.submodules.config = config = macro(ConfigDma(self.glb), clock=(config_clock := clock("config", STATIC)))
+            m.d.comb += [config.first.eq(values["config_start"][3:]), config.count.eq(values["config_words"]),
+                         config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
+            m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
+            self._switch(m, config, field("config_control", "chained"), clock("switch", STATIC))
+        self._banks(m, load, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
+
+    def _switch(self, m: Module, config: Macro, chained: Value, clock: Clock | None) -> None:
+        """Words of the DMA, of the tile to the west and of the host on their way to the columns."""
+        m.submodules.switch = switch = macro(ConfigSwitch(self.glb.columns_per_tile), clock=clock)
+        m.d.comb += [switch.chained.eq(chained), self.chained.eq(chained), switch.own_valid.eq(config.o_valid),
+                     switch.own.eq(config.o), switch.east_chained.eq(self.east_chained),
+                     self.config_busy.eq(config.busy | switch.busy), self.config_astray.eq(switch.astray)]
+        # It passes nothing on while neither has words for it, but for one cycle.
+        m.d.comb += [] if clock is None else clock.on.eq(chained | config.busy | switch.busy)
+        wiring.connect(m, wiring.flipped(self.west), switch.west)
+        wiring.connect(m, switch.east, wiring.flipped(self.east))
+        for column in range(self.glb.columns_per_tile):
+            asked, given = getattr(self, f"request{column}"), getattr(self, f"config{column}")
+            takes = switch.takes[column]
+            m.d.comb += [getattr(self, f"request_ready{column}").eq(~takes), given.valid.eq(takes | asked.valid),
+                         given.write.eq(takes | asked.write), given.addr.eq(Mux(takes, switch.word.address, asked.addr)),
+                         given.wdata.eq(Mux(takes, switch.word.data, asked.wdata))]
 
     def _registers(self, m: Module, store: StoreDma, clock: Clock | None) -> dict[str, Signal]:
         """The register file, as the register table declares it; values by name."""
@@ -143,11 +191,15 @@ class GlbTile(wiring.Component):
         m.d.comb += values["store_words"].eq(store.words)
         return values
 
-    def _banks(self, m: Module, load: LoadDma, store: StoreDma, clocks: Sequence[Clock | None]) -> None:
-        """Memory banks, each giving its cycle to the first that asks: load, store, host, whose reads and writes take turns."""
+    def _banks(self, m: Module, load: LoadDma, store: StoreDma, config: Macro | None, clocks: Sequence[Clock | None]) -> None:
+        """Memory banks, each giving its cycle to the first that asks: load, store, configuration, host, whose reads and writes
+        take turns."""
         lines = self.glb.bank_bytes // 8
         bits = (lines - 1).bit_length()
         read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
+        shown = {"load": load.word, "host": self.host_read_word}
+        if config is not None:
+            read_bank["config"], shown["config"] = Signal(range(max(2, self.glb.banks)), name="config_bank"), config.word
         words, writes, reads = [], [], []
         reads_next = Signal()
         for number in range(self.glb.banks):
@@ -161,8 +213,13 @@ class GlbTile(wiring.Component):
                          write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
                          read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
             write_goes, read_goes = (Signal(name=f"{what}_goes{number}") for what in ("write", "read"))
-            m.d.comb += [write_goes.eq(~load_here & ~store_here & write_here & ~(read_here & reads_next)),
-                         read_goes.eq(~load_here & ~store_here & read_here & ~(write_here & ~reads_next))]
+            config_here = Signal(name=f"config_here{number}")
+            taken = load_here | store_here
+            if config is not None:
+                m.d.comb += config_here.eq(config.read & (config.line[bits:] == number))
+                taken |= config_here
+            m.d.comb += [write_goes.eq(~taken & write_here & ~(read_here & reads_next)),
+                         read_goes.eq(~taken & read_here & ~(write_here & ~reads_next))]
             with m.If(load_here):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
                 m.d.sync += read_bank["load"].eq(number)
@@ -170,6 +227,10 @@ class GlbTile(wiring.Component):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(store.address[3:]), store.grant.eq(1),
                              bank.write.eq(Const(0b11, 8) << (store.address[1:3] << 1)),
                              bank.data.eq(store.data.replicate(LANES))]
+            if config is not None:
+                with m.Elif(config_here):
+                    m.d.comb += [bank.enable.eq(1), bank.address.eq(config.line), config.grant.eq(1)]
+                    m.d.sync += read_bank["config"].eq(number)
             with m.Elif(write_goes):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_write_line),
                              bank.write.eq(self.host_write_strobe), bank.data.eq(self.host_write_data)]
@@ -189,5 +250,4 @@ class GlbTile(wiring.Component):
                 later = Signal.like(bank, name=f"{name}_bank_{cycle}")
                 m.d.sync += later.eq(bank)
                 bank = later
-            word = load.word if name == "load" else self.host_read_word
-            m.d.comb += word.eq(stacked.word_select(bank, 64))
+            m.d.comb += shown[name].eq(stacked.word_select(bank, 64))

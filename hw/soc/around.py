@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In
 from ..arch.cgra import Arch
 from ..arch.primitive import Flow
 from ..connectivity import ANSWER, REQUEST, RESET, STREAM, Constant, End, Wire
+from ..glb.config import LINK
 from ..glb.tile import COLUMN_STREAMS, control_members
 
 ARRAY, SHELL = "array", "shell"
@@ -35,11 +36,34 @@ def around(arch: Arch) -> Iterator[Wire | Constant]:
                 yield either(End(glb_name(tile), f"{port.name}{way}__{part}"), inner, outward)
             elif outward:
                 yield Constant(inner, 0)
-        for part in (*REQUEST, *ANSWER):
-            name = f"config{x}__{part}"
-            yield either(End(SHELL, name), End(ARRAY, name), part in REQUEST)
+        yield from _configuration(arch, x)
     for name in ("flush", "reset", "active", "overflow"):
         yield either(End(SHELL, name), End(ARRAY, name), name in ("flush", "reset"))
     yield from (Wire(End(SHELL, "reset"), End(glb_name(tile), RESET)) for tile in range(arch.glb_tiles))
     for tile, (name, member) in product(range(arch.glb_tiles), control_members(arch.glb).items()):
         yield either(End(SHELL, f"{glb_name(tile)}_{name}"), End(glb_name(tile), name), member.flow is In)
+
+
+def _configuration(arch: Arch, x: int) -> Iterator[Wire | Constant]:
+    """The configuration channel of a column: requests by way of its GLB tile, where that has a DMA for them."""
+    tile, way = divmod(x, arch.glb.columns_per_tile)
+    here = glb_name(tile)
+    for part in (*REQUEST, *ANSWER):
+        ends = End(SHELL, f"config{x}__{part}"), End(ARRAY, f"config{x}__{part}")
+        if part in ANSWER:
+            yield Wire(*reversed(ends))
+        elif arch.glb.configuration_dma:
+            yield Wire(ends[0], End(here, f"request{way}__{part}"))
+            yield Wire(End(here, f"config{way}__{part}"), ends[1])
+        else:
+            yield Wire(*ends)
+    if not arch.glb.configuration_dma:
+        return
+    yield Wire(End(here, f"request_ready{way}"), End(SHELL, f"config_ready{x}"))
+    if way:
+        return
+    for part in LINK:
+        sink = End(here, f"west__{part}")
+        yield Wire(End(glb_name(tile - 1), f"east__{part}"), sink) if tile else Constant(sink, 0)
+    east = End(here, "east_chained")
+    yield Wire(End(glb_name(tile + 1), "chained"), east) if tile + 1 < arch.glb_tiles else Constant(east, 0)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
+from ..arch.config import config_segment
 from ..arch.soc import (
+    ASTRAY,
     BUSY,
     CONFIG_BUSY,
+    CONFIGURED,
+    CONFIGURING,
     CONTROLLER,
     CYCLE_LIMIT,
     FINISHED,
@@ -25,7 +29,9 @@ from ..arch.soc import (
     offsets,
 )
 
+# Of a run, and of a configuration.
 EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CYCLE_LIMIT)
+CONFIG_EVENTS = (CONFIGURED, ASTRAY)
 
 
 class Controller(wiring.Component):
@@ -37,17 +43,24 @@ class Controller(wiring.Component):
     global buffer is stopped, the array keeps its tokens so that its status registers tell where they wait). A run that moves
     for ever shows in moved_columns where.
 
+    Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
+    `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
+
     Members
     -------
     register_write, register_index, register_data : In     Write of a register; index = offset / 4.
     register_value : Out(32)
     flush, start, stop : Out(1)         To array and global buffer.
+    configure, config_stop : Out(1)     To the configuration DMAs.
+    configuring, astray : In(1)         Words of them are on their way; one was dropped.
     running, moving : In(1)             A DMA runs; something moved anywhere.
     active : In(columns)                A token moved in a tile of the column.
     beyond, lost : In(1)                A store reached its limit; a static store lost a word.
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
+    cfg_refused : In(1)                 The column of cfg_address takes no request in this cycle.
+    refused : Out(1)                    The register at register_index is not to be accessed for that.
     irq : Out(1)
 
     Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included.
@@ -61,7 +74,8 @@ class Controller(wiring.Component):
             "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
-            "cfg_answer": In(1), "cfg_value": In(32), "irq": Out(1)})
+            "cfg_answer": In(1), "cfg_value": In(32), "cfg_refused": In(1), "refused": Out(1),
+            "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1)})
 
     module_name = "controller"
 
@@ -91,14 +105,16 @@ class Controller(wiring.Component):
         starting = Signal()
         events = {event: Signal(name=f"event{event}") for event in EVENTS}
         ends = Signal()
-        command_start, command_stop = (written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
-                                       for command in ("start", "stop"))
+        command_start, command_stop, command_configure = (
+            written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
+            for command in ("start", "stop", "configure"))
+        loading, loaded = self._load(m, values, command_configure, command_stop)
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
         m.d.comb += [
             # A start during a run ends it first: what the new one does not enable must not run on.
-            self.flush.eq(flushing != 0), self.stop.eq(ends | command_stop | command_start),
-            self.start.eq(starting & ~command_stop & ~command_start),
+            self.flush.eq((flushing != 0) | loading), self.stop.eq(ends | command_stop | command_start | command_configure),
+            self.start.eq(starting & ~command_stop & ~command_start & ~command_configure),
             events[OVERFLOW].eq(active & self.overflow.any()),
             events[STORE_LIMIT].eq(active & self.beyond),
             events[STORE_LOST].eq(active & self.lost),
@@ -108,9 +124,9 @@ class Controller(wiring.Component):
             events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW] & ~events[STORE_LOST]),
             ends.eq(active & Cat(events.values()).any()),
         ]
-        m.d.sync += starting.eq((flushing == 1) & ~command_stop)
-        m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start)
-        with m.If(flushing != 0):
+        m.d.sync += starting.eq((flushing == 1) & ~loading & ~command_stop & ~command_configure)
+        m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start & ~command_configure)
+        with m.If((flushing != 0) & ~loading & ~command_configure):
             m.d.sync += flushing.eq(flushing - 1)
         with m.If(starting | self.moving):
             m.d.sync += quiet.eq(0)
@@ -126,21 +142,42 @@ class Controller(wiring.Component):
         column = values["overflow_column"]
         with m.If(written["irq_status"]):
             m.d.sync += values["irq_status"].eq(values["irq_status"] & ~self.register_data)
-        for event, signal in events.items():    # after the clearing: one in the same cycle is not lost
-            with m.If(signal & active):
+        happens = {event: signal & active for event, signal in events.items()}
+        happens |= {CONFIGURED: loaded, ASTRAY: loading & self.astray}
+        for event, signal in happens.items():    # after the clearing: one in the same cycle is not lost
+            with m.If(signal):
                 m.d.sync += [status[event].eq(1), values["irq_status"][event].eq(1)]
         with m.If(active & self.overflow.any() & ~status[OVERFLOW]):
             for number in reversed(range(self.arch.columns)):
                 with m.If(self.overflow[number]):
                     m.d.sync += column.eq(number)
-        with m.If(ends | command_stop):
+        with m.If(ends | command_stop | command_configure):
             m.d.sync += busy.eq(0)
-        with m.If(command_stop):
+        with m.If(command_stop | command_configure):
             m.d.sync += flushing.eq(0)
         with m.If(command_start):
             m.d.sync += [flushing.eq(FLUSH_CYCLES), busy.eq(1), values["cycles"].eq(0), column.eq(0), moved.eq(0),
                          *(status[event].eq(0) for event in EVENTS)]
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
+
+    def _load(self, m: Module, values: dict[str, Signal], begin: Value, stop: Value) -> tuple[Value, Value]:
+        """Configuration by DMAs: whether it goes on, and whether it ends in this cycle."""
+        status, cycles = values["status"], values["config_cycles"]
+        loading = status[CONFIGURING]
+        loaded = Signal()
+        # What left the global buffer takes so many cycles to the last segment of a column.
+        way = config_segment(self.arch.rows, self.arch.config_rows) + 1
+        left = Signal(range(way + 1))
+        m.d.comb += [self.configure.eq(begin), self.config_stop.eq(stop),
+                     loaded.eq(loading & ~self.configuring & (left == 0) & ~begin & ~stop)]
+        m.d.sync += left.eq(Mux(self.configuring | begin, way, left - (left != 0)))
+        with m.If(loading):
+            m.d.sync += cycles.eq(cycles + 1)
+        with m.If(loaded | stop):
+            m.d.sync += loading.eq(0)
+        with m.If(begin):
+            m.d.sync += [loading.eq(1), cycles.eq(0), *(status[event].eq(0) for event in CONFIG_EVENTS)]
+        return loading, loaded
 
     def _configure(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
         reading = values["status"][CONFIG_BUSY]
@@ -149,6 +186,8 @@ class Controller(wiring.Component):
             self.cfg_write.eq(written["config_write"]),
             self.cfg_address.eq(values["config_address"]), self.cfg_data.eq(self.register_data),
         ]
+        asks = Cat(self.register_index == named(CONTROLLER)[name].offset // 4 for name in ("config_write", "config_read")).any()
+        m.d.comb += self.refused.eq(asks & self.cfg_refused)
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
         round_trip = 2 * (self.arch.rows + 4)
         patience = Signal(range(round_trip + 1))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.glb import DYNAMIC
@@ -51,6 +51,7 @@ class Shell(wiring.Component):
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
     config{x}, flush, reset, active, overflow : the other side of the ports of `Array`.
+    config_ready{x} : In(1)  A request of column x is taken; with `Glb.configuration_dma`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
     reset : Out(1)           Of the array and the GLB tiles.
@@ -67,6 +68,8 @@ class Shell(wiring.Component):
         control = {f"{glb_name(tile)}_{name}": member.flip() for tile in range(arch.glb_tiles)
                    for name, member in control_members(arch.glb).items()}
         array = {name: member.flip() for name, member in shell_members(arch).items()}
+        if arch.glb.configuration_dma:
+            array |= {f"config_ready{x}": In(1) for x in range(arch.columns)}
         super().__init__({**bus_members(), **array, **control})
 
     @property
@@ -105,6 +108,7 @@ class Shell(wiring.Component):
 
     def _control(self, m: Module, controller: Macro) -> None:
         """Run control, events, and the configuration channels."""
+        arch = self.arch
         m.d.comb += [
             self.irq.eq(controller.irq), self.flush.eq(controller.flush), controller.overflow.eq(self.overflow),
             controller.active.eq(self.active),
@@ -113,17 +117,27 @@ class Shell(wiring.Component):
             controller.beyond.eq(Cat(self._every("beyond")).any()),
             controller.lost.eq(Cat(self._every("lost")).any()),
         ]
-        for name in ("start", "stop"):
+        commands = ["start", "stop"]
+        if arch.glb.configuration_dma:
+            commands += ["configure", "config_stop"]
+            m.d.comb += [controller.configuring.eq(Cat(self._every("config_busy")).any()),
+                         controller.astray.eq(Cat(self._every("config_astray")).any())]
+        for name in commands:
             m.d.comb += [port.eq(getattr(controller, name)) for port in self._every(name)]
         answers, value = [], 0
-        for x in range(self.arch.columns):
+        refusals: list[Value] = []
+        for x in range(arch.columns):
             channel = getattr(self, f"config{x}")
-            m.d.comb += [channel.valid.eq(controller.cfg_valid & (controller.cfg_address[24:] == x)),
+            meant = Signal(name=f"config_meant{x}")
+            m.d.comb += [meant.eq(controller.cfg_address[24:] == x), channel.valid.eq(controller.cfg_valid & meant),
                          channel.write.eq(controller.cfg_write), channel.addr.eq(controller.cfg_address),
                          channel.wdata.eq(controller.cfg_data)]
+            if arch.glb.configuration_dma:
+                refusals.append(meant & ~getattr(self, f"config_ready{x}"))
             answers.append(channel.rvalid)
             value |= channel.rvalid.replicate(32) & channel.rdata
-        m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value)]
+        m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value),
+                     controller.cfg_refused.eq(Cat(refusals).any())]
 
     def _registers(self, m: Module, bus: Macro, controller: Macro) -> None:
         """Which register file an address belongs to."""
@@ -138,6 +152,8 @@ class Shell(wiring.Component):
                          *(chosen.eq(bus.next[8:] == GLB_REGISTERS + number * GLB_REGISTER_STRIDE >> 8)
                            for number, chosen in enumerate(tiles))]
         m.d.comb += bus.error.eq(~controls)
+        with m.If(controls & controller.refused):
+            m.d.comb += bus.error.eq(1)
         with m.If(controls):
             m.d.comb += [bus.value.eq(controller.register_value), controller.register_write.eq(bus.write)]
         for number, chosen in enumerate(tiles):

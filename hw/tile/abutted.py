@@ -106,17 +106,16 @@ class AbuttedTile(wiring.Component):
     {side}_{layer}_{way}_{part}, link_{port} : tracks and links, as of `Tile`.
     n_.., s_.., cut : as of `Feed`.
     s_clk : Out(1)            The clock, for the tile to the south.
-    tile_x, tile_y : In(8)    Coordinates of the tile, tied outside: all tiles of a kind and parity are one module.
+    tile_y : In(8)            Row of the tile, tied outside: all tiles of a kind and parity are one module.
 
-    Timing: as of `Tile` and `Feed`. Every port but the coordinates, `cut` and, in IO tiles, the links, belongs to the side of
+    Timing: as of `Tile` and `Feed`. Every port but the row, `cut` and, in IO tiles, the links, belongs to the side of
     a neighbour.
     Source: Amber JSSC VII (tiles that abut, with the clock through them and pins for their place).
     """
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__({**self._tracks, **feed_members(self.first), "s_clk": Out(1), "tile_x": In(ID_BITS),
-                          "tile_y": In(ID_BITS)})
+        super().__init__({**self._tracks, **feed_members(self.first), "s_clk": Out(1), "tile_y": In(ID_BITS)})
 
     @property
     def first(self) -> bool:
@@ -145,5 +144,5 @@ class AbuttedTile(wiring.Component):
         pass_on(m, self, tile, {name: name for name in self._tracks}, self._tracks)
         wiring.connect(m, feed.config, tile.config)
         m.d.comb += [tile.flush.eq(feed.s_flush), *(getattr(feed, name).eq(getattr(tile, name)) for name in REPORTS),
-                     tile.tile_x.eq(self.tile_x), tile.tile_y.eq(self.tile_y), self.s_clk.eq(ClockSignal())]
+                     tile.tile_y.eq(self.tile_y), self.s_clk.eq(ClockSignal())]
         return m

@@ -115,7 +115,7 @@ class Tile(wiring.Component):
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : as `TileLogic`.
     flush : In(1)                  Resets everything but the configuration.
     config : In(CHANNEL)           From the column's configuration channel, see `ConfigRegisters`.
-    tile_x, tile_y : In(8)         Coordinates of the tile.
+    tile_y : In(8)                 Row of the tile.
 
     The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before.
 
@@ -126,7 +126,7 @@ class Tile(wiring.Component):
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
         super().__init__(tile_members(arch, spec) | awake_members(arch, spec) | {
-            "config": In(CHANNEL), "tile_x": In(ID_BITS), "tile_y": In(ID_BITS)})
+            "config": In(CHANNEL), "tile_y": In(ID_BITS)})
 
     @property
     def module_name(self) -> str:
@@ -150,15 +150,13 @@ class Tile(wiring.Component):
         fault = Signal()
         m.d.sync += [register.eq(said.get(name, getattr(logic, name)))
                      for name, register in (("waiting", waiting), ("overflow", overflow), ("fault", fault))]
-        m.d.comb += [registers.tile_x.eq(self.tile_x), registers.tile_y.eq(self.tile_y),
-                     registers.status.eq(waiting), registers.status[STATUS_OVERFLOW].eq(overflow),
-                     registers.status[STATUS_FAULT].eq(fault),
-                     logic.cfg.eq(registers.cfg)]
+        m.d.comb += [registers.tile_y.eq(self.tile_y), registers.status.eq(waiting), registers.status[STATUS_FAULT].eq(fault),
+                     registers.status[STATUS_OVERFLOW].eq(overflow), logic.cfg.eq(registers.cfg)]
         if contents_members(self.spec):
             m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
             wiring.connect(m, window.sram, logic.contents)
             m.d.comb += [getattr(window, name).eq(getattr(self.config, name)) for name in REQUEST]
-            m.d.comb += [window.tile_x.eq(self.tile_x), window.tile_y.eq(self.tile_y)]
+            m.d.comb += window.tile_y.eq(self.tile_y)
         members = tile_members(self.arch, self.spec)
         if not self.arch.power_domains:
             pass_on(m, self, logic, {name: name for name in members}, members)

@@ -19,6 +19,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_REGISTER, Values
 from ..hw.arch.errors import UserError
 from ..hw.arch.tile import DATA
+from ..hw.configuration import ADDRESS_BITS
 from .reset import reset
 from .stream import signal
 from .tracks import Tracks
@@ -46,7 +47,7 @@ class TileDriver:
 
     async def reset(self) -> None:
         """Set all inputs to 0 and reset the tile, whose clock runs; it then is where `site` says."""
-        signal(self.dut, "tile_x").value, signal(self.dut, "tile_y").value = self.site
+        signal(self.dut, "tile_y").value = self.site[1]
         await reset(self.dut, [*self.tracks.inputs, "flush", *REQUEST])
 
     async def configure(self, given: Program | Mapping[str, Values] | Iterable[int]) -> None:
@@ -99,6 +100,6 @@ class TileDriver:
         return [(address(*self.site, register), word) for register, word in enumerate(found)]
 
     async def _request(self, where: int, write: int, word: int) -> None:
-        for name, value in zip(REQUEST, (1, write, where, word), strict=True):
+        for name, value in zip(REQUEST, (1, write, where & (1 << ADDRESS_BITS) - 1, word), strict=True):
             signal(self.dut, name).value = value
         await RisingEdge(self.dut.clk)

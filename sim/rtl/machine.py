@@ -14,6 +14,7 @@ from types import TracebackType
 import numpy as np
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.soc import CONFIGURING
 from ...runtime.device import read_back, register_address, whole_lines
 from .activity import Activity, Count
 
@@ -105,7 +106,8 @@ class Machine:
 
     def wait(self, limit: int) -> bool:
         """Run until the interrupt, at most `limit` cycles; whether it came."""
-        self._count(True)
+        # A configuration is waited for, too, and is no program.
+        self._count(self._counting and not self.read_register("status") >> CONFIGURING & 1)
         came, = self._ask(struct.pack("<cI", b"I", limit), "I")
         self._count(False)
         return bool(came)

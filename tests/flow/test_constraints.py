@@ -19,7 +19,7 @@ STUBS = """
 array set env {CLOCK_PERIOD 1000}
 proc get_ports {args} {
   if {[lindex $args end] eq "clk"} { return clk }
-  return [lsearch -all -inline -glob {clk rst tile_x[0] cut n_data_i_valid[0]} [lindex $args end]]
+  return [lsearch -all -inline -glob {clk rst tile_y[0] cut n_data_i_valid[0]} [lindex $args end]]
 }
 proc get_cells {args} {
   return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {tile_logic.core.a} {registers.rdata}} [lindex $args end]]
@@ -48,7 +48,7 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
         "create_clock -name clk -period 1000 clk",
         "set_input_delay 500.0 -clock clk rst",
         "set_output_delay 500.0 -clock clk active",
-        "set_false_path -from {{tile_x[0]}}",
+        "set_false_path -from {{tile_y[0]}}",
         "set_false_path -from cut",
         "set_false_path -from {{registers.cfg[7]$_DFF_}} -to tile_logic.core.a"]
 

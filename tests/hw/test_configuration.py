@@ -6,7 +6,7 @@ from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.config import STATUS_REGISTER, ConfigMap, ConfigSet, Field
+from sardonyx.hw.arch.config import EVERY_ROW, STATUS_REGISTER, ConfigMap, ConfigSet, Field
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.channel import ConfigChannel
 from sardonyx.hw.configuration import ANSWER, REQUEST, ConfigRegisters, packed, selected
@@ -17,18 +17,19 @@ USED = (0xFFFFF, 0xFFFFF, 0xFFFFFFFF, 7)
 
 
 class Pair:
-    """Two tiles, (3, 1) over (3, 2), in two segments of a column below an IO tile, and what a test does with them; `status` is
-    0x40 + row."""
+    """Two tiles, in rows 1 and 2, in two segments of a column below an IO tile, and what a test does with them; `status` is
+    0x40 + row. kind: of the lower one."""
 
-    def __init__(self, drive: "Callable[[Pair], Awaitable[None]]", readback: bool = True) -> None:
+    def __init__(self, drive: "Callable[[Pair], Awaitable[None]]", readback: bool = True, kind: str = "test") -> None:
         m = Module()
         m.submodules.channel = channel = ConfigChannel(3, 1)
         self.top = channel.config
-        self.tiles = [ConfigRegisters(SPACE, "test", readback) for _ in range(2)]
+        self.kind = kind
+        self.tiles = [ConfigRegisters(SPACE, each, readback) for each in ("test", kind)]
         for row, tile in enumerate(self.tiles, start=1):
             m.submodules += tile
             segment, answer = getattr(channel, f"segment{row - 1}"), getattr(channel, f"tile{row}")
-            m.d.comb += [tile.tile_x.eq(3), tile.tile_y.eq(row), tile.status.eq(0x40 + row)]
+            m.d.comb += [tile.tile_y.eq(row), tile.status.eq(0x40 + row)]
             m.d.comb += [getattr(tile.config, part).eq(getattr(segment, part)) for part in REQUEST]
             m.d.comb += [getattr(answer, part).eq(getattr(tile.config, part)) for part in ANSWER]
         simulator = Simulator(m)
@@ -41,11 +42,11 @@ class Pair:
         simulator.add_testbench(bench)
         simulator.run()
 
-    async def ask(self, x: int, y: int, register: int, data: int | None = None) -> None:
+    async def ask(self, y: int, register: int, data: int | None = None) -> None:
         """A request at the top: a write of `data`, or a read."""
         top = self.top
         for signal, value in ((top.valid, 1), (top.write, data is not None), (top.wdata, data or 0),
-                              (top.addr, x << 24 | y << 16 | register)):
+                              (top.addr, y << 16 | register)):
             self.sim.set(signal, value)
         await self.sim.tick()
         self.sim.set(top.valid, 0)
@@ -70,33 +71,45 @@ def test_writes_reach_their_tile_and_read_back(words: list[list[int]]) -> None:
     async def drive(pair: Pair) -> None:
         for register in range(4):
             for row in (1, 2):
-                await pair.ask(3, row, register, words[row - 1][register])   # one write per cycle
+                await pair.ask(row, register, words[row - 1][register])   # one write per cycle
         await pair.sim.tick().repeat(3)
         for row in (1, 2):
             assert pair.cfg(row) == packed(SPACE, words[row - 1])
             for register in range(4):
-                await pair.ask(3, row, register)
+                await pair.ask(row, register)
                 (_, word), = await pair.answers()
                 assert word == words[row - 1][register] & USED[register]
 
     Pair(drive)
 
 
-@pytest.mark.parametrize("x,y,register", [(2, 1, 0), (3, 3, 0), (3, 0, 0)])
-def test_other_addresses_neither_write_nor_answer(x: int, y: int, register: int) -> None:
+@pytest.mark.parametrize("y,register", [(3, 0), (0, 0), (254, 0)])
+def test_other_addresses_neither_write_nor_answer(y: int, register: int) -> None:
     async def drive(pair: Pair) -> None:
-        await pair.ask(x, y, register, 0xFFFFFFFF)
-        await pair.ask(x, y, register)
+        await pair.ask(y, register, 0xFFFFFFFF)
+        await pair.ask(y, register)
         assert await pair.answers() == []
         assert pair.cfg(1) == pair.cfg(2) == 0
 
     Pair(drive)
 
 
+def test_a_write_to_every_row_is_one_to_all_tiles_but_those_of_kind_io_and_a_read_of_it_is_not_answered() -> None:
+    async def drive(pair: Pair) -> None:
+        await pair.ask(EVERY_ROW, 2, 0x12345678)
+        await pair.ask(EVERY_ROW, 2)
+        assert await pair.answers() == []
+        assert pair.cfg(1) == packed(SPACE, (0, 0, 0x12345678, 0))
+        assert pair.cfg(2) == (pair.cfg(1) if pair.kind != "io" else 0)
+
+    for kind in ("test", "io"):
+        Pair(drive, kind=kind)
+
+
 def test_registers_that_do_not_exist_read_as_zero() -> None:
     async def drive(pair: Pair) -> None:
-        await pair.ask(3, 1, 4, 0xFFFFFFFF)
-        await pair.ask(3, 1, 4)
+        await pair.ask(1, 4, 0xFFFFFFFF)
+        await pair.ask(1, 4)
         assert [word for _, word in await pair.answers()] == [0]
 
     Pair(drive)
@@ -104,11 +117,11 @@ def test_registers_that_do_not_exist_read_as_zero() -> None:
 
 def test_without_read_back_registers_are_written_and_read_as_zero_but_for_the_status() -> None:
     async def drive(pair: Pair) -> None:
-        await pair.ask(3, 2, 2, 0xFFFFFFFF)
+        await pair.ask(2, 2, 0xFFFFFFFF)
         await pair.sim.tick().repeat(3)
         assert pair.cfg(2) == packed(SPACE, (0, 0, 0xFFFFFFFF, 0))
         for register, expected in ((2, 0), (4, 0), (STATUS_REGISTER, 0x42)):
-            await pair.ask(3, 2, register)
+            await pair.ask(2, register)
             assert [word for _, word in await pair.answers()] == [expected]
 
     Pair(drive, readback=False)

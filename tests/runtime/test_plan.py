@@ -8,16 +8,19 @@ import pytest
 from machines import LEAST, copier
 from stencils import BLUR
 
-from sardonyx.compiler.backend.encode import contents, words
+from sardonyx.compiler.backend.encode import contents
+from sardonyx.compiler.backend.image import applied, image, registers
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
-from sardonyx.hw.arch.soc import FINISHED, MOVED_WINDOW
+from sardonyx.hw.arch.primitive import ALU
+from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW
 from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, launches, prepare
 
@@ -34,10 +37,14 @@ class Copier:
             ("fingerprint_high", None): arch.fingerprint >> 32, ("fingerprint_low", None): arch.fingerprint & 0xFFFFFFFF}
         self.configured: list[tuple[int, int]] = []
 
+    def held(self, before: "dict[int, int]") -> dict[int, int]:
+        """The registers of the array, had they held 9 all."""
+        return applied(self.configured, self.arch, dict.fromkeys(before, 9))
+
     def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
         self.registers[name, glb_tile] = value
         if name == "control":
-            self._copy()
+            (self._configure if value == 4 else self._copy)()
 
     def read_register(self, name: str, glb_tile: int | None = None) -> int:
         return self.registers[name, glb_tile]
@@ -57,6 +64,13 @@ class Copier:
     def wait(self, limit: int) -> bool:
         return True
 
+    def _configure(self) -> None:
+        for tile in range(self.arch.glb_tiles):
+            count = 4 * self.registers["config_words", tile] * self.registers["config_control", tile]
+            for line in self.read_memory(tile * self.arch.glb.tile_bytes, count).view("<u8").tolist():
+                self.configured.append((line >> 32 | tile << 24, line & 0xFFFFFFFF))
+        self.registers["status", None] = 1 << CONFIGURED
+
     def _copy(self) -> None:
         count, tile = self.registers["load_extent0", 0] + 1, self.arch.glb.tile_bytes
         begin = (tile + self.registers["store_start", 1]) // 2
@@ -74,7 +88,7 @@ def test_a_program_runs_on_whatever_executes_commands() -> None:
     found = list(host.run(device, copier(LEAST), ({"a_vals": each} for each in blocks), {"b_vals": 4}))
     assert [(len(each.stored), each.cycles, each.loaded) for each in found] == [(3, 14, 7)]
     assert [each["b_vals"].tolist() for each in found[0].stored] == [[3, 1, 2, 3], [0], [1, 9]]
-    assert device.configured == words(copier(LEAST), LEAST)
+    assert device.held(registers(copier(LEAST), LEAST)) == registers(copier(LEAST), LEAST)
 
 
 def test_a_program_of_another_machine_is_not_started() -> None:
@@ -84,20 +98,44 @@ def test_a_program_of_another_machine_is_not_started() -> None:
     assert not device.configured
 
 
-def test_preparing_configures_and_disables_every_stream() -> None:
+DISABLED = [WriteRegister(name, 0, tile) for tile in range(2) for name in ("load_control", "store_control")]
+
+
+def test_preparing_disables_every_stream_and_has_the_configuration_streamed() -> None:
     program = copier(LEAST)
-    first, *rest = prepare(program, LEAST)
-    assert first == Configure(tuple(words(program, LEAST)))
-    assert rest == [WriteRegister(name, 0, tile) for tile in range(2) for name in ("load_control", "store_control")]
+    commands = [*prepare(program, LEAST)]
+    assert commands[:4] == DISABLED
+    lines, = images(image(program, LEAST), LEAST)
+    written = {each.address: each.words.tolist() for each in commands if isinstance(each, WriteMemory)}
+    assert written == {tile * LEAST.glb.tile_bytes: each.view("<u2").tolist() for tile, each in lines.items()}
+    for tile, each in lines.items():
+        assert {"config_control": 1, "config_start": 0, "config_words": len(each)}.items() <= set_in(commands, tile).items()
+    assert commands[-2] == Start(configure=True) and isinstance(commands[-1], Wait) and commands[-1].configure
+
+
+def test_without_configuration_dmas_the_host_writes_every_word() -> None:
+    arch = replace(LEAST, glb=replace(LEAST.glb, configuration_dma=False))
+    program = copier(arch)
+    assert [*prepare(program, arch)] == [*DISABLED, Configure(tuple(image(program, arch)))]
+
+
+def test_an_image_larger_than_the_global_buffer_comes_in_rounds() -> None:
+    arch = replace(LEAST, pe=replace(LEAST.pe, primitives=(ALU, *LEAST.pe.primitives)), glb=replace(LEAST.glb, bank_bytes=16))
+    commands = [*prepare(copier(arch), arch)]
+    rounds = [each for each in commands if isinstance(each, Start)]
+    assert len(rounds) > 1 and {*rounds} == {Start(configure=True)}
+    assert all(len(each.words) <= 16 for each in commands if isinstance(each, WriteMemory))
 
 
 def test_a_specialised_machine_gets_contents_alone() -> None:
     program = replace(copier(LEAST), contents={(0, 1): (5, 6)})
-    assert next(prepare(program, LEAST, configurable=False)) == Configure(tuple(contents(program)))
-    assert contents(program)
+    written = [each for each in prepare(program, LEAST, configurable=False) if isinstance(each, WriteMemory)]
+    (where, _), = contents(program)
+    assert [(each.address, each.words.tolist()) for each in written] == [(0, [5, 6, where & 0xFFFF, where >> 16 & 0xFF])]
+    assert [*prepare(copier(LEAST), LEAST, configurable=False)] == DISABLED
 
 
-def registers(commands: Iterable[Command], tile: int | None) -> dict[str, int]:
+def set_in(commands: Iterable[Command], tile: int | None) -> dict[str, int]:
     return {each.name: each.value for each in commands if isinstance(each, WriteRegister) and each.glb_tile == tile}
 
 
@@ -106,12 +144,12 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
     assert (launch.transactions, launch.loaded) == (2, 4)
     write = launch.commands[0]
     assert isinstance(write, WriteMemory) and (write.address, write.words.tolist()) == (0, [2, 1, 2, 0])
-    assert registers(launch.commands, 0) == {"load_control": 1, "load_start": 0, "load_extent0": 3, "load_stride0": 2,
+    assert set_in(launch.commands, 0) == {"load_control": 1, "load_start": 0, "load_extent0": 3, "load_stride0": 2,
                                              "load_extent1": 0}
-    assert registers(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
+    assert set_in(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
     # At least so many cycles as fill and drain, and up to a multiple of what shows where tokens moved last.
     limit = -(-(WATCHDOG_CYCLES + CYCLES_PER_WORD * (4 + 2)) // MOVED_WINDOW) * MOVED_WINDOW
-    assert registers(launch.commands, None) == {"cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
+    assert set_in(launch.commands, None) == {"cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
                                                 "irq_status": 0xFFFFFFFF, "irq_enable": 0xFFFFFFFF}
     assert launch.commands[-3:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Read("b_vals", 1, 1024 + 512, None))
 
@@ -119,8 +157,8 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
 def test_one_bank_is_shared_half_and_half() -> None:
     arch = replace(LEAST, glb=replace(LEAST.glb, banks=1))
     launch, = launches(copier(arch), arch, [{"a_vals": block(1)}], {"b_vals": 4})
-    assert registers(launch.commands, 1)["store_start"] == 256
-    assert registers(launch.commands, 1)["store_limit"] == 128
+    assert set_in(launch.commands, 1)["store_start"] == 256
+    assert set_in(launch.commands, 1)["store_limit"] == 128
     assert launch.commands[-1] == Read("b_vals", 1, 512 + 256, None)
 
 
@@ -134,10 +172,10 @@ def test_a_static_launch_is_one_transaction_with_the_loops_that_read_it() -> Non
     constant = Reads(np.array([5], np.uint16), ((count, 0),))
     found = list(launches(program, SMALL, [{"photo": in_order(np.arange(count, dtype=np.uint16))}, {"photo": constant}]))
     assert [(each.transactions, each.loaded) for each in found] == [(1, count), (1, count)]
-    second = registers(found[1].commands, tile)
+    second = set_in(found[1].commands, tile)
     assert (second["load_extent0"], second["load_stride0"]) == (count - 1, 0)
     store = program.stores[0]
-    there = registers(found[0].commands, store.column // SMALL.glb.columns_per_tile)
+    there = set_in(found[0].commands, store.column // SMALL.glb.columns_per_tile)
     assert there["store_control"] & 0xFF == 0b101
     assert (there["store_limit"], there["store_extent0"], there["store_stride0"], there["store_extent1"]) == (24, 23, 2, 0)
     read = found[0].commands[-1]

@@ -40,7 +40,7 @@ class Scripted(wiring.Component):
 
     def __init__(self, glb: Glb) -> None:
         self.tile = GlbTile(glb)
-        links = {name: member for name, member in self.tile.signature.members.items() if member.is_signature}
+        links = {name: member for name, member in self.tile.signature.members.items() if name.startswith(("g2f", "f2g"))}
         self.links = tuple(links)
         super().__init__({"command": In(stream.Signature(COMMAND)), "data": In(stream.Signature(64)),
                           "word": Out(stream.Signature(64)), **links, "busy": Out(1), "beyond": Out(1), "lost": Out(1)})

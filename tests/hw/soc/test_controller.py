@@ -1,6 +1,7 @@
 """The controller alone, cycle by cycle, in Amaranth's simulator; tests/sim/test_machine.py runs it as Verilog."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
@@ -8,8 +9,11 @@ from amaranth.sim import Simulator, SimulatorContext
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.soc import (
+    ASTRAY,
     BUSY,
     CONFIG_BUSY,
+    CONFIGURED,
+    CONFIGURING,
     CONTROLLER,
     CYCLE_LIMIT,
     FINISHED,
@@ -27,7 +31,7 @@ from sardonyx.hw.soc.controller import Controller
 
 ARCH = Arch("controlled", 6, 3, glb=Glb(columns_per_tile=2))
 INDEX = {name: offset // 4 for name, offset in offsets(CONTROLLER).items()}
-START, STOP = 1, 2
+START, STOP, CONFIGURE = 1, 2, 4
 
 
 class Driver:
@@ -35,7 +39,8 @@ class Driver:
 
     def __init__(self, sim: SimulatorContext, dut: Controller) -> None:
         self.sim, self.dut, self.cycle = sim, dut, 0
-        self.seen: dict[str, list[int]] = {name: [] for name in ("flush", "start", "stop", "cfg_valid", "irq")}
+        watched = ("flush", "start", "stop", "configure", "config_stop", "cfg_valid", "irq")
+        self.seen: dict[str, list[int]] = {name: [] for name in watched}
 
     async def tick(self, count: int = 1) -> None:
         for _ in range(count):
@@ -351,5 +356,132 @@ def test_a_configuration_read_without_an_answer_ends_with_0() -> None:
         assert driver.read("config_data") == 0
         await driver.tick(2 * (ARCH.rows + 4) + 1)
         assert (driver.read("status"), driver.read("config_data")) == (0, 0)
+
+    simulate(scenario)
+
+
+SEGMENTS = [(1, 8), (8, 8), (9, 8), (20, 3)]
+
+
+@pytest.mark.parametrize("rows,config_rows", SEGMENTS)
+def test_configuration_ends_when_its_last_word_is_in_the_last_segment_of_a_column_and_holds_flush_till_then(
+        rows: int, config_rows: int) -> None:
+    segments = -(-rows // config_rows)
+
+    async def scenario(driver: Driver) -> None:
+        await driver.write("irq_enable", 1 << CONFIGURED)
+        begin = driver.cycle
+        await driver.write("control", CONFIGURE)
+        driver.put(configuring=1)
+        await driver.tick(10)
+        assert driver.read("status") == 1 << CONFIGURING
+        driver.put(configuring=0)
+        await driver.tick(segments)     # the word of the last cycle with `configuring` is in its register
+        assert driver.read("status") == 1 << CONFIGURING
+        await driver.tick(2)
+        assert driver.read("status") == driver.read("irq_status") == 1 << CONFIGURED
+        assert driver.read("config_cycles") == 10 + segments + 1
+        assert driver.seen["configure"] == [begin]
+        assert driver.seen["flush"] == list(range(begin + 1, begin + 1 + 10 + segments + 1))
+        assert driver.seen["irq"] == [driver.cycle - 1] and not driver.seen["start"]
+        assert driver.seen["stop"] == [begin] and not driver.seen["config_stop"]
+
+    simulate(scenario, replace(ARCH, rows=rows, config_rows=config_rows))
+
+
+def test_configuration_of_nothing_ends() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", CONFIGURE)
+        await driver.tick(3)
+        assert driver.read("status") == 1 << CONFIGURED
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_run_that_is_started_with_a_configuration_or_during_it_begins_after_it(together: bool) -> None:
+    async def scenario(driver: Driver) -> None:
+        begin = driver.cycle
+        await driver.write("control", CONFIGURE | START if together else CONFIGURE)
+        driver.put(configuring=1)
+        if not together:
+            await driver.tick(3)
+            await driver.write("control", START)
+        await driver.tick(6)
+        assert driver.read("status") == 1 << CONFIGURING | 1 << BUSY and not driver.seen["start"]
+        driver.put(configuring=0)
+        last = driver.cycle
+        await driver.tick(3 + FLUSH_CYCLES)
+        assert driver.seen["start"] == [last + 2 + FLUSH_CYCLES]
+        assert driver.seen["flush"] == list(range(begin + 1, driver.seen["start"][0]))
+        await driver.tick(2)
+        assert driver.read("status") == 1 << CONFIGURED | 1 << FINISHED
+        assert driver.seen["configure"] == [begin]
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("cycles", range(1, FLUSH_CYCLES + 6))
+def test_a_configuration_ends_a_run_wherever_it_is(cycles: int) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", START)
+        driver.put(running=1, moving=1)
+        await driver.tick(cycles)
+        started = len(driver.seen["start"])
+        await driver.write("control", CONFIGURE)
+        driver.put(configuring=1, running=0, moving=0)
+        await driver.tick(20)
+        driver.put(configuring=0)
+        await driver.tick(20)
+        assert driver.read("status") == 1 << CONFIGURED
+        assert len(driver.seen["start"]) == started
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_stop_ends_a_configuration_and_the_run_behind_it_without_an_event(started: bool) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", CONFIGURE | START * started)
+        driver.put(configuring=1)
+        await driver.tick(3)
+        await driver.write("control", STOP)
+        driver.put(configuring=0)
+        await driver.tick(20)
+        assert driver.read("status") == driver.read("irq_status") == 0
+        assert len(driver.seen["config_stop"]) == 1 and not driver.seen["start"]
+
+    simulate(scenario)
+
+
+def test_a_word_that_is_dropped_shows_until_the_next_configuration() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", CONFIGURE)
+        driver.put(configuring=1, astray=1)
+        await driver.tick()
+        driver.put(configuring=0, astray=0)
+        await driver.tick(5)
+        assert driver.read("status") == driver.read("irq_status") == 1 << CONFIGURED | 1 << ASTRAY
+        await driver.write("irq_status", 1 << ASTRAY)
+        await driver.run()
+        assert driver.read("status") == 1 << CONFIGURED | 1 << ASTRAY | 1 << BUSY, "a run is another matter"
+        await driver.write("control", CONFIGURE)
+        await driver.tick(5)
+        assert driver.read("status") == driver.read("irq_status") == 1 << CONFIGURED
+
+    simulate(scenario)
+
+
+def test_only_accesses_of_the_configuration_network_are_refused_while_it_is_in_use() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(cfg_refused=1)
+        refused = set()
+        for name in INDEX:
+            driver.read(name)
+            if driver.sim.get(driver.dut.refused):
+                refused.add(name)
+        assert refused == {"config_write", "config_read"}
+        driver.put(cfg_refused=0, register_index=INDEX["config_write"])
+        assert not driver.sim.get(driver.dut.refused)
 
     simulate(scenario)

@@ -130,9 +130,8 @@ def test_tiles_of_a_kind_and_parity_are_one_module_wherever_they_are(feed_throug
     assert set(tiles.values()) == {f"{form}_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), ("odd", "even"))}
     assert len(tiles) == 32 * 17 and len({id(part) for part in parts.values()}) == 6 + (not feed_through)
     places = {(wire.sink.instance, wire.sink.port): wire.value for wire in wires
-              if not isinstance(wire, Wire) and wire.sink.port in ("tile_x", "tile_y")}
-    assert places == {(tile_name(site), f"tile_{axis}"): number for site in get("onyx").tiles
-                      for axis, number in zip("xy", site)}
+              if not isinstance(wire, Wire) and wire.sink.port == "tile_y"}
+    assert places == {(tile_name(site), "tile_y"): site[1] for site in get("onyx").tiles}
 
 
 def test_the_array_of_tiles_that_abut_is_without_loops_and_lint(tmp_path: Path) -> None:
@@ -145,5 +144,5 @@ def test_the_array_of_tiles_that_abut_is_without_loops_and_lint(tmp_path: Path) 
 
 def test_ports_of_a_tile_that_abuts_name_their_sides() -> None:
     names = emit.ports(AbuttedTile(MESH, MESH.pe, 0))
-    assert {name for name in names if name.partition("_")[0] not in ("n", "e", "s", "w")} == {"cut", "tile_x", "tile_y"}
+    assert {name for name in names if name.partition("_")[0] not in ("n", "e", "s", "w")} == {"cut", "tile_y"}
     assert {f"{side}_config__{part}" for side in "ns" for part in CHANNEL.members} < set(names)

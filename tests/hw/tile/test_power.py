@@ -11,7 +11,7 @@ from sardonyx.hw.interconnect.stage import ODD
 from sardonyx.hw.tile.tile import Tile
 
 ARCH = replace(LEAST, power_domains=True)
-X, Y = 0, 1
+Y = 1
 
 
 def passing(arch: Arch, on: int) -> "list[int]":
@@ -27,7 +27,7 @@ def test_a_tile_counts_from_the_flush_behind_its_switching_on_until_it_is_switch
     trace = []
 
     async def ask(sim: SimulatorContext, register: int, data: "int | None") -> int:
-        for name, value in (("valid", 1), ("write", data is not None), ("addr", X << 24 | Y << 16 | register),
+        for name, value in (("valid", 1), ("write", data is not None), ("addr", Y << 16 | register),
                             ("wdata", data or 0)):
             sim.set(getattr(tile.config, name), value)
         _, _, answered, answer = await sim.tick().sample(tile.config.rvalid, tile.config.rdata)
@@ -45,7 +45,6 @@ def test_a_tile_counts_from_the_flush_behind_its_switching_on_until_it_is_switch
             trace.append(tuple(map(int, seen)))
 
     async def drive(sim: SimulatorContext) -> None:
-        sim.set(tile.tile_x, X)
         sim.set(tile.tile_y, Y)
         for side in "nesw":
             sim.set(getattr(tile, f"{side}_awake_i"), 1)
@@ -86,10 +85,9 @@ def test_a_neighbour_that_is_not_awake_gives_and_takes_nothing() -> None:
     moved = {}
 
     async def drive(sim: SimulatorContext) -> None:
-        sim.set(tile.tile_x, X)
         sim.set(tile.tile_y, Y)
         for register, word in enumerate(through):
-            for name, value in (("valid", 1), ("write", 1), ("addr", X << 24 | Y << 16 | register), ("wdata", word)):
+            for name, value in (("valid", 1), ("write", 1), ("addr", Y << 16 | register), ("wdata", word)):
                 sim.set(getattr(tile.config, name), value)
             await sim.tick()
         sim.set(tile.config.valid, 0)

@@ -121,7 +121,7 @@ def check_configuration(arch: Arch, machine: Machine, seed: int) -> None:
     for site in arch.tiles:
         assert machine.read_configuration(address(*site, len(bits[site]))) == 0, "there is no such register"
     x, y = arch.columns - 1, arch.rows
-    for where in (address(arch.columns, 0, 0), address(0, arch.rows + 1, 0), address(255, 255, 0), address(x, 255, 0)):
+    for where in (address(arch.columns, 0, 0), address(0, arch.rows + 1, 0), address(255, 255, 0), address(x, 254, 0)):
         machine.configure([(where, 0xFFFFFFFF)])
         assert machine.read_configuration(where) == 0, "there is no such tile"
     assert machine.read_configuration(address(x, y, 0)) == values[(x, y), 0] & (1 << bits[x, y][0]) - 1

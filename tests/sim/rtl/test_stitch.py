@@ -31,7 +31,7 @@ from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.machine import Machine
 
 SMALLER = replace(get("tiny"), interconnect=Interconnect(2))
-SETTINGS = ("cfg", "tile_x", "tile_y")
+SETTINGS = ("cfg", "tile_y")
 
 
 @functools.cache
@@ -177,7 +177,7 @@ def test_a_configuration_is_read_back_through_the_stitched_channels():
 @pytest.mark.parametrize("change,message", [
     (("part x0_y0 tile_io_even", "part x0_y0 tile_io_odder"), "the library has no module tile_io_odder"),
     (("wire x0_y1 n_data_o_payload", "wire x0_y1 n_data_o_pay"), "part x0_y1 has no port n_data_o_pay"),
-    (("set x0_y0 tile_x", "set x9_y0 tile_x"), "there is no part x9_y0"),
+    (("set x0_y0 tile_y", "set x9_y0 tile_y"), "there is no part x9_y0"),
     (("kind tile_io_even", "sort tile_io_even"), "'sort' is no line of a wire list"),
 ])
 def test_a_wire_list_that_does_not_fit_the_library_is_refused(change, message):

@@ -1,0 +1,86 @@
+"""What is written to configure a machine: from what its registers hold, or nobody knows, to what a program wants of them.
+
+A program decides every register of the machine: those of tiles that it does not use are 0, which is off. Only what differs is
+written, and a word that most tiles of a column want is written to every row at once, before those that want another one:
+
+    column 2, register 0    holds 1 1 1 1, wanted 5 5 5 7       every row: 5, row 4: 7
+
+Memories are no registers: they keep what they hold, and the contents that a program brings are written in any case.
+
+Source: Amber JSSC IV-B (what is fast about its reconfiguration); a write to every row is a design of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ...hw.arch.cgra import Arch
+from ...hw.arch.config import EVERY_ROW
+from ...hw.arch.tile import POWER
+from ..ir.program import Program
+from .encode import address, contents
+
+Registers = Mapping[int, int]
+
+
+def registers(program: Program, arch: Arch) -> dict[int, int]:
+    """What a program wants of every register of a machine, by address."""
+    found: dict[int, int] = {}
+    for (x, y), tile in arch.tiles.items():
+        space = arch.config_map(tile.kind)
+        words = space.encode(program.config[x, y]) if (x, y) in program.config else [0] * space.words
+        found |= {address(x, y, register): word for register, word in enumerate(words)}
+    return found
+
+
+def image(program: Program, arch: Arch, held: Registers | None = None) -> list[tuple[int, int]]:
+    """The writes, (address, word) in their order, after which a machine is configured for a program.
+
+    held: what its registers hold, by address; None: nobody knows. With power domains what switches tiles comes first, and no
+    tile is switched on on the way that stays off.
+    """
+    wanted = registers(program, arch)
+    found = [write for x in range(arch.columns) for write in _column(x, arch, wanted, held)]
+    if arch.power_domains:
+        # A stable sort: supplies rise while the rest is written.
+        switches = {(kind, arch.config_map(kind).slots[POWER.name, "on"].word) for kind in ("pe", "mem", "io")}
+        found.sort(key=lambda write: (_kind(write[0], arch), write[0] & 0xFFFF) not in switches)
+    return found + contents(program)
+
+
+def applied(writes: list[tuple[int, int]], arch: Arch, held: Registers) -> dict[int, int]:
+    """What registers hold after writes, by address; what goes into memories is left out."""
+    found = dict(held)
+    for where, word in writes:
+        x, y, register = where >> 24, where >> 16 & 0xFF, where & 0xFFFF
+        for row in range(1, arch.rows + 1) if y == EVERY_ROW else (y,):
+            if register < arch.config_map(arch.tiles[x, row].kind).words:
+                found[address(x, row, register)] = word
+    return found
+
+
+def _kind(where: int, arch: Arch) -> str:
+    """The kind of the tiles that an address means."""
+    y = where >> 16 & 0xFF
+    return arch.tiles[where >> 24, 1 if y == EVERY_ROW else y].kind
+
+
+def _column(x: int, arch: Arch, wanted: Registers, held: Registers | None) -> Iterator[tuple[int, int]]:
+    """The writes of a column: of its IO tile, and of the others register by register."""
+    for rows in (range(1), range(1, arch.rows + 1)):
+        kind = arch.tiles[x, rows[0]].kind
+        space = arch.config_map(kind)
+        switch = space.slots[POWER.name, "on"] if arch.power_domains else None
+        for register in range(space.words):
+            words = {address(x, y, register): wanted[address(x, y, register)] for y in rows}
+            differs = {where: word for where, word in words.items() if held is None or held[where] != word}
+            candidates = Counter(words.values() if kind != "io" else ())
+            if switch is not None and switch.word == register:
+                candidates = Counter({word: count for word, count in candidates.items() if not word >> switch.lsb & 1})
+            if candidates:
+                (most, count), = candidates.most_common(1)
+                if 1 + len(words) - count < len(differs):
+                    yield address(x, EVERY_ROW, register), most
+                    differs = {where: word for where, word in words.items() if word != most}
+            yield from differs.items()
