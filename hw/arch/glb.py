@@ -29,6 +29,8 @@ class Glb:
     read_latency : int       Cycles from a read of a bank to its word, 1..3: from 2 on it leaves the bank from a register, with
                              3 it enters over one, too. What a load gives comes as much later, as often as before.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
+    queue : bool             A load or store DMA repeats what its registers say, and goes on with what they say next, without an
+                             idle cycle and without a start; else each run takes a start of the machine.
     clock_gating : str       What is clocked only when it has to be. ``static``: a load or store DMA, while its enable bit is
                              set. ``dynamic``: a bank, in cycles with an access and as many after it as its word takes; the
                              registers of a tile, when one is written; the port for data, while it is used. ``hybrid``: both;
@@ -44,6 +46,7 @@ class Glb:
     read_latency: Annotated[int, Whole(1, 3)] = 1
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
+    queue: bool = True
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
     clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 
