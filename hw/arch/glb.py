@@ -31,6 +31,8 @@ class Glb:
     configuration_dma : bool Every tile streams configuration words out of its banks down its columns; else the host writes each
                              one over two registers of the controller.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
+    queue : bool             A load or store DMA repeats what its registers say, and goes on with what they say next, without an
+                             idle cycle and without a start; else each run takes a start of the machine.
     clock_gating : str       What is clocked only when it has to be. ``static``: a load, store or configuration DMA, while its
                              enable bit is set. ``dynamic``: a bank, in cycles with an access and as many after it as its word
                              takes; the registers of a tile, when one is written; the port for data, while it is used.
@@ -47,6 +49,7 @@ class Glb:
     configuration_dma: bool = True
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
+    queue: bool = True
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
     clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 

@@ -34,6 +34,10 @@ MOVED_BITS = 32
 EXTENT_BITS = 24
 STRIDE_BITS = 24
 
+# With a queue: repetitions of a descriptor, and the count of descriptors that ended.
+REPEAT_BITS = 16
+ENDED_BITS = 16
+
 RO, RW, W1C, PULSE = ACCESSES = ("ro", "rw", "w1c", "pulse")
 
 
@@ -135,15 +139,25 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("config_words", RW, "words of 64 bits: {x[63:56], y[55:48], register[47:32], data[31:0]}; x counts columns from the "
                              f"tile's first one on, y {EVERY_ROW:#x} means all rows but that of IO tiles"),
     ] if glb.configuration_dma else []
+    queued = [("queued", 3, 1, "with enable: the registers are the next descriptor. In a run it is taken when the one before "
+                               "ends, or at once behind its end; a start takes it, too. That clears this bit; till then leave "
+                               "the registers as they are. A stop leaves it set")] if glb.queue else []
+    repeat = [("repeat", 16, REPEAT_BITS, "how often the descriptor runs again before the next is taken")] if glb.queue else []
+    queue: list[Row] = [
+        ("ended", RO, "descriptors that ended, with their repetitions, since start; modulo 65536",
+         (("load", 0, ENDED_BITS, "loads of which the array took the last word"),
+          ("store", 16, ENDED_BITS, "stores of which the last word was written"))),
+        ("store_words_before", RO, "store_words at the end of the descriptor before; 0 for the first since start"),
+    ] if glb.queue else []
     return _registers(
-        ("load_control", RW, "load stream, from memory to the array", (enable, column)),
+        ("load_control", RW, "load stream, from memory to the array", (enable, *queued, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
-        ("store_control", RW, "store stream, from the array to memory", (enable, mode, static, column)),
+        ("store_control", RW, "store stream, from the array to memory", (enable, mode, static, *queued, column, *repeat)),
         ("store_start", RW, "byte address in the tile of the first word"),
         ("store_limit", RW, "16-bit words that may be stored"),
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
-        ("store_words", RO, "16-bit words stored so far"),
-        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops))
+        ("store_words", RO, "16-bit words stored so far" + ", by the descriptor taken last, in one repetition" * glb.queue),
+        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue)
 
 
 def named(registers: tuple[Register, ...]) -> dict[str, Register]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,6 +13,7 @@ from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
 from ..stream.fifo import Fifo
+from .descriptor import descriptors, queue_members
 
 LANES = LINE_BYTES // 2
 
@@ -21,7 +22,8 @@ class LoadDma(wiring.Component):
     """Streams memory words into the array, one 16-bit word per cycle.
 
     Behaviour: after `start`, the word at every address of the loop nest leaves on `o`, in order, as a data token; a
-    64-bit word read once serves the 16-bit words that follow in it.
+    64-bit word read once serves the 16-bit words that follow in it. With a queue, what begins behind the last word reads its
+    first one anew, for the memory may have been written.
 
     Members
     -------
@@ -32,8 +34,12 @@ class LoadDma(wiring.Component):
     grant : In(1)
     word : In(64)             What the memory shows `Glb.read_latency` cycles after a granted request.
     o : Out(stream)           Data tokens.
+    next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when the array
+                              takes its last word.
+    column : Out              With `Glb.queue`: where the word on `o` goes.
 
-    Timing: the first word leaves `Glb.read_latency` + 1 cycles after start; then one per cycle as long as reads are granted.
+    Timing: the first word leaves `Glb.read_latency` + 1 cycles after start; then one per cycle as long as reads are granted,
+    the first of a descriptor right behind the last of the one before.
     Source: Onyx JSSC V-C (load unit); 8 loops as in the public hardware.
     """
 
@@ -43,7 +49,7 @@ class LoadDma(wiring.Component):
         super().__init__({
             "loops": In(loop_layout(glb.load_loops)), "first": In(self.address_bits), "start": In(1), "stop": In(1),
             "busy": Out(1), "read": Out(1), "line": Out(self.address_bits - 3), "grant": In(1), "word": In(64),
-            "o": Out(stream.Signature(TOKEN))})
+            "o": Out(stream.Signature(TOKEN)), **queue_members(glb)})
 
     module_name = "load_dma"
 
@@ -51,7 +57,9 @@ class LoadDma(wiring.Component):
         m = Module()
         m.submodules.generator = generator = macro(AffineGenerator(self.glb.load_loops, self.address_bits))
         address = generator.address
-        m.d.comb += [generator.loops.eq(self.loops), generator.start.eq(self.first), generator.restart.eq(self.start)]
+        runs = descriptors(m, "load", self, "first", "loops") if self.glb.queue else None
+        now, restart = (self, self.start) if runs is None else (runs.running, runs.begins)
+        m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
         # First stage: the address. It moves on when its line is at hand or its read is granted.
         pending = Signal()
@@ -72,6 +80,11 @@ class LoadDma(wiring.Component):
             with m.If(generator.last):
                 m.d.sync += pending.eq(0)
 
+        # With a word goes whether its descriptor ends with it, and its column: the first stage may be at another one by then.
+        mark = Const(0, 0) if runs is None else Cat(generator.last & runs.last, now.column)
+        brought = Signal(len(mark))
+        marked = Signal(len(mark))
+
         # Last stage: the word. The memory shows a line for one cycle only, so it is kept.
         begins = self.start | self.stop
         full = Signal()
@@ -85,29 +98,34 @@ class LoadDma(wiring.Component):
         arrives = shown.word_select(lane, 16)
         if self.glb.read_latency == 1:
             m.d.comb += [self.o.valid.eq(full), self.o.payload.data.eq(arrives), next_free.eq(~full | self.o.ready),
-                         self.busy.eq(pending | full)]
+                         marked.eq(brought)]
+            busy = pending | full
             m.d.sync += fresh.eq(0)
             with m.If(move):
-                m.d.sync += [full.eq(1), lane.eq(address[1:3]), fresh.eq(~hit)]
+                m.d.sync += [full.eq(1), lane.eq(address[1:3]), fresh.eq(~hit), brought.eq(mark)]
             with m.Elif(self.o.ready):
                 m.d.sync += full.eq(0)
             with m.If(begins):
                 m.d.sync += full.eq(0)
         else:
             under_way = self._under_way(m, move, begins, next_free)
-            asked: list[Value] = [Cat(move, ~hit, address[1:3])]
-            asked += [Signal(4, name=f"asked_{cycle}") for cycle in range(1, self.glb.read_latency)]
-            for now, after in pairwise([*asked, Cat(full, fresh, lane)]):
-                m.d.sync += after.eq(Mux(now[0] & ~begins, now, 0))
-            m.submodules.queue = queue = macro(Fifo(16, self.glb.read_latency), flush=begins)
-            m.d.comb += [queue.i.payload.eq(arrives), queue.i.valid.eq(full & (queue.o.valid | ~self.o.ready)),
+            busy = pending | under_way
+            asked: list[Value] = [Cat(move, ~hit, address[1:3], mark)]
+            asked += [Signal(4 + len(mark), name=f"asked_{cycle}") for cycle in range(1, self.glb.read_latency)]
+            for here, after in pairwise([*asked, Cat(full, fresh, lane, brought)]):
+                m.d.sync += after.eq(Mux(here[0] & ~begins, here, 0))
+            m.submodules.queue = queue = macro(Fifo(16 + len(mark), self.glb.read_latency), flush=begins)
+            m.d.comb += [queue.i.payload.eq(Cat(arrives, brought)), queue.i.valid.eq(full & (queue.o.valid | ~self.o.ready)),
                          queue.o.ready.eq(self.o.ready), self.o.valid.eq(queue.o.valid | full),
-                         self.o.payload.data.eq(Mux(queue.o.valid, queue.o.payload, arrives)),
-                         self.busy.eq(pending | under_way)]
+                         Cat(self.o.payload.data, marked).eq(Mux(queue.o.valid, queue.o.payload, Cat(arrives, brought)))]
         with m.If(self.stop):
             m.d.sync += pending.eq(0)
-        with m.If(self.start):
+        with m.If(restart):
             m.d.sync += [pending.eq(1), holds.eq(0)]
+        m.d.comb += self.busy.eq(busy if runs is None else busy | self.queued)
+        if runs is not None:
+            m.d.comb += [runs.idle.eq(~pending), runs.steps.eq(move), runs.ends.eq(generator.last), self.column.eq(marked[1:]),
+                         runs.counts.eq(self.o.valid & self.o.ready & marked[0])]
         return m
 
     def _under_way(self, m: Module, move: Value, begins: Value, next_free: Signal) -> Value:

@@ -12,6 +12,7 @@ from ..arch.soc import EXTENT_BITS
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
+from .descriptor import descriptors, queue_members
 
 
 class StoreDma(wiring.Component):
@@ -34,13 +35,18 @@ class StoreDma(wiring.Component):
     beyond : Out(1)                   A word beyond `limit` arrived; nothing more is stored. It waits, unless static.
     lost : Out(1)                     Static: a marked word was not stored, for its write was not granted. Stays until the
                                       next start; nothing more is stored.
-    words : Out                       16-bit words stored since start.
+    words : Out                       16-bit words stored since start, or since the descriptor or its repetition began.
     write, address, data : Out        Write request, byte address, 16-bit word; done in a cycle with `grant`.
     grant : In(1)
     i : In(stream)                    Data tokens.
     mark : In(stream)                 Bits; taken in every cycle.
+    next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when its last
+                                      word is written.
+    column : Out                      With `Glb.queue`: where words come from.
+    words_before : Out                With `Glb.queue`: `words` of the descriptor before when it ended; 0 after a start.
 
-    Timing: a word is taken in the cycle in which its write is granted; static, from the cycle after start on.
+    Timing: a word is taken in the cycle in which its write is granted; static, from the cycle after start on. The first word of
+    a descriptor may come right behind the last of the one before.
     Source: Onyx JSSC V-C (store unit); sections as in the public hardware's sparse mode, `mark` as its stencil valid.
     """
 
@@ -52,7 +58,8 @@ class StoreDma(wiring.Component):
             "is_static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
             "busy": Out(1), "beyond": Out(1), "lost": Out(1), "words": Out(EXTENT_BITS),
             "write": Out(1), "address": Out(self.address_bits), "data": Out(16), "grant": In(1),
-            "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1))})
+            "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1)), **queue_members(glb),
+            **({"words_before": Out(EXTENT_BITS)} if glb.queue else {})})
 
     module_name = "store_dma"
 
@@ -60,7 +67,10 @@ class StoreDma(wiring.Component):
         m = Module()
         m.submodules.generator = generator = macro(AffineGenerator(self.glb.store_loops, self.address_bits))
         linear = Signal(self.address_bits)
-        m.d.comb += [generator.loops.eq(self.loops), generator.start.eq(self.first), generator.restart.eq(self.start)]
+        runs = descriptors(m, "store", self, "first", "loops", "affine", "is_static", "sections",
+                           "limit") if self.glb.queue else None
+        now, restart = (self, self.start) if runs is None else (runs.running, runs.begins)
+        m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
         busy = Signal()
         done_sections = Signal(EXTENT_BITS)
@@ -70,32 +80,38 @@ class StoreDma(wiring.Component):
         taken = Signal()
         section_ends = Signal()
         m.d.comb += [
-            fits.eq(self.words != self.limit),
-            self.busy.eq(busy),
-            there.eq(Mux(self.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
+            fits.eq(self.words != now.limit),
+            self.busy.eq(busy if runs is None else busy | self.queued),
+            there.eq(Mux(now.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
             self.beyond.eq(busy & there & ~fits),
             self.write.eq(busy & there & fits & ~self.lost),
-            self.address.eq(Mux(self.affine | self.is_static, generator.address, linear)),
+            self.address.eq(Mux(now.affine | now.is_static, generator.address, linear)),
             self.data.eq(self.i.payload.data),
             taken.eq(self.write & self.grant),
             # Outside a run words wait: what a stopped run left behind is flushed by the next start.
-            self.i.ready.eq(self.is_static | (busy & fits & self.grant)),
+            self.i.ready.eq(now.is_static | (busy & fits & self.grant)),
             self.mark.ready.eq(1),
             generator.step.eq(taken),
             # Outside a section the word is a length, and an empty section ends with it.
             section_ends.eq(Mux(left == 0, self.i.payload.data == 0, left == 1)),
         ]
+        last = Mux(now.affine | now.is_static, generator.last, section_ends & (done_sections + 1 == now.sections))
         with m.If(taken):
             m.d.sync += [self.words.eq(self.words + 1), linear.eq(linear + 2)]
             m.d.sync += left.eq(Mux(left == 0, self.i.payload.data, left - 1))
             with m.If(section_ends):
                 m.d.sync += done_sections.eq(done_sections + 1)
-            with m.If(Mux(self.affine | self.is_static, generator.last, section_ends & (done_sections + 1 == self.sections))):
+            with m.If(last):
                 m.d.sync += busy.eq(0)
-        with m.If(self.is_static & self.write & ~self.grant):
+        with m.If(now.is_static & self.write & ~self.grant):
             m.d.sync += self.lost.eq(1)
         with m.If(self.stop):
             m.d.sync += busy.eq(0)
-        with m.If(self.start):
-            m.d.sync += [busy.eq(1), self.lost.eq(0), self.words.eq(0), done_sections.eq(0), left.eq(0), linear.eq(self.first)]
+        with m.If(restart):
+            m.d.sync += [busy.eq(1), self.lost.eq(0), self.words.eq(0), done_sections.eq(0), left.eq(0), linear.eq(now.first)]
+        if runs is not None:
+            m.d.comb += [runs.idle.eq(~busy), runs.steps.eq(taken), runs.ends.eq(last), self.column.eq(now.column),
+                         runs.counts.eq(taken & last & runs.last)]
+            with m.If(self.taken):
+                m.d.sync += self.words_before.eq(Mux(self.start, 0, self.words + taken))
         return m

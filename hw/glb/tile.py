@@ -110,7 +110,7 @@ class GlbTile(wiring.Component):
         load_clock, store_clock, registers_clock = clock("load", STATIC), clock("store", STATIC), clock("registers", DYNAMIC)
         m.submodules.load = load = macro(LoadDma(self.glb), clock=load_clock)
         m.submodules.store = store = macro(StoreDma(self.glb), clock=store_clock)
-        values = self._registers(m, store, registers_clock)
+        values = self._registers(m, load, store, registers_clock)
 
         def field(name: str, part: str) -> Value:
             """A field of a register."""
@@ -134,12 +134,26 @@ class GlbTile(wiring.Component):
         for dma, on, each in ((load, load_on, load_clock), (store, store_on, store_clock)):
             m.d.comb += [] if each is None else each.on.eq(needed(on, dma))
 
+        load_column, store_column = field("load_control", "column"), field("store_control", "column")
+        if self.glb.queue:
+            # Whether a unit took part in the start of the run that goes on.
+            load_runs = Signal()
+            store_runs = Signal()
+            for dma, name, on, runs in ((load, "load", load_on, load_runs), (store, "store", store_on, store_runs)):
+                with m.If(self.start):
+                    m.d.sync += runs.eq(on)
+                with m.Elif(self.stop):
+                    m.d.sync += runs.eq(0)
+                m.d.comb += [dma.next_column.eq(field(f"{name}_control", "column")),
+                             dma.repeats.eq(field(f"{name}_control", "repeat")),
+                             dma.queued.eq(runs & on & field(f"{name}_control", "queued"))]
+            # The registers may be those of the next descriptor: what runs has its own.
+            load_column, store_column, store_on = load.column, store.column, store_runs
         for column in columns:
             to_array, from_array = getattr(self, f"g2f{column}"), getattr(self, f"f2g{column}")
             bit_from_array = getattr(self, f"f2g_bit{column}")
             loads, stores = Signal(name=f"loads{column}"), Signal(name=f"stores{column}")
-            m.d.comb += [loads.eq(field("load_control", "column") == column),
-                         stores.eq(store_on & (field("store_control", "column") == column)),
+            m.d.comb += [loads.eq(load_column == column), stores.eq(store_on & (store_column == column)),
                          to_array.payload.eq(load.o.payload), to_array.valid.eq(load.o.valid & loads),
                          from_array.ready.eq(store.i.ready & stores), bit_from_array.ready.eq(store.mark.ready & stores)]
             with m.If(loads):
@@ -175,14 +189,22 @@ class GlbTile(wiring.Component):
                          given.write.eq(takes | asked.write), given.addr.eq(Mux(takes, switch.word.address, asked.addr)),
                          given.wdata.eq(Mux(takes, switch.word.data, asked.wdata))]
 
-    def _registers(self, m: Module, store: StoreDma, clock: Clock | None) -> dict[str, Signal]:
+    def _registers(self, m: Module, load: LoadDma, store: StoreDma, clock: Clock | None) -> dict[str, Signal]:
         """The register file, as the register table declares it; values by name."""
-        values: dict[str, Signal] = {}
+        registers = named(glb_registers(self.glb))
+        values = {name: Signal(32, name=name) for name in registers}
         clocked = domain(m, "registers", clock)
-        m.d.comb += [] if clock is None else clock.on.eq(self.register_write)
+        written: Value = self.register_write
+        if self.glb.queue:
+            m.d.comb += [values["ended"].eq(Cat(load.ended, store.ended)), values["store_words_before"].eq(store.words_before)]
+            written = written | load.taken | store.taken
+            for dma, name in ((load, "load_control"), (store, "store_control")):
+                # Below it a write wins: what is queued in the cycle in which another is taken waits.
+                with m.If(dma.taken):
+                    m.d[clocked] += values[name][registers[name].bits("queued")].eq(0)
+        m.d.comb += [] if clock is None else clock.on.eq(written)
         with m.Switch(self.register_index):
-            for index, register in enumerate(glb_registers(self.glb)):
-                value = values[register.name] = Signal(32, name=register.name)
+            for index, (register, value) in enumerate(zip(registers.values(), values.values(), strict=True)):
                 with m.Case(index):
                     m.d.comb += self.register_value.eq(value)
                     if register.access == RW:

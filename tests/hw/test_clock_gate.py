@@ -66,8 +66,11 @@ def modules(glb: Glb) -> "dict[str, str]":
     return {name: module.rtlil for name, module in platform.modules.items()}
 
 
-@pytest.mark.parametrize("gating,parts", {STATIC: {"load", "store"}, DYNAMIC: {"bank0", "bank1", "registers"},
-                                          HYBRID: {"load", "store", "bank0", "bank1", "registers"}}.items())
+GATED_BY_CONFIGURATION, GATED_BY_ACTIVITY = {"load", "store", "config", "switch"}, {"bank0", "bank1", "registers"}
+
+
+@pytest.mark.parametrize("gating,parts", {STATIC: GATED_BY_CONFIGURATION, DYNAMIC: GATED_BY_ACTIVITY,
+                                          HYBRID: GATED_BY_CONFIGURATION | GATED_BY_ACTIVITY}.items())
 def test_each_part_that_is_gated_has_a_cell(gating: str, parts: "set[str]", tmp_path: Path) -> None:
     files = emit(GlbTile(replace(SMALL, clock_gating=gating, clock_gates=CELL)), tmp_path)
     found = instances(files[-1].read_text())
@@ -80,7 +83,8 @@ def test_made_of_enables_all_within_a_part_is_enabled_and_there_is_one_clock(tmp
     texts = {file.stem: file.read_text() for file in emit(GlbTile(glb), tmp_path)}
     assert {name for name in texts if not name.endswith("_enabled")} == {"sram_8x8x8", "glb_tile"}
     assert {inner for name, text in texts.items() if name.endswith("_enabled") for inner in instances(text).values()} == {
-        "sram_8x8x8", "affine_2x7_enabled", "affine_1x7_enabled", "fifo_w16_d2_enabled"}
+        "sram_8x8x8", "affine_2x7_enabled", "affine_1x7_enabled", "load_descriptors_enabled", "store_descriptors_enabled",
+        "fifo_w18_d2_enabled"}
     assert "assign sram__enable = enable & clock_on;" in texts["bank_8_1_2_enabled"].replace("sram0__", "sram__")
     assert all("@(posedge clk)" in line for text in texts.values()
                for line in text.splitlines() if "posedge" in line)

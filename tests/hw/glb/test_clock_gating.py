@@ -103,7 +103,7 @@ def traffic(seed: int, cycles: int = 4000) -> "dict[str, list[int]]":
     def value(name: str) -> int:
         match name.rpartition("_")[2]:
             case "control":
-                return draw.getrandbits(3) | draw.randrange(2) << 8 | (draw.random() < 0.7)
+                return draw.getrandbits(4) | draw.randrange(2) << 8 | draw.randrange(3) << 16 | (draw.random() < 0.7)
             case "start":
                 return 2 * draw.randrange(PLAIN.tile_bytes // 2)
             case "limit":

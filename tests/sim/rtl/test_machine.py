@@ -12,7 +12,16 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import STATUS_REGISTER
 from sardonyx.hw.arch.glb import CLOCK_GATES, HYBRID
 from sardonyx.hw.arch.presets import get
-from sardonyx.hw.arch.soc import BUSY, FINISHED, FLUSH_CYCLES, STORE_LIMIT, WATCHDOG
+from sardonyx.hw.arch.soc import (
+    BUSY,
+    ENDED_BITS,
+    FINISHED,
+    FLUSH_CYCLES,
+    STORE_LIMIT,
+    WATCHDOG,
+    glb_registers,
+    named,
+)
 from sardonyx.hw.configuration import word_bits
 from sardonyx.sim.rtl import machine as rtl_machine
 from sardonyx.sim.rtl import simulator
@@ -205,6 +214,38 @@ def test_the_watchdog_ends_a_run_that_waits_and_the_next_start_flushes_it(copyin
     assert run(copying) == 1 << FINISHED
     assert result(copying) == [3, 7, 8, 9]
     assert copying.read_configuration(address(0, 1, STATUS_REGISTER)) == 0
+
+
+def test_queued_descriptors_go_on_without_a_start_and_the_run_ends_with_the_last(copying: Machine) -> None:
+    registers = named(glb_registers(LEAST.glb))
+
+    def launch(block: "list[int]", at: int, repeat: int) -> None:
+        """Write the registers of load and store, and queue them."""
+        copying.write_memory(at, np.array(block, np.uint16))
+        for unit, tile, values in (("load", LOAD, {"extent0": len(block) - 1, "stride0": 2}),
+                                   ("store", STORE, {"limit": len(block), "sections": 1})):
+            control = registers[f"{unit}_control"].word(enable=1, queued=1, repeat=repeat)
+            for name, value in {"start": at, **values, "control": control}.items():
+                copying.write_register(f"{unit}_{name}", value, tile)
+
+    queued = registers["load_control"].word(queued=1)
+    blocks = [[200, *range(200)], [30, *range(300, 330)]]
+    prepare(copying, [])
+    launch(blocks[0], 0, repeat=30)
+    copying.write_register("control", 1)
+    while any(copying.read_register(f"{unit}_control", tile) & queued for unit, tile in (("load", LOAD), ("store", STORE))):
+        pass
+    launch(blocks[1], 512, repeat=2)
+    assert copying.read_register("store_control", STORE) & queued, "the first still runs"
+    assert copying.wait(20000)
+    assert copying.read_register("status") == 1 << FINISHED
+    assert copying.read_register("cycles") < 31 * 201 + 3 * 31 + 50, "a word in every cycle"
+    assert [copying.read_register(name, STORE) for name in ("store_words", "store_words_before")] == [31, 201]
+    assert (copying.read_register("ended", LOAD), copying.read_register("ended", STORE)) == (2, 2 << ENDED_BITS)
+    assert not copying.read_register("store_control", STORE) & queued
+    base = LEAST.glb.tile_bytes * STORE
+    assert copying.read_memory(base, 201).tolist() == blocks[0]
+    assert copying.read_memory(base + 512, 31).tolist() == blocks[1]
 
 
 def test_a_store_beyond_its_limit_ends_the_run(copying: Machine) -> None:
