@@ -20,7 +20,7 @@ def test_fingerprints_tell_machines_apart():
     prints = {presets.get(name).fingerprint for name in presets.PRESETS}
     assert len(prints) == len(presets.PRESETS)
     raw = presets.get("tiny").to_json()
-    for change in ({"rows": 5}, {"config_rows": 2}, {"glb": {"columns_per_tile": 1, "queue": False}}):
+    for change in ({"rows": 5}, {"config_rows": 2}, {"glb": {"columns_per_tile": 1, "queue": True}}):
         assert cgra.from_json(raw | change).fingerprint != presets.get("tiny").fingerprint
 
 

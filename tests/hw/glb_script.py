@@ -21,7 +21,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.sim.rtl.bench import Bench, Case, Result
 
-GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=512, load_loops=4, store_loops=3)
+GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=512, load_loops=4, store_loops=3, queue=True)
 # Banks of one SRAM and of several, with each latency.
 QUEUES = (GLB, replace(GLB, read_latency=2, bank_macros=2), replace(GLB, read_latency=3, bank_macros=4))
 GLBS = (*QUEUES, replace(GLB, read_latency=2, queue=False))

@@ -79,7 +79,7 @@ def test_each_part_that_is_gated_has_a_cell(gating: str, parts: "set[str]", tmp_
 
 
 def test_made_of_enables_all_within_a_part_is_enabled_and_there_is_one_clock(tmp_path: Path) -> None:
-    glb = replace(SMALL, clock_gating=HYBRID, read_latency=2)
+    glb = replace(SMALL, clock_gating=HYBRID, read_latency=2, queue=True)
     texts = {file.stem: file.read_text() for file in emit(GlbTile(glb), tmp_path)}
     assert {name for name in texts if not name.endswith("_enabled")} == {"sram_8x8x8", "glb_tile"}
     assert {inner for name, text in texts.items() if name.endswith("_enabled") for inner in instances(text).values()} == {

@@ -12,7 +12,7 @@ from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH
 from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
 LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
-             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
+             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2, queue=True))
 
 # For every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),

@@ -20,7 +20,7 @@ from sardonyx.hw.glb import tile
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.sim.rtl.bench import Bench, Case
 
-PLAIN = Glb(columns_per_tile=2, banks=2, bank_bytes=256, load_loops=3, store_loops=2)
+PLAIN = Glb(columns_per_tile=2, banks=2, bank_bytes=256, load_loops=3, store_loops=2, queue=True)
 GLBS = (PLAIN, replace(PLAIN, read_latency=2, bank_macros=2), replace(PLAIN, read_latency=3, bank_macros=2))
 GATED = tuple(product((STATIC, DYNAMIC, HYBRID), CLOCK_GATES))
 LINE_BITS = (PLAIN.tile_bytes // 8 - 1).bit_length()

@@ -16,7 +16,7 @@ from sardonyx.hw.arch.soc import glb_registers
 from sardonyx.hw.glb.tile import GlbTile
 
 GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=256, load_loops=2, store_loops=1)
-GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2), replace(GLB, read_latency=3, bank_macros=2)]
+GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2, queue=True), replace(GLB, read_latency=3, bank_macros=2)]
 INDEX = {register.name: number for number, register in enumerate(glb_registers(GLB))}
 LINES = GLB.tile_bytes // 8
 TILES = 3
