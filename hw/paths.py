@@ -61,6 +61,7 @@ _ISOLATES = "what a neighbour says counts while it is awake; that comes from its
 _THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
+_CHANNEL = "the channel of a column begins with a register (`hw/channel.py`)"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
 COLUMN = (Path("active", "tiles_active", _JOINED), Path("overflow", "tiles_overflow", _JOINED))
 """Those of what stands beside a column of tiles."""
@@ -70,10 +71,15 @@ AROUND: dict[str, tuple[Path, ...]] = {
                  Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
                       r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
                  Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full ends the run at once"),
-                 Path("host_(write|read)_ready", "host_(write|read)_(valid|line)", _GRANTS)),
+                 Path("host_(write|read)_ready", "host_(write|read)_(valid|line)", _GRANTS),
+                 Path("config_astray", "east_chained", "a word that no tile takes is reported as it is dropped"),
+                 Path(r"config\d+__(valid|write|addr|wdata)", r"request\d+__(valid|write|addr|wdata)|west__(valid|word)",
+                      _CHANNEL)),
     "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                    Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)",
                         "a register acts when it is written"),
+                   Path("configure|config_stop", "register_(write|index|data)", "a register acts when it is written"),
+                   Path("refused", "register_index", "an access is refused in the cycle of its number"),
                    Path("stop", "running|beyond|lost|overflow", _STOPS)),
     "axi_lite": (Path("write", "error", "nothing is written where there is no register"),),
     "axi_data": (),

@@ -110,8 +110,8 @@ CONTROLLER = _registers(
     ("cycles", RO, "cycles from the end of flush to the end of the run"),
     ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
-    ("config_write", PULSE, "writes this word to config_address; an error response if a DMA writes in its column just then"),
-    ("config_read", PULSE, "starts a read of config_address; an error response if a DMA writes in its column just then"),
+    ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure"),
+    ("config_read", PULSE, "starts a read of config_address; an error response while DMAs configure"),
     ("config_data", RO, "word read last; valid when config_busy is 0"),
     ("cycle_limit", RW, "cycles that a run may take before it is stopped; 0: any number"),
     ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "

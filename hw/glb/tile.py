@@ -44,7 +44,6 @@ def config_members(glb: Glb) -> Members:
         return {}
     columns = range(glb.columns_per_tile)
     return {**{f"request{column}": In(wiring.Signature(REQUEST)) for column in columns},
-            **{f"request_ready{column}": Out(1) for column in columns},
             **{f"config{column}": Out(wiring.Signature(REQUEST)) for column in columns},
             "west": In(wiring.Signature(LINK)), "east": Out(wiring.Signature(LINK)), "chained": Out(1), "east_chained": In(1)}
 
@@ -79,7 +78,7 @@ class GlbTile(wiring.Component):
 
     configure, config_stop : In(1) To the configuration DMA, if enabled.
     config_busy, config_astray : Out(1)      Words are on their way; one was dropped (`ConfigSwitch`).
-    request{c} : In(REQUEST)   What the host asks of column c; done in a cycle with `request_ready{c}`.
+    request{c} : In(REQUEST)   What the host asks of column c; 0 while words are on their way.
     config{c} : Out(REQUEST)       To the configuration channel of column c.
     west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
 
@@ -185,7 +184,7 @@ class GlbTile(wiring.Component):
         for column in range(self.glb.columns_per_tile):
             asked, given = getattr(self, f"request{column}"), getattr(self, f"config{column}")
             takes = switch.takes[column]
-            m.d.comb += [getattr(self, f"request_ready{column}").eq(~takes), given.valid.eq(takes | asked.valid),
+            m.d.comb += [given.valid.eq(takes | asked.valid),
                          given.write.eq(takes | asked.write), given.addr.eq(Mux(takes, switch.word.address, asked.addr)),
                          given.wdata.eq(Mux(takes, switch.word.data, asked.wdata))]
 

@@ -59,7 +59,6 @@ def _configuration(arch: Arch, x: int) -> Iterator[Wire | Constant]:
             yield Wire(*ends)
     if not arch.glb.configuration_dma:
         return
-    yield Wire(End(here, f"request_ready{way}"), End(SHELL, f"config_ready{x}"))
     if way:
         return
     for part in LINK:

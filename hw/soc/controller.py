@@ -59,8 +59,7 @@ class Controller(wiring.Component):
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
-    cfg_refused : In(1)                 The column of cfg_address takes no request in this cycle.
-    refused : Out(1)                    The register at register_index is not to be accessed for that.
+    refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels.
     irq : Out(1)
 
     Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included.
@@ -74,7 +73,7 @@ class Controller(wiring.Component):
             "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
-            "cfg_answer": In(1), "cfg_value": In(32), "cfg_refused": In(1), "refused": Out(1),
+            "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1)})
 
     module_name = "controller"
@@ -187,7 +186,10 @@ class Controller(wiring.Component):
             self.cfg_address.eq(values["config_address"]), self.cfg_data.eq(self.register_data),
         ]
         asks = Cat(self.register_index == named(CONTROLLER)[name].offset // 4 for name in ("config_write", "config_read")).any()
-        m.d.comb += self.refused.eq(asks & self.cfg_refused)
+        # A word of a DMA is at its channel no later than a cycle after `configuring`, also of those that a stop left behind.
+        follows = Signal()
+        m.d.sync += follows.eq(self.configuring)
+        m.d.comb += self.refused.eq(asks & (values["status"][CONFIGURING] | follows))
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
         round_trip = 2 * (self.arch.rows + 4)
         patience = Signal(range(round_trip + 1))

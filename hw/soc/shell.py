@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
 from ..arch.glb import DYNAMIC
@@ -51,7 +51,6 @@ class Shell(wiring.Component):
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
     config{x}, flush, reset, active, overflow : the other side of the ports of `Array`.
-    config_ready{x} : In(1)  A request of column x is taken; with `Glb.configuration_dma`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
     reset : Out(1)           Of the array and the GLB tiles.
@@ -68,8 +67,6 @@ class Shell(wiring.Component):
         control = {f"{glb_name(tile)}_{name}": member.flip() for tile in range(arch.glb_tiles)
                    for name, member in control_members(arch.glb).items()}
         array = {name: member.flip() for name, member in shell_members(arch).items()}
-        if arch.glb.configuration_dma:
-            array |= {f"config_ready{x}": In(1) for x in range(arch.columns)}
         super().__init__({**bus_members(), **array, **control})
 
     @property
@@ -125,19 +122,15 @@ class Shell(wiring.Component):
         for name in commands:
             m.d.comb += [port.eq(getattr(controller, name)) for port in self._every(name)]
         answers, value = [], 0
-        refusals: list[Value] = []
         for x in range(arch.columns):
             channel = getattr(self, f"config{x}")
             meant = Signal(name=f"config_meant{x}")
             m.d.comb += [meant.eq(controller.cfg_address[24:] == x), channel.valid.eq(controller.cfg_valid & meant),
                          channel.write.eq(controller.cfg_write), channel.addr.eq(controller.cfg_address),
                          channel.wdata.eq(controller.cfg_data)]
-            if arch.glb.configuration_dma:
-                refusals.append(meant & ~getattr(self, f"config_ready{x}"))
             answers.append(channel.rvalid)
             value |= channel.rvalid.replicate(32) & channel.rdata
-        m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value),
-                     controller.cfg_refused.eq(Cat(refusals).any())]
+        m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value)]
 
     def _registers(self, m: Module, bus: Macro, controller: Macro) -> None:
         """Which register file an address belongs to."""

@@ -51,7 +51,6 @@ def test_what_is_asked_in_the_first_cycle_after_reset_is_at_its_place_after_the_
     async def drive(sim: SimulatorContext) -> None:
         for name in ("wstrb", "bready"):
             sim.set(getattr(shell, f"s_axil_{name}"), 15)
-        sim.set(shell.config_ready0, 1)
         sim.set(shell.s_axi_wstrb, 255)
         for name in ("s_axi_awvalid", "s_axi_wvalid", "s_axi_wlast", "s_axi_bready"):
             sim.set(getattr(shell, name), 1)
