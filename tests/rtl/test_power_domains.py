@@ -94,8 +94,8 @@ def in_icarus(arch: Arch, program: Program, enters: Words, folder: Path,
     (folder / "words.hex").write_text("".join(f"{where:08x}{word:08x}\n" for where, word in configuration))
     signals, ports, reads, moves = [], [], [], []
     for x in range(arch.columns):
-        ports.append(f".config{x}__valid(asked), .config{x}__write(1'b1), .config{x}__addr(words[at][63:32]), "
-                     f".config{x}__wdata(words[at][31:0])")
+        ports.append(f".config{x}__valid(asked && words[at][63:56] == {x}), .config{x}__write(1'b1), "
+                     f".config{x}__addr(words[at][55:32]), .config{x}__wdata(words[at][31:0])")
         given = enters.given.get(x, [])
         (folder / f"in{x}.hex").write_text("".join(f"{word:x}\n" for word in [*given, 0]))
         signals.append(f"reg [16:0] in{x} [0:{len(given)}]; integer n{x} = 0; wire r{x}, v{x}, bv{x}, b{x}; wire [16:0] o{x};")
