@@ -95,7 +95,8 @@ def _by_transaction(program: Program, launch: Launch, found: Mapping[str, np.nda
     results: tuple[Blocks, ...] = tuple({} for _ in range(launch.transactions))
     for each in program.stores:
         words = found[each.name]
-        blocks = split_blocks(words, each.name, each.sections, launch.transactions) if each.sections else [words]
+        blocks = (split_blocks(words, each.name, each.sections, launch.transactions) if each.sections
+                  else np.split(words, launch.transactions))
         for result, block in zip(results, blocks, strict=True):
             result[each.name] = block
     return results

@@ -1,14 +1,15 @@
 """From a program and its data to commands: which words go where, which registers say so, what is read back.
 
-A transaction is one unit of work: words for every load stream in, words from every store stream out. Those of an elastic
-program say their lengths themselves, so they are laid one behind the other in their banks and run in one launch, as many as fit
-("tile pipelining", IEEE Micro): the next one's operands are written while the current one computes. A static program knows the
-cycles of one transaction and runs one a launch.
+A transaction is one unit of work: words for every load stream in, words from every store stream out. They are laid one behind
+the other in their banks and computed in one launch, as many as fit ("tile pipelining", IEEE Micro). Those of an elastic program
+say their lengths themselves and are one run. A static program knows the cycles of one transaction: each is a run, for which
+every DMA takes an iteration of its outermost loop, and the controller starts one behind the other by itself, with a flush
+between them so that every schedule begins anew.
 
     prepare                  WriteRegister load_control 0, store_control 0, ...; WriteMemory, WriteRegister config_start ... for
                              the words of every configuration DMA; Start(configure), Wait; without such DMAs Configure
     launches, each           WriteMemory, WriteRegister ... for every load; WriteRegister ... for every store;
-                             WriteRegister watchdog_limit ...; Start; Wait; Read for every store
+                             WriteRegister runs, watchdog_limit ...; Start; Wait; Read for every store
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
@@ -114,14 +115,15 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     """
     batches: Iterator[_Batch]
     if program.mode == STATIC:
-        batches = (_alone(program, each) for each in transactions)
+        batches = _chained(program, arch.glb, transactions)
     else:
         half = arch.mem.level_words
         most = {each.name: (bounds or {}).get(each.name, each.sections * (half + 1)) for each in program.stores}
         batches = _together(program, transactions, most)
     for batch in batches:
-        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions), _run(batch.most),
-                         _reads(program, arch))
+        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions),
+                         _run(batch.transactions if program.mode == STATIC else 1, batch.most),
+                         _reads(program, arch, batch.transactions))
         # Loops may read a word that is held once several times.
         loaded = sum(each.count for each in batch.reads.values())
         yield Launch(tuple(commands), batch.transactions, loaded)
@@ -168,8 +170,53 @@ def _block(transaction: Transaction, name: str) -> np.ndarray:
     return found
 
 
-def _alone(program: Program, transaction: Transaction) -> _Batch:
-    """One transaction of a static program."""
+def loops_of_transactions(glb: Glb) -> int:
+    """Loops that a transaction of a static program may take: the outermost one is for those of a launch."""
+    return max(1, glb.load_loops - 1)
+
+
+def _chained(program: Program, glb: Glb, transactions: Iterable[Transaction]) -> Iterator[_Batch]:
+    """Transactions of a static program: as many at once as every stream has room for, if the same loops walk their words."""
+    room = {each.name: each.room for each in program.transfers}
+    batch: list[dict[str, Reads]] = []
+
+    def fits(found: Mapping[str, Reads]) -> bool:
+        """Whether one more is walked by the outermost loop."""
+        count = len(batch) + 1
+        loads = all(len(one.held) == len(other.held) and one.loops == other.loops and len(one.loops) < glb.load_loops
+                    and count * len(one.held) <= room[name] for (name, one), other in zip(found.items(), batch[0].values()))
+        return loads and all(len(each.loops) < glb.store_loops and count * each.count <= each.room for each in program.stores)
+
+    def joined() -> _Batch:
+        # Its loops end, and the watchdog sees when nothing comes any more.
+        return _Batch({name: _in_turn([each[name] for each in batch], glb.load_loops) for name in batch[0]}, len(batch),
+                      LAUNCH_LIMIT)
+
+    for transaction in transactions:
+        found = _checked(program, transaction)
+        if batch and not fits(found):
+            yield joined()
+            batch = []
+        batch.append(found)
+    if batch:
+        yield joined()
+
+
+def _in_turn(reads: Sequence[Reads], levels: int) -> Reads:
+    """Streams that the same loops walk, one behind the other, by one more loop, which is the outermost one."""
+    first = reads[0]
+    if len(reads) == 1:
+        return first
+    return Reads(np.concatenate([each.held for each in reads]), _outermost(first.loops, levels, len(reads), len(first.held)))
+
+
+def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
+    """Loops with one more in the outermost one of `levels`; those that are left over turn once."""
+    return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
+
+
+def _checked(program: Program, transaction: Transaction) -> dict[str, Reads]:
+    """The load streams of a transaction of a static program; UserError for one that does not fit."""
     reads: dict[str, Reads] = {}
     for each in program.loads:
         found = transaction[each.name]
@@ -179,8 +226,7 @@ def _alone(program: Program, transaction: Transaction) -> _Batch:
         reads[each.name] = found
     for each in program.stores:
         _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
-    # Its loops end, and the watchdog sees when nothing comes any more.
-    return _Batch(reads, 1, LAUNCH_LIMIT)
+    return reads
 
 
 def _check(what: str, words: int, room: int) -> None:
@@ -191,10 +237,11 @@ def _check(what: str, words: int, room: int) -> None:
 def _loads(program: Program, arch: Arch, batch: _Batch) -> Iterator[Command]:
     """Words into memory, and the registers of the load streams."""
     control = named(glb_registers(arch.glb))["load_control"]
+    sliced = int(program.mode == STATIC and batch.transactions > 1)
     for each in program.loads:
         tile, reads = _tile(each, arch.glb), batch.reads[each.name]
         yield WriteMemory(_address(each, arch.glb), reads.held)
-        yield WriteRegister("load_control", control.word(enable=1, column=_column(each, arch.glb)), tile)
+        yield WriteRegister("load_control", control.word(enable=1, sliced=sliced, column=_column(each, arch.glb)), tile)
         yield WriteRegister("load_start", _start(each, arch.glb), tile)
         yield from _loops("load", reads.loops, arch.glb.load_loops, tile)
 
@@ -204,11 +251,15 @@ def _stores(program: Program, arch: Arch, transactions: int) -> Iterator[Command
     control = named(glb_registers(arch.glb))["store_control"]
     for each in program.stores:
         tile, static = _tile(each, arch.glb), int(bool(each.loops))
-        yield WriteRegister("store_control", control.word(enable=1, static=static, column=_column(each, arch.glb)), tile)
+        sliced = int(static and transactions > 1)
+        yield WriteRegister("store_control",
+                            control.word(enable=1, static=static, sliced=sliced, column=_column(each, arch.glb)), tile)
         if each.loops:
+            levels = arch.glb.store_loops
+            loops = _outermost(each.loops, levels, transactions, each.count) if sliced else each.loops
             yield WriteRegister("store_start", _start(each, arch.glb), tile)
-            yield WriteRegister("store_limit", each.count, tile)
-            yield from _loops("store", each.loops, arch.glb.store_loops, tile)
+            yield WriteRegister("store_limit", each.count * transactions, tile)
+            yield from _loops("store", loops, levels, tile)
         else:
             yield WriteRegister("store_start", _start(each, arch.glb), tile)
             yield WriteRegister("store_limit", each.room, tile)
@@ -225,9 +276,13 @@ def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator
         yield WriteRegister(f"{unit}_extent{level}", 0, tile)
 
 
-def _run(most: int) -> Iterator[Command]:
-    """Start, and wait for the end; most: cycles after which it is stopped, beside those of filling and draining."""
+def _run(runs: int, most: int) -> Iterator[Command]:
+    """Start, and wait for the end of all runs.
+
+    most: cycles after which they are stopped, beside those of filling and draining.
+    """
     limit = min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
+    yield WriteRegister("runs", runs - 1)
     yield WriteRegister("cycle_limit", limit)
     yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
     yield from _interrupts()
@@ -241,10 +296,11 @@ def _interrupts() -> Iterator[Command]:
     yield WriteRegister("irq_enable", 0xFFFFFFFF)
 
 
-def _reads(program: Program, arch: Arch) -> Iterator[Command]:
+def _reads(program: Program, arch: Arch, transactions: int) -> Iterator[Command]:
     """What the store streams gave."""
     for each in program.stores:
-        yield Read(each.name, _tile(each, arch.glb), _address(each, arch.glb), each.count if each.loops else None)
+        words = each.count * transactions if each.loops else None
+        yield Read(each.name, _tile(each, arch.glb), _address(each, arch.glb), words)
 
 
 def _tile(each: Transfer, glb: Glb) -> int:

@@ -250,7 +250,7 @@ def gaussian() -> list[Row]:
                 f"{one.cycles:,}; {pes} PE, {mems} MEM", "<= 4,095 + 32 (depth of the pipeline); <= 12 PE, 2 MEM",
                 one.cycles <= 4127 and pes <= 12 and mems <= 2),
             Row("the same, the first program on `onyx`: build and tile", f"{seconds:.0f} s", "<= 90 s", seconds <= 90),
-            Row(f"gaussian, 512 x 512 pixels in, 14 lanes, {wide.report['tiles']} launches: pixels per cycle, start to done",
+            Row(f"gaussian, 512 x 512 pixels in, 14 lanes, in {wide.report['tiles']} parts: pixels per cycle, start to done",
                 f"{rate:.2f} ({rate / 14:.0%} of 14)", ">= 90 % of 14", rate >= 0.9 * 14)]
 
 
@@ -270,7 +270,7 @@ def _whole(name: str, photo: np.ndarray, most: int) -> Row:
     pes, mems = (found.report["tiles_used"][kind] for kind in ("pe", "mem"))
     rows, columns = found.value.shape[-2:]
     each = found.cycles / (rows * columns)
-    return Row(f"{name} on `onyx`, 512 x 512 pixels in, one lane, {found.report['tiles']} launches: tiles; cycles per pixel",
+    return Row(f"{name} on `onyx`, 512 x 512 pixels in, one lane, in {found.report['tiles']} parts: tiles; cycles per pixel",
                f"{pes} PE, {mems} MEM; {each:.2f}", f"<= {most} PE", pes <= most)
 
 
@@ -279,7 +279,7 @@ def product() -> list[Row]:
     matrix = np.arange(64 * 64, dtype=np.int16).reshape(64, 64)
     found = sardonyx.halide.run(matrix_product.build(64), inputs={"weights": matrix, "rows": matrix}, arch="onyx")
     pes, rate = found.report["tiles_used"]["pe"], 64**3 / found.cycles
-    return [Row(f"matrix product on `onyx`, 64 x 64 times 64 x 64, {found.report['tiles']} launches: tiles; products per cycle",
+    return [Row(f"matrix product on `onyx`, 64 x 64 times 64 x 64, in {found.report['tiles']} parts: tiles; products per cycle",
                 f"{pes} PE; {rate:.1f} ({rate / 16:.0%} of 16)", "none given", None)]
 
 

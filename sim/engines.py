@@ -29,7 +29,7 @@ from ..runtime import host
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.load_loops import Reads
 from ..runtime.device import Device
-from ..runtime.plan import Transaction
+from ..runtime.plan import Transaction, loops_of_transactions
 from .model import walked
 from .model.cycles import fabric as cycles
 from .model.tokens import fabric as tokens
@@ -120,7 +120,7 @@ def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Da
     counting: see `simulate`; for the engines of Verilog.
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
-    transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else arch.glb.load_loops)
+    transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else loops_of_transactions(arch.glb))
     if engine == TOKENS:
         return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", take, progress)
     program = decode(encode(compiled.program, arch), arch)

@@ -77,7 +77,7 @@ class Register:
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
 BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT, \
     CONFIGURING, CONFIGURED, ASTRAY = range(11)
-_EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished"),
+_EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in the last run"),
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
@@ -97,8 +97,8 @@ CONTROLLER = _registers(
     ("shape", RO, "size of the machine",
      (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"))),
     ("control", PULSE, "starts and stops runs",
-     (("start", 0, 1, "flush, clear status, then run the enabled loads and stores; after the configuration, if one goes on or "
-                      "is started with it"),
+     (("start", 0, 1, "flush, clear status, then run the enabled loads and stores, `runs` times more; after the "
+                      "configuration, if one goes on or is started with it"),
       ("stop", 1, 1, "end the run, and the configuration"),
       ("configure", 2, 1, "end the run, then configure: stream what the enabled configuration DMAs hold, the array in flush"))),
     ("status", RO, "state of the run and of configuration; all but busy bits stay until the next of its kind starts",
@@ -107,7 +107,7 @@ CONTROLLER = _registers(
     ("irq_enable", RW, "events that raise the interrupt", _EVENTS),
     ("irq_status", W1C, "events since they were cleared", _EVENTS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
-    ("cycles", RO, "cycles from the end of flush to the end of the run"),
+    ("cycles", RO, "cycles from the end of the first flush to the end of the last run"),
     ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
     ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure"),
@@ -117,6 +117,8 @@ CONTROLLER = _registers(
     ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "
                           f"{MOVED_WINDOW}; kept when the run ends"),
     ("config_cycles", RO, "cycles that the last configuration by DMAs took"),
+    ("runs", RW, "runs that follow the first one of a start by themselves, each behind a flush; may be raised meanwhile"),
+    ("runs_done", RO, "runs that have ended since start"),
 )
 
 
@@ -139,6 +141,8 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("config_words", RW, "words of 64 bits: {x[63:56], y[55:48], register[47:32], data[31:0]}; x counts columns from the "
                              f"tile's first one on, y {EVERY_ROW:#x} means all rows but that of IO tiles"),
     ] if glb.configuration_dma else []
+    sliced = ("sliced", 4, 1, "a run takes one iteration of the outermost loop, and the next one of the same start goes on "
+                              "there; else every run takes all; for a store, where the loops count")
     queued = [("queued", 3, 1, "with enable: the registers are the next descriptor. In a run it is taken when the one before "
                                "ends, or at once behind its end; a start takes it, too. That clears this bit; till then leave "
                                "the registers as they are. A stop leaves it set")] if glb.queue else []
@@ -150,9 +154,10 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("store_words_before", RO, "store_words at the end of the descriptor before; 0 for the first since start"),
     ] if glb.queue else []
     return _registers(
-        ("load_control", RW, "load stream, from memory to the array", (enable, *queued, column, *repeat)),
+        ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
-        ("store_control", RW, "store stream, from the array to memory", (enable, mode, static, *queued, column, *repeat)),
+        ("store_control", RW, "store stream, from the array to memory",
+         (enable, mode, static, *queued, sliced, column, *repeat)),
         ("store_start", RW, "byte address in the tile of the first word"),
         ("store_limit", RW, "16-bit words that may be stored"),
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -36,7 +36,7 @@ class Descriptors(wiring.Component):
     Parameters
     ----------
     unit : str                  load or store.
-    layout : StructLayout       Of a descriptor; `first` and `loops` are among it.
+    layout : StructLayout       Of a descriptor; `first`, `loops` and `sliced` are among it.
 
     Members
     -------
@@ -46,8 +46,9 @@ class Descriptors(wiring.Component):
     idle : In(1)                The unit has nothing to run.
     steps, ends : In(1)         The unit does a step; the one at hand is its last, done or not.
     counts : In(1)              A descriptor has ended, with all that its words do.
-    running : Out               What the unit runs. In a cycle with `begins`, `first` and the extents are those of what begins.
-    begins : Out(1)             The unit begins, by a start or behind what ends.
+    running : Out               What the unit runs. `first`, `sliced` and the extents are, with `begins`, those of what begins.
+    begins : Out(1)             The unit begins, by a start or behind what ends; with a slice at the next start.
+    waits : Out(1)              What is queued begins in this run.
     taken : Out(1)              The registers are taken.
     last : Out(1)               No repetition is left.
     ended : Out(16)             Descriptors that ended since start.
@@ -60,8 +61,8 @@ class Descriptors(wiring.Component):
         self.unit, self.layout = unit, layout
         super().__init__({
             "registers": In(layout), "repeats": In(REPEAT_BITS), "start": In(1), "stop": In(1), "queued": In(1), "idle": In(1),
-            "steps": In(1), "ends": In(1), "counts": In(1), "running": Out(layout), "begins": Out(1), "taken": Out(1),
-            "last": Out(1), "ended": Out(ENDED_BITS)})
+            "steps": In(1), "ends": In(1), "counts": In(1), "running": Out(layout), "begins": Out(1), "waits": Out(1),
+            "taken": Out(1), "last": Out(1), "ended": Out(ENDED_BITS)})
 
     @property
     def module_name(self) -> str:
@@ -77,12 +78,13 @@ class Descriptors(wiring.Component):
             queued_next.eq(self.queued & (self.idle | self.ends & self.last)),
             self.taken.eq(self.start | queued_next & (self.idle | self.steps) & ~self.stop),
             self.begins.eq(self.taken | self.steps & self.ends & ~self.last & ~self.stop),
-            self.running.eq(held),
+            self.running.eq(held), self.waits.eq(self.queued & self.idle & ~self.registers.sliced),
         ]
         # What else the registers say is read from the next cycle on only, so it needs no way around `held`. The choice does not
         # wait for the step, which depends on the bank: a unit at its last step reads these for what begins only.
         with m.If(self.start | queued_next):
-            m.d.comb += [self.running.first.eq(self.registers.first), self.running.loops.extent.eq(self.registers.loops.extent)]
+            m.d.comb += [self.running.first.eq(self.registers.first), self.running.sliced.eq(self.registers.sliced),
+                         self.running.loops.extent.eq(self.registers.loops.extent)]
         with m.If(self.taken):
             m.d.sync += [held.eq(self.registers), left.eq(self.repeats)]
         with m.Elif(self.begins):
@@ -94,7 +96,7 @@ class Descriptors(wiring.Component):
         return m
 
 
-def descriptors(m: Module, unit: str, dma: Any, *names: str) -> Any:
+def descriptors(m: Module, unit: str, dma: Any, start: Value, *names: str) -> Any:
     """The `Descriptors` of a unit: of its members of these names, and of the column.
 
     The unit drives `idle`, `steps`, `ends` and `counts`.
@@ -102,6 +104,6 @@ def descriptors(m: Module, unit: str, dma: Any, *names: str) -> Any:
     shapes = {name: dma.signature.members[name].shape for name in names}
     m.submodules.descriptors = found = macro(Descriptors(unit, data.StructLayout(shapes | {"column": column_bits(dma.glb)})))
     m.d.comb += [getattr(found.registers, name).eq(getattr(dma, name)) for name in names]
-    m.d.comb += [found.registers.column.eq(dma.next_column), found.repeats.eq(dma.repeats), found.start.eq(dma.start),
+    m.d.comb += [found.registers.column.eq(dma.next_column), found.repeats.eq(dma.repeats), found.start.eq(start),
                  found.stop.eq(dma.stop), found.queued.eq(dma.queued), dma.taken.eq(found.taken), dma.ended.eq(found.ended)]
     return found

@@ -22,13 +22,15 @@ class LoadDma(wiring.Component):
     """Streams memory words into the array, one 16-bit word per cycle.
 
     Behaviour: after `start`, the word at every address of the loop nest leaves on `o`, in order, as a data token; a
-    64-bit word read once serves the 16-bit words that follow in it. With a queue, what begins behind the last word reads its
-    first one anew, for the memory may have been written.
+    64-bit word read once serves the 16-bit words that follow in it. Sliced, it ends with an iteration of the outermost loop,
+    and a start with `again` goes on with the next one. What begins behind a last word reads its first one anew, for the memory
+    may have been written.
 
     Members
     -------
     loops, first : In         Loop nest and byte address of its first word (even).
     start, stop : In(1)       Begin; give up.
+    sliced, again : In(1)     Of the descriptor; with `start`: one that is sliced and has not ended goes on.
     busy : Out(1)             From start until the last word was taken.
     read, line : Out          Read request: 64-bit word address in the tile; granted in a cycle with `grant`.
     grant : In(1)
@@ -48,8 +50,8 @@ class LoadDma(wiring.Component):
         self.address_bits = (glb.tile_bytes - 1).bit_length()
         super().__init__({
             "loops": In(loop_layout(glb.load_loops)), "first": In(self.address_bits), "start": In(1), "stop": In(1),
-            "busy": Out(1), "read": Out(1), "line": Out(self.address_bits - 3), "grant": In(1), "word": In(64),
-            "o": Out(stream.Signature(TOKEN)), **queue_members(glb)})
+            "sliced": In(1), "again": In(1), "busy": Out(1), "read": Out(1), "line": Out(self.address_bits - 3),
+            "grant": In(1), "word": In(64), "o": Out(stream.Signature(TOKEN)), **queue_members(glb)})
 
     module_name = "load_dma"
 
@@ -57,8 +59,11 @@ class LoadDma(wiring.Component):
         m = Module()
         m.submodules.generator = generator = macro(AffineGenerator(self.glb.load_loops, self.address_bits))
         address = generator.address
-        runs = descriptors(m, "load", self, "first", "loops") if self.glb.queue else None
-        now, restart = (self, self.start) if runs is None else (runs.running, runs.begins)
+        # In a sliced descriptor that has not ended.
+        within = Signal()
+        goes_on, anew = self.start & self.again & within, self.start & ~(self.again & within)
+        runs = descriptors(m, "load", self, anew, "first", "loops", "sliced") if self.glb.queue else None
+        now, restart = (self, anew) if runs is None else (runs.running, runs.begins)
         m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
         # First stage: the address. It moves on when its line is at hand or its read is granted.
@@ -77,8 +82,10 @@ class LoadDma(wiring.Component):
         ]
         with m.If(move):
             m.d.sync += [holds.eq(1), held_line.eq(address[3:])]
-            with m.If(generator.last):
+            with m.If(Mux(within, generator.slice_ends, generator.last)):
                 m.d.sync += pending.eq(0)
+            with m.If(generator.last):
+                m.d.sync += within.eq(0)
 
         # With a word goes whether its descriptor ends with it, and its column: the first stage may be at another one by then.
         mark = Const(0, 0) if runs is None else Cat(generator.last & runs.last, now.column)
@@ -119,13 +126,16 @@ class LoadDma(wiring.Component):
                          queue.o.ready.eq(self.o.ready), self.o.valid.eq(queue.o.valid | full),
                          Cat(self.o.payload.data, marked).eq(Mux(queue.o.valid, queue.o.payload, Cat(arrives, brought)))]
         with m.If(self.stop):
-            m.d.sync += pending.eq(0)
-        with m.If(restart):
+            m.d.sync += [pending.eq(0), within.eq(0)]
+        with m.If(goes_on):
             m.d.sync += [pending.eq(1), holds.eq(0)]
-        m.d.comb += self.busy.eq(busy if runs is None else busy | self.queued)
+        with m.If(restart):
+            # A slice takes a start.
+            m.d.sync += [pending.eq(anew | ~now.sliced), within.eq(now.sliced), holds.eq(0)]
+        m.d.comb += self.busy.eq(busy if runs is None else busy | runs.waits)
         if runs is not None:
-            m.d.comb += [runs.idle.eq(~pending), runs.steps.eq(move), runs.ends.eq(generator.last), self.column.eq(marked[1:]),
-                         runs.counts.eq(self.o.valid & self.o.ready & marked[0])]
+            m.d.comb += [runs.idle.eq(~pending & ~within), runs.steps.eq(move), runs.ends.eq(generator.last),
+                         self.column.eq(marked[1:]), runs.counts.eq(self.o.valid & self.o.ready & marked[0])]
         return m
 
     def _under_way(self, m: Module, move: Value, begins: Value, next_free: Signal) -> Value:

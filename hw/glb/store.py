@@ -21,7 +21,8 @@ class StoreDma(wiring.Component):
     Behaviour: by sections, a section is a length n and n words; all of them, lengths too, are stored one behind the
     other, and the run ends after `sections` of them (a level is two sections, a value array one). Affine, the run ends
     with the last address of the loop nest. Static, valid and ready of the words play no part: the word that `i` shows
-    in a cycle in which `mark` shows 1 is stored, at the next address of the loop nest.
+    in a cycle in which `mark` shows 1 is stored, at the next address of the loop nest. With a loop nest that is sliced, the run
+    ends with an iteration of the outermost loop, and a start with `again` goes on with the next one.
 
         static, mark ``0 1 1 0 1``, i ``5 6 7 8 9``      stored 6 7 9
 
@@ -31,6 +32,7 @@ class StoreDma(wiring.Component):
     affine, is_static : In(1)         Mode; `affine` plays no part with `is_static`.
     sections, limit : In              Sections to store; 16-bit words that may be stored.
     start, stop : In(1)
+    sliced, again : In(1)             Of the descriptor; with `start`: one that is sliced and has not ended goes on.
     busy : Out(1)                     From start until the last word was written.
     beyond : Out(1)                   A word beyond `limit` arrived; nothing more is stored. It waits, unless static.
     lost : Out(1)                     Static: a marked word was not stored, for its write was not granted. Stays until the
@@ -56,7 +58,7 @@ class StoreDma(wiring.Component):
         super().__init__({
             "loops": In(loop_layout(glb.store_loops)), "first": In(self.address_bits), "affine": In(1),
             "is_static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
-            "busy": Out(1), "beyond": Out(1), "lost": Out(1), "words": Out(EXTENT_BITS),
+            "sliced": In(1), "again": In(1), "busy": Out(1), "beyond": Out(1), "lost": Out(1), "words": Out(EXTENT_BITS),
             "write": Out(1), "address": Out(self.address_bits), "data": Out(16), "grant": In(1),
             "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1)), **queue_members(glb),
             **({"words_before": Out(EXTENT_BITS)} if glb.queue else {})})
@@ -67,9 +69,12 @@ class StoreDma(wiring.Component):
         m = Module()
         m.submodules.generator = generator = macro(AffineGenerator(self.glb.store_loops, self.address_bits))
         linear = Signal(self.address_bits)
-        runs = descriptors(m, "store", self, "first", "loops", "affine", "is_static", "sections",
+        # In a sliced descriptor that has not ended.
+        within = Signal()
+        goes_on, anew = self.start & self.again & within, self.start & ~(self.again & within)
+        runs = descriptors(m, "store", self, anew, "first", "loops", "sliced", "affine", "is_static", "sections",
                            "limit") if self.glb.queue else None
-        now, restart = (self, self.start) if runs is None else (runs.running, runs.begins)
+        now, restart = (self, anew) if runs is None else (runs.running, runs.begins)
         m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
         busy = Signal()
@@ -81,7 +86,7 @@ class StoreDma(wiring.Component):
         section_ends = Signal()
         m.d.comb += [
             fits.eq(self.words != now.limit),
-            self.busy.eq(busy if runs is None else busy | self.queued),
+            self.busy.eq(busy if runs is None else busy | runs.waits),
             there.eq(Mux(now.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
             self.beyond.eq(busy & there & ~fits),
             self.write.eq(busy & there & fits & ~self.lost),
@@ -95,23 +100,30 @@ class StoreDma(wiring.Component):
             # Outside a section the word is a length, and an empty section ends with it.
             section_ends.eq(Mux(left == 0, self.i.payload.data == 0, left == 1)),
         ]
-        last = Mux(now.affine | now.is_static, generator.last, section_ends & (done_sections + 1 == now.sections))
+        loops = now.affine | now.is_static
+        last = Mux(loops, generator.last, section_ends & (done_sections + 1 == now.sections))
         with m.If(taken):
             m.d.sync += [self.words.eq(self.words + 1), linear.eq(linear + 2)]
             m.d.sync += left.eq(Mux(left == 0, self.i.payload.data, left - 1))
             with m.If(section_ends):
                 m.d.sync += done_sections.eq(done_sections + 1)
-            with m.If(last):
+            with m.If(last | loops & within & generator.slice_ends):
                 m.d.sync += busy.eq(0)
+            with m.If(last):
+                m.d.sync += within.eq(0)
         with m.If(now.is_static & self.write & ~self.grant):
             m.d.sync += self.lost.eq(1)
         with m.If(self.stop):
-            m.d.sync += busy.eq(0)
+            m.d.sync += [busy.eq(0), within.eq(0)]
+        with m.If(goes_on):
+            m.d.sync += busy.eq(1)
         with m.If(restart):
-            m.d.sync += [busy.eq(1), self.lost.eq(0), self.words.eq(0), done_sections.eq(0), left.eq(0), linear.eq(now.first)]
+            # A slice takes a start.
+            m.d.sync += [busy.eq(anew | ~now.sliced), within.eq(now.sliced), self.lost.eq(0), self.words.eq(0),
+                         done_sections.eq(0), left.eq(0), linear.eq(now.first)]
         if runs is not None:
-            m.d.comb += [runs.idle.eq(~busy), runs.steps.eq(taken), runs.ends.eq(last), self.column.eq(now.column),
+            m.d.comb += [runs.idle.eq(~busy & ~within), runs.steps.eq(taken), runs.ends.eq(last), self.column.eq(now.column),
                          runs.counts.eq(taken & last & runs.last)]
             with m.If(self.taken):
-                m.d.sync += self.words_before.eq(Mux(self.start, 0, self.words + taken))
+                m.d.sync += self.words_before.eq(Mux(anew, 0, self.words + taken))
         return m

@@ -32,7 +32,7 @@ def control_members(glb: Glb) -> Members:
     return {
         **(configuration if glb.configuration_dma else {}),
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
-        "start": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
+        "start": In(1), "again": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
         "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
         "host_write_ready": Out(1), "host_read_valid": In(1), "host_read_line": In(line_bits), "host_read_ready": Out(1),
         "host_read_word": Out(64)}
@@ -64,6 +64,7 @@ class GlbTile(wiring.Component):
     register_write, register_index, register_data : In     Write of a 32-bit register; index = offset / 4.
     register_value : Out(32)       The register at register_index, in the same cycle.
     start, stop : In(1)            To the load and the store DMA, if enabled.
+    again : In(1)                  With start: of a further run, in which what is sliced goes on.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
     host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
     host_write_ready : Out(1)      It is done.
@@ -123,6 +124,8 @@ class GlbTile(wiring.Component):
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
+            *(dma.again.eq(self.again) for dma in (load, store)),
+            load.sliced.eq(field("load_control", "sliced")), store.sliced.eq(field("store_control", "sliced")),
             self.moved.eq((load.o.valid & load.o.ready) | (store.write & store.grant)),
         ]
         for dma, name in ((load, "load"), (store, "store")):

@@ -68,15 +68,16 @@ class AffineGenerator(wiring.Component):
     step : In(1)         Advance.
     address : Out        The current address.
     last : Out(1)        The current address is the last of the nest.
+    slice_ends : Out(1)  It is the last of an iteration of the outermost loop.
 
-    Timing: address and last come from registers; one step per cycle.
+    Timing: address, last and slice_ends come from registers; one step per cycle.
     Source: Onyx JSSC V-C (loops of the load and store units).
     """
 
     def __init__(self, levels: int, address_bits: int) -> None:
         self.levels, self.address_bits = levels, address_bits
         super().__init__({"loops": In(loop_layout(levels)), "start": In(address_bits), "restart": In(1), "step": In(1),
-                          "address": Out(address_bits), "last": Out(1)})
+                          "address": Out(address_bits), "last": Out(1), "slice_ends": Out(1)})
 
     @property
     def module_name(self) -> str:
@@ -85,7 +86,7 @@ class AffineGenerator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         at_end = count_loops(m, list(self.loops.extent), self.step, self.restart)
-        m.d.comb += self.last.eq(at_end.all())
+        m.d.comb += [self.last.eq(at_end.all()), self.slice_ends.eq(at_end[:-1].all())]
         delta = advancing(m, at_end, list(self.loops.stride), signed(STRIDE_BITS))
         with m.If(self.restart):
             m.d.sync += self.address.eq(self.start)

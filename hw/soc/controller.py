@@ -41,7 +41,8 @@ class Controller(wiring.Component):
     buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or loses a
     word, nothing moved for watchdog_limit cycles, or the run is not done after cycle_limit cycles (events of these names; the
     global buffer is stopped, the array keeps its tokens so that its status registers tell where they wait). A run that moves
-    for ever shows in moved_columns where.
+    for ever shows in moved_columns where. Where `running` ends and fewer than `runs` have followed the first one, there is no
+    event: flush is held again, and `start` pulses with `again`.
 
     Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
     `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
@@ -51,6 +52,7 @@ class Controller(wiring.Component):
     register_write, register_index, register_data : In     Write of a register; index = offset / 4.
     register_value : Out(32)
     flush, start, stop : Out(1)         To array and global buffer.
+    again : Out(1)                      With start: of a further run.
     configure, config_stop : Out(1)     To the configuration DMAs.
     configuring, astray : In(1)         Words of them are on their way; one was dropped.
     running, moving : In(1)             A DMA runs; something moved anywhere.
@@ -62,7 +64,8 @@ class Controller(wiring.Component):
     refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels.
     irq : Out(1)
 
-    Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included.
+    Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included. A further run
+    starts FLUSH_CYCLES + 2 cycles after the last word of the one before.
     Source: a design of its own; the papers leave what it does to a processor beside the array.
     """
 
@@ -70,7 +73,7 @@ class Controller(wiring.Component):
         self.arch = arch
         super().__init__({
             "register_write": In(1), "register_index": In(10), "register_data": In(32), "register_value": Out(32),
-            "flush": Out(1), "start": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
+            "flush": Out(1), "start": Out(1), "again": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
@@ -110,7 +113,13 @@ class Controller(wiring.Component):
         loading, loaded = self._load(m, values, command_configure, command_stop)
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
+        between = self.again    # two runs
+        more = Signal()
+        ended = Signal()
+        going = Signal()
         m.d.comb += [
+            more.eq(values["runs_done"] < values["runs"]), going.eq(active & (self.running | between | more)),
+            ended.eq(active & ~self.running & ~between & ~(events[OVERFLOW] | events[STORE_LIMIT] | events[STORE_LOST])),
             # A start during a run ends it first: what the new one does not enable must not run on.
             self.flush.eq((flushing != 0) | loading), self.stop.eq(ends | command_stop | command_start | command_configure),
             self.start.eq(starting & ~command_stop & ~command_start & ~command_configure),
@@ -118,12 +127,11 @@ class Controller(wiring.Component):
             events[STORE_LIMIT].eq(active & self.beyond),
             events[STORE_LOST].eq(active & self.lost),
             events[WATCHDOG].eq(active & (values["watchdog_limit"] != 0) & (quiet == values["watchdog_limit"])),
-            events[CYCLE_LIMIT].eq(active & self.running & (values["cycle_limit"] != 0)
-                                   & (values["cycles"] == values["cycle_limit"])),
-            events[FINISHED].eq(active & ~self.running & ~events[OVERFLOW] & ~events[STORE_LOST]),
+            events[CYCLE_LIMIT].eq(going & (values["cycle_limit"] != 0) & (values["cycles"] == values["cycle_limit"])),
+            events[FINISHED].eq(ended & ~more),
             ends.eq(active & Cat(events.values()).any()),
         ]
-        m.d.sync += starting.eq((flushing == 1) & ~loading & ~command_stop & ~command_configure)
+        m.d.sync += starting.eq((flushing == 1) & ~loading & ~self.stop)
         m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start & ~command_configure)
         with m.If((flushing != 0) & ~loading & ~command_configure):
             m.d.sync += flushing.eq(flushing - 1)
@@ -131,8 +139,14 @@ class Controller(wiring.Component):
             m.d.sync += quiet.eq(0)
         with m.Elif(active):
             m.d.sync += quiet.eq(quiet + 1)
-        with m.If(active & self.running):
+        with m.If(going):
             m.d.sync += values["cycles"].eq(values["cycles"] + 1)
+        with m.If(ended):
+            m.d.sync += values["runs_done"].eq(values["runs_done"] + 1)
+            with m.If(more):
+                m.d.sync += [between.eq(1), flushing.eq(FLUSH_CYCLES)]
+        with m.If(starting):
+            m.d.sync += between.eq(0)
         moved = values["moved_columns"]
         with m.If(active & ~ends):
             columns = [Cat(self.active[first::MOVED_BITS]).any() for first in range(min(MOVED_BITS, self.arch.columns))]
@@ -151,12 +165,10 @@ class Controller(wiring.Component):
                 with m.If(self.overflow[number]):
                     m.d.sync += column.eq(number)
         with m.If(ends | command_stop | command_configure):
-            m.d.sync += busy.eq(0)
-        with m.If(command_stop | command_configure):
-            m.d.sync += flushing.eq(0)
+            m.d.sync += [busy.eq(0), flushing.eq(0), between.eq(0)]
         with m.If(command_start):
-            m.d.sync += [flushing.eq(FLUSH_CYCLES), busy.eq(1), values["cycles"].eq(0), column.eq(0), moved.eq(0),
-                         *(status[event].eq(0) for event in EVENTS)]
+            m.d.sync += [flushing.eq(FLUSH_CYCLES), between.eq(0), busy.eq(1), values["cycles"].eq(0),
+                         values["runs_done"].eq(0), column.eq(0), moved.eq(0), *(status[event].eq(0) for event in EVENTS)]
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
 
     def _load(self, m: Module, values: dict[str, Signal], begin: Value, stop: Value) -> tuple[Value, Value]:

@@ -114,7 +114,7 @@ class Shell(wiring.Component):
             controller.beyond.eq(Cat(self._every("beyond")).any()),
             controller.lost.eq(Cat(self._every("lost")).any()),
         ]
-        commands = ["start", "stop"]
+        commands = ["start", "again", "stop"]
         if arch.glb.configuration_dma:
             commands += ["configure", "config_stop"]
             m.d.comb += [controller.configuring.eq(Cat(self._every("config_busy")).any()),

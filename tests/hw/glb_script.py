@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nests import Nest
 
 from sardonyx.hw.arch.glb import Glb
-from sardonyx.hw.arch.soc import glb_registers
+from sardonyx.hw.arch.soc import glb_registers, named
 from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.sim.rtl.bench import Bench, Case, Result
@@ -35,14 +35,17 @@ EACH_LATENCY = pytest.mark.parametrize("glb", GLBS, ids=shown)
 EACH_QUEUE = pytest.mark.parametrize("glb", QUEUES, ids=shown)
 LINES = GLB.tile_bytes // 8
 WORDS = GLB.tile_bytes // 2
+TABLE = named(glb_registers(GLB))
+LEVELS = {"load": GLB.load_loops, "store": GLB.store_loops}
+UNITS = tuple(LEVELS)
 REGISTERS = [register.name for register in glb_registers(GLB)]
-REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL = range(8)
-COMMAND = data.StructLayout({"op": 3, "index": 6, "value": 32, "line": (LINES - 1).bit_length(), "strobe": 8})
+REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL, AGAIN = range(9)
+COMMAND = data.StructLayout({"op": 4, "index": 6, "value": 32, "line": (LINES - 1).bit_length(), "strobe": 8})
 
 
 class Scripted(wiring.Component):
-    """A GLB tile that obeys a stream of commands: one register or host access, start, stop, or wait until not busy, or until
-    bits of a register are 0.
+    """A GLB tile that obeys a stream of commands: one register or host access, start, of a first or a further run, stop, or
+    wait until not busy, or until bits of a register are 0.
 
     `data` gives the words to write; `word` shows the words and registers read.
     """
@@ -90,6 +93,8 @@ class Scripted(wiring.Component):
                     m.d.sync += [full.eq(1), self.word.payload.eq(tile.register_value)]
             with m.Case(START):
                 m.d.comb += [self.command.ready.eq(1), tile.start.eq(asked)]
+            with m.Case(AGAIN):
+                m.d.comb += [self.command.ready.eq(1), tile.start.eq(asked), tile.again.eq(asked)]
             with m.Case(STOP):
                 m.d.comb += [self.command.ready.eq(1), tile.stop.eq(asked)]
             with m.Case(WAIT):
@@ -134,19 +139,19 @@ class Script:
         for line in range(LINES):
             self.add(READ, line=line)
 
-    def load(self, nest: Nest, column: int = 0) -> None:
-        self.registers(load_control=1 | column << 8, load_start=nest.start, **loops("load", nest, GLB.load_loops))
+    def load(self, nest: Nest, column: int = 0, sliced: bool = False) -> None:
+        self.registers(load_control=1 | sliced << 4 | column << 8, load_start=nest.start, **loops("load", nest, GLB.load_loops))
 
-    def store(self, nest: Nest, column: int = 0, limit: int = WORDS) -> None:
-        self.registers(store_control=3 | column << 8, store_start=nest.start, store_limit=limit,
+    def store(self, nest: Nest, column: int = 0, limit: int = WORDS, sliced: bool = False) -> None:
+        self.registers(store_control=3 | sliced << 4 | column << 8, store_start=nest.start, store_limit=limit,
                        **loops("store", nest, GLB.store_loops))
 
     def store_sections(self, sections: int, start: int, column: int = 0, limit: int = WORDS) -> None:
         self.registers(store_control=1 | column << 8, store_start=start, store_limit=limit, store_sections=sections)
 
-    def store_static(self, nest: Nest, column: int = 0, limit: int = WORDS) -> None:
+    def store_static(self, nest: Nest, column: int = 0, limit: int = WORDS, sliced: bool = False) -> None:
         self.registers(store_start=nest.start, store_limit=limit, **loops("store", nest, GLB.store_loops),
-                       store_control=5 | column << 8)
+                       store_control=5 | sliced << 4 | column << 8)
 
     def case(self, stalls: int | None = None, **streams: Sequence[int]) -> Case:
         return Case({"command": self.commands, "data": self.data, **streams}, stalls=stalls)
@@ -186,6 +191,36 @@ def memory(words: Sequence[int]) -> np.ndarray:
     """The 16-bit words of a dump."""
     assert len(words) == LINES
     return np.array(words, "<u8").view("<u2")
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A loop nest that runs `repeat` times more; or sections of these lengths in each of the runs, from the nest's start on."""
+
+    nest: Nest
+    repeat: int = 0
+    column: int = 0
+    sections: tuple[tuple[int, ...], ...] = ()
+    static: bool = False
+
+    @property
+    def counts(self) -> list[int]:
+        """The words of each run."""
+        return [len(run) + sum(run) for run in self.sections] or [self.nest.size] * (self.repeat + 1)
+
+    @property
+    def words(self) -> int:
+        return sum(self.counts)
+
+
+def arm(script: Script, unit: str, each: Descriptor, sliced: bool = False) -> None:
+    """Write all registers of a unit, the one that queues them last."""
+    script.registers(**{f"{unit}_start": each.nest.start}, **loops(unit, each.nest, LEVELS[unit]))
+    control = {"enable": 1, "queued": 1, "sliced": sliced, "repeat": each.repeat, "column": each.column}
+    if unit == "store":
+        script.registers(store_limit=max(each.counts), store_sections=len(each.sections[0]) if each.sections else 9)
+        control |= {"static": each.static, "affine": not each.sections and not each.static}
+    script.registers(**{f"{unit}_control": TABLE[f"{unit}_control"].word(**control)})
 
 
 SEEDS, STALLS, COLUMNS = st.integers(0, 99), st.none() | st.integers(1, 99), st.integers(0, 1)

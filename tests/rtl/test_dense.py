@@ -20,7 +20,9 @@ from sardonyx.compiler.halide import CompiledDense, compile_halide, compile_pes
 from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.soc import FLUSH_CYCLES
 from sardonyx.runtime.data.frames import Frames
+from sardonyx.runtime.plan import loops_of_transactions
 from sardonyx.sim.engines import Run
 from sardonyx.sim.golden.halide import realize
 
@@ -52,12 +54,27 @@ def test_words_and_cycles_are_the_same_in_every_form_of_the_verilog(forms: tuple
     images = {"photo": np.random.default_rng(0).integers(0, 256, (20, 61), dtype=np.uint8)}
     compiled, found = agree(load(down), images, (60, 18), (40, 10), engines=("rtl", "rtl-full"))
     assert compiled.static.lines
-    transactions = list(frames(compiled, images, (60, 18), (40, 10)).transactions(STENCILS.glb.load_loops))
+    transactions = list(frames(compiled, images, (60, 18), (40, 10)).transactions(loops_of_transactions(STENCILS.glb)))
     for form in forms:
         found[form.__name__] = form(compiled.program, STENCILS, transactions)
     assert len({run.cycles for _, run in found.values()}) == 1
     words = [[{name: each.tolist() for name, each in item.items()} for item in stored] for stored, _ in found.values()]
     assert words.count(words[0]) == len(words) == 2 + len(forms)
+
+
+@pytest.mark.parametrize("engine", ["rtl", "rtl-full"])
+def test_tiles_follow_each_other_in_a_launch_within_16_cycles(engine: str) -> None:
+    """The host starts them once, and each gives what it gives alone."""
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    blur = gaussian.build(photo)
+    images = {"photo": np.random.default_rng(1).integers(0, 256, (23, 35), dtype=np.uint8)}
+    compiled = compile_halide(load(blur), STENCILS, (11, 7))
+    alone, all_of_them = (ran(engine, compiled, frames(compiled, images, shape, (11, 7))) for shape in ((11, 7), (33, 21)))
+    (first, one), (stored, several) = alone, all_of_them
+    assert len(stored) == 9 and several.launches == one.launches == 1
+    assert stored[0]["blur"].tolist() == first[0]["blur"].tolist()
+    assert several.cycles == 9 * one.cycles + 8 * (FLUSH_CYCLES + 2)
+    assert FLUSH_CYCLES + 2 <= 16
 
 
 def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:
@@ -101,7 +118,7 @@ def test_words_that_are_read_several_times_are_held_once() -> None:
     enlarged[X, Y] = photo[X // 2, Y // 3]
     for tile, held in (((14, 9), 7 * 3), ((7, 9), 7 * 3), ((13, 6), 13 * 2), ((13, 5), 13 * 5)):
         compiled, found = agree(load(enlarged), images, (28, 27), tile, engines=("rtl-full",))
-        tiles = list(frames(compiled, images, (28, 27), tile).transactions(STENCILS.glb.load_loops))
+        tiles = list(frames(compiled, images, (28, 27), tile).transactions(loops_of_transactions(STENCILS.glb)))
         assert [len(reads.held) for reads in tiles[0].values()] == [held]
         cycles = found["rtl-full"][1].cycles
         assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
@@ -115,7 +132,7 @@ def test_a_weight_for_each_row_or_for_all_is_held_once() -> None:
     weighted = hl.Func("weighted")
     weighted[X, Y] = photo[X, Y] * rows[Y] + gain[0]
     compiled, _ = agree(load(weighted), images, (14, 9), (7, 5), engines=("fabric", "rtl-full"))
-    first = next(frames(compiled, images, (14, 9), (7, 5)).transactions(STENCILS.glb.load_loops))
+    first = next(frames(compiled, images, (14, 9), (7, 5)).transactions(loops_of_transactions(STENCILS.glb)))
     assert sorted(len(reads.held) for reads in first.values()) == [1, 5, 35]
 
 

@@ -180,7 +180,7 @@ def test_a_run_that_moves_for_ever_is_stopped_and_says_where_it_moves(machine: M
     for name, value in (("load_control", 1), ("load_start", 0), ("load_extent0", (1 << 24) - 1), ("load_stride0", 0)):
         machine.write_register(name, value, 0)
     with pytest.raises(AssertionError) as error:
-        execute(machine, commands_of_a_run(3000), program)
+        execute(machine, commands_of_a_run(1, 3000), program)
     limit = machine.read_register("cycle_limit")
     assert WATCHDOG_CYCLES < limit < 2 * WATCHDOG_CYCLES and limit % MOVED_WINDOW == 0
     assert str(error.value) == (f"the run did not end within {limit} cycles, far more than its operands can take\n"

@@ -17,12 +17,12 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.primitive import ALU
-from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW
+from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW, glb_registers, named
 from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
-from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, launches, prepare
+from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, launches, loops_of_transactions, prepare
 
 SMALL = presets.get("small")
 
@@ -149,7 +149,7 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
     assert set_in(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
     # At least so many cycles as fill and drain, and up to a multiple of what shows where tokens moved last.
     limit = -(-(WATCHDOG_CYCLES + CYCLES_PER_WORD * (4 + 2)) // MOVED_WINDOW) * MOVED_WINDOW
-    assert set_in(launch.commands, None) == {"cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
+    assert set_in(launch.commands, None) == {"runs": 0, "cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
                                                 "irq_status": 0xFFFFFFFF, "irq_enable": 0xFFFFFFFF}
     assert launch.commands[-3:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Read("b_vals", 1, 1024 + 512, None))
 
@@ -166,7 +166,62 @@ def blur(arch: Arch = SMALL) -> Program:
     return compile_pes(BLUR, arch, (6, 4)).program
 
 
-def test_a_static_launch_is_one_transaction_with_the_loops_that_read_it() -> None:
+def photos(count: int, *numbers: int) -> "list[dict[str, Reads]]":
+    """Transactions whose words are the number of the transaction and those that follow it."""
+    return [{"photo": in_order(np.arange(number, number + count).astype(np.uint16))} for number in numbers]
+
+
+def test_transactions_of_a_static_program_are_the_runs_of_a_launch_an_iteration_of_the_outermost_loops_each() -> None:
+    program = blur()
+    load, store = program.loads[0], program.stores[0]
+    launch, = launches(program, SMALL, photos(load.count, 1, 2, 3))
+    assert (launch.transactions, launch.loaded) == (3, 3 * load.count)
+    assert set_in(launch.commands, None)["runs"] == 2
+    written, = (each for each in launch.commands if isinstance(each, WriteMemory))
+    assert written.words.tolist() == [word for number in (1, 2, 3) for word in range(number, number + load.count)]
+    loads = set_in(launch.commands, load.column // SMALL.glb.columns_per_tile)
+    stores = set_in(launch.commands, store.column // SMALL.glb.columns_per_tile)
+    for found, unit, levels, count in ((loads, "load", SMALL.glb.load_loops, load.count),
+                                       (stores, "store", SMALL.glb.store_loops, store.count)):
+        assert named(glb_registers(SMALL.glb))[f"{unit}_control"].word(sliced=1) & found[f"{unit}_control"]
+        assert [found[f"{unit}_extent{level}"] for level in range(levels)] == [count - 1, *[0] * (levels - 2), 2]
+        # One behind the other: the next word from the last one.
+        assert (found[f"{unit}_stride0"], found[f"{unit}_stride{levels - 1}"]) == (2, 2)
+    assert stores["store_limit"] == 3 * store.count
+    read = launch.commands[-1]
+    assert isinstance(read, Read) and read.words == 3 * store.count
+
+
+def test_what_has_no_room_or_other_loops_is_another_launch() -> None:
+    program = blur()
+    count, out = program.loads[0].count, program.stores[0].count
+    small = replace(program, transfers=tuple(replace(each, room=2 * count) for each in program.transfers))
+    assert [each.transactions for each in launches(small, SMALL, photos(count, *range(5)))] == [2, 2, 1]
+    small = replace(program, transfers=tuple(replace(each, room=3 * out if each in program.stores else each.room)
+                                             for each in program.transfers))
+    assert [each.transactions for each in launches(small, SMALL, photos(count, *range(7)))] == [3, 3, 1]
+    constant = {"photo": Reads(np.array([5], np.uint16), ((count, 0),))}
+    given = [*photos(count, 1, 2), constant, constant, constant, *photos(count, 3)]
+    found = list(launches(program, SMALL, given))
+    assert [each.transactions for each in found] == [2, 3, 1]
+    tile = program.loads[0].column // SMALL.glb.columns_per_tile
+    stride = f"load_stride{SMALL.glb.load_loops - 1}"
+    assert set_in(found[1].commands, tile)[stride] == 2, "one word each"
+
+
+@pytest.mark.parametrize("loops", [{"load_loops": 1}, {"store_loops": 1}])
+def test_without_a_loop_that_is_left_each_transaction_is_a_launch(loops: "dict[str, int]") -> None:
+    arch = replace(SMALL, glb=replace(SMALL.glb, **loops))
+    program = blur(arch)
+    found = list(launches(program, arch, photos(program.loads[0].count, 1, 2)))
+    assert [(each.transactions, set_in(each.commands, None)["runs"]) for each in found] == [(1, 0), (1, 0)]
+
+
+def test_a_transaction_leaves_the_outermost_loop_where_there_are_several() -> None:
+    assert [loops_of_transactions(Glb(load_loops=loops)) for loops in (1, 2, 8)] == [1, 1, 7]
+
+
+def test_a_static_launch_of_one_transaction_has_the_loops_that_read_it() -> None:
     program = blur()
     count, tile = program.loads[0].count, program.loads[0].column // SMALL.glb.columns_per_tile
     constant = Reads(np.array([5], np.uint16), ((count, 0),))

@@ -1,8 +1,8 @@
 """Choose the tile in which a picture is computed, where neither arguments nor the program say it: the one of the fewest cycles.
 
-A picture takes, with `launches` the number of its tiles and `points` those of the grid of a tile, its margin included:
+A picture takes, with `points` those of the grid of a tile, its margin included:
 
-    cycles = launches * (points + START + HOP * longest way through the PEs)
+    cycles = tiles * (points + START + HOP * longest way through the PEs)
 
 Every tile takes as long as a whole one, also where it reaches beyond the picture, so the sides tried are those that divide the
 picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is kept takes a MEM tile or more; so what does not
@@ -69,8 +69,8 @@ def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int
 
 def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
     """Cycles that a picture takes in tiles of such a walk."""
-    launches = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
-    return launches * (walked.grid.points + START + HOP * _longest(pes))
+    tiles = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
+    return tiles * (walked.grid.points + START + HOP * _longest(pes))
 
 
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -18,13 +17,16 @@ from glb_script import (
     STALLS,
     START,
     STOP,
+    TABLE,
+    UNITS,
     WAIT,
     WORDS,
+    Descriptor,
     Script,
+    arm,
     bench,
     linear,
     loaded,
-    loops,
     memory,
     random_words,
     stored,
@@ -37,41 +39,8 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.soc import ENDED_BITS, RW, glb_registers, named
 from sardonyx.sim.rtl.bench import Result
 
-TABLE = named(glb_registers(GLB))
-LEVELS = {"load": GLB.load_loops, "store": GLB.store_loops}
-UNITS = tuple(LEVELS)
 QUEUED = TABLE["load_control"].word(queued=1)
 COLUMN = {"load": "g2f", "store": "f2g"}
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A loop nest that runs `repeat` times more; or sections of these lengths in each of the runs, from the nest's start on."""
-
-    nest: Nest
-    repeat: int = 0
-    column: int = 0
-    sections: "tuple[tuple[int, ...], ...]" = ()
-    static: bool = False
-
-    @property
-    def counts(self) -> list[int]:
-        """The words of each run."""
-        return [len(run) + sum(run) for run in self.sections] or [self.nest.size] * (self.repeat + 1)
-
-    @property
-    def words(self) -> int:
-        return sum(self.counts)
-
-
-def arm(script: Script, unit: str, each: Descriptor) -> None:
-    """Write all registers of a unit, the one that queues them last."""
-    script.registers(**{f"{unit}_start": each.nest.start}, **loops(unit, each.nest, LEVELS[unit]))
-    control = {"enable": 1, "queued": 1, "repeat": each.repeat, "column": each.column}
-    if unit == "store":
-        script.registers(store_limit=max(each.counts), store_sections=len(each.sections[0]) if each.sections else 9)
-        control |= {"static": each.static, "affine": not each.sections and not each.static}
-    script.registers(**{f"{unit}_control": TABLE[f"{unit}_control"].word(**control)})
 
 
 def taken(script: Script, unit: str) -> None:
@@ -446,4 +415,4 @@ def test_without_a_queue_there_is_nothing_of_it_in_the_registers() -> None:
     more = [name for name in named(glb_registers(Glb(queue=True))) if name not in plain]
     assert more == ["ended", "store_words_before"]
     assert {field[0] for name in ("load_control", "store_control") for field in plain[name].fields} \
-        == {"enable", "affine", "static", "column"}
+        == {"enable", "affine", "static", "sliced", "column"}
