@@ -53,16 +53,23 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Read:
-    """Read what a stream stored, from a byte address of the global buffer on.
-
-    words: how many; None: as many as the GLB tile has counted.
-    """
+class Count:
+    """Ask a GLB tile how many words it has stored, for the `Read` of a stream: the next run counts anew."""
 
     stream: str
     glb_tile: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """Read what a stream stored, from a byte address of the global buffer on.
+
+    words: how many; None: as many as its `Count` has found.
+    """
+
+    stream: str
     address: int
     words: int | None
 
 
-Command = Configure | WriteMemory | WriteRegister | Start | Wait | Read
+Command = Configure | WriteMemory | WriteRegister | Start | Wait | Count | Read

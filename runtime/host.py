@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.soc import ASTRAY, CONFIGURED, CONTROLLER, FINISHED, named
-from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
 from .device import Device, fingerprint
 from .faults import explain
@@ -26,7 +27,7 @@ class Outcome:
     stored : tuple        Per transaction the words of every store stream.
     cycles : int          From start to done.
     loaded : int          16-bit words that the load streams brought.
-    seconds : float       Spent with the device.
+    seconds : float       Spent with the device since the launch before.
     """
 
     stored: tuple[Blocks, ...]
@@ -36,34 +37,66 @@ class Outcome:
 
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
-        configurable: bool = True) -> Iterator[Outcome]:
+        configurable: bool = True, overlapped: bool = True) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
+    While a launch computes, the words of the next one are written and those of the one before are read, where they have places
+    of their own.
+
     bounds: see `launches`. configurable: the device has its configuration network; then tiles can be asked where tokens wait.
+    overlapped: else nothing is written or read while a launch computes.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
-    began = time.perf_counter()
-    execute(device, prepare(program, device.arch, configurable))
-    seconds = time.perf_counter() - began
-    for launch in launches(program, device.arch, transactions, bounds):
+    seconds = 0.0
+
+    def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
+        nonlocal seconds
         began = time.perf_counter()
-        found = execute(device, launch.commands, program, configurable)
-        cycles = device.read_register("cycles")
+        found = execute(device, commands, program, configurable, counts)
         seconds += time.perf_counter() - began
-        yield Outcome(_by_transaction(program, launch, found), cycles, launch.loaded, seconds)
-        seconds = 0.0
+        return found
+
+    def outcome(launch: Launch, cycles: int, counts: dict[str, int]) -> Outcome:
+        """Read what a launch gave."""
+        nonlocal seconds
+        stored = _by_transaction(program, launch, do(launch.reads, counts))
+        spent, seconds = seconds, 0.0
+        return Outcome(stored, cycles, launch.loaded, spent)
+
+    do(prepare(program, device.arch, configurable))
+    computes: Launch | None = None
+    ended: tuple[Launch, int, dict[str, int]] | None = None     # whose words have not been read
+    for launch in chain(launches(program, device.arch, transactions, bounds), [None]):
+        early = overlapped and launch is not None and launch.apart
+        if launch is not None and early:
+            do(launch.loads)
+        if ended is not None:
+            yield outcome(*ended)
+            ended = None
+        if computes is not None:
+            counts: dict[str, int] = {}
+            do(computes.ends, counts)
+            ended = computes, device.read_register("cycles"), counts
+        if ended is not None and not early:
+            yield outcome(*ended)
+            ended = None
+        if launch is not None:
+            do(launch.starts if early else launch.loads + launch.starts)
+        computes = launch
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
-            configurable: bool = True) -> dict[str, np.ndarray]:
+            configurable: bool = True, counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
     """Do what commands say, in order; the words of every stream that was read.
 
-    program: whose tiles are named if a run is stopped, by the errors of `run`.
+    program: whose tiles are named if a run is stopped, by the errors of `run`. counts: words that streams have stored, by name,
+    as commands found before; those that are found now are added.
     """
     found: dict[str, np.ndarray] = {}
+    stored = {} if counts is None else counts
     for command in commands:
         match command:
             case Configure(words):
@@ -84,9 +117,10 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 elif not status >> FINISHED & 1:
                     assert program is not None, f"the run ended with status {status:#x}"
                     explain(device, program, status, configurable)
-            case Read(stream, glb_tile, address, count):
-                stored = device.read_register("store_words", glb_tile) if count is None else count
-                found[stream] = device.read_memory(address, stored)
+            case Count(stream, glb_tile):
+                stored[stream] = device.read_register("store_words", glb_tile)
+            case Read(stream, address, words):
+                found[stream] = device.read_memory(address, stored[stream] if words is None else words)
     return found
 
 

@@ -8,8 +8,13 @@ between them so that every schedule begins anew.
 
     prepare                  WriteRegister load_control 0, store_control 0, ...; WriteMemory, WriteRegister config_start ... for
                              the words of every configuration DMA; Start(configure), Wait; without such DMAs Configure
-    launches, each           WriteMemory, WriteRegister ... for every load; WriteRegister ... for every store;
-                             WriteRegister runs, watchdog_limit ...; Start; Wait; Read for every store
+    launches, each           loads    WriteMemory for every load
+                             starts   WriteRegister ... for every load and store; WriteRegister runs, watchdog_limit ...; Start
+                             ends     Wait; Count for every elastic store
+                             reads    Read for every store
+
+Work of more than one launch takes the halves of the banks in turn, so that the words of the next launch are written, and those
+of the one before are read, while one computes.
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
@@ -18,9 +23,10 @@ Errors:  UserError for a stream that does not fit its place.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -31,9 +37,9 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import Glb
+from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.soc import MOVED_WINDOW, glb_registers, named
-from .commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
 
@@ -48,33 +54,56 @@ CYCLES_PER_WORD = 16
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
+LINE_WORDS = LINE_BYTES // WORD_BYTES
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
 Transaction = Mapping[str, np.ndarray | Reads]
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One run of the machine.
+    """One start of the machine.
 
     Parameters
     ----------
-    commands : tuple       From the first word written to the last word read.
+    loads, starts, ends, reads : tuple      Commands, see above.
     transactions : int     How many it computes.
     loaded : int           16-bit words that its load streams bring.
+    apart : bool           Its words have other places than those of the launch before: `loads` may be done while that computes.
     """
 
-    commands: tuple[Command, ...]
+    loads: tuple[Command, ...]
+    starts: tuple[Command, ...]
+    ends: tuple[Command, ...]
+    reads: tuple[Command, ...]
     transactions: int
     loaded: int
+    apart: bool
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """All, from the first word written to the last word read."""
+        return self.loads + self.starts + self.ends + self.reads
+
+
+# Of a load stream in a transaction: the words that are held, and the loops that read them.
+_Read = Mapping[str, Reads]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A transaction: what its load streams read, the room that each stream takes, and the most cycles it may take."""
+
+    reads: _Read
+    room: Mapping[str, int]
+    most: int
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the load streams of a launch read, how many transactions that is, and the most cycles they may take."""
+    """What a launch computes, and where: the whole banks (None), or one of their halves."""
 
-    reads: Mapping[str, Reads]
-    transactions: int
-    most: int
+    works: tuple[_Work, ...]
+    half: int | None
 
 
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
@@ -113,55 +142,87 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
 
     bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
     """
-    batches: Iterator[_Batch]
-    if program.mode == STATIC:
-        batches = _chained(program, arch.glb, transactions)
-    else:
-        half = arch.mem.level_words
-        most = {each.name: (bounds or {}).get(each.name, each.sections * (half + 1)) for each in program.stores}
-        batches = _together(program, transactions, most)
-    for batch in batches:
-        commands = chain(_loads(program, arch, batch), _stores(program, arch, batch.transactions),
-                         _run(batch.transactions if program.mode == STATIC else 1, batch.most),
-                         _reads(program, arch, batch.transactions))
-        # Loops may read a word that is held once several times.
-        loaded = sum(each.count for each in batch.reads.values())
-        yield Launch(tuple(commands), batch.transactions, loaded)
+    most = {each.name: (bounds or {}).get(each.name, each.sections * (arch.mem.level_words + 1)) for each in program.stores}
+    static = program.mode == STATIC
+    works = (_static(program, each) if static else _elastic(program, each, most) for each in transactions)
+    before: int | None = None
+    for batch in _batches(program, arch.glb, works):
+        reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static)
+                 for each in program.loads}
+        place = _Place(arch.glb, batch.half)
+        count, cycles = len(batch.works), sum(work.most for work in batch.works)
+        starts = chain(_load_registers(program, place, reads, static and count > 1), _store_registers(program, place, count),
+                       _run(count if static else 1, cycles))
+        yield Launch(tuple(WriteMemory(place.address(each), reads[each.name].held) for each in program.loads), tuple(starts),
+                     tuple(_ends(program, place, cycles)), tuple(_reads(program, place, count)), count,
+                     # Loops may read a word that is held once several times.
+                     sum(each.count for each in reads.values()),
+                     None not in (before, batch.half) and before != batch.half)
+        before = batch.half
 
 
-def _together(program: Program, transactions: Iterable[Transaction], most: Mapping[str, int]) -> Iterator[_Batch]:
-    """As many transactions at once as every stream has room for."""
-    room = {each.name: each.room for each in program.transfers}
-    batch: list[Transaction] = []
+def _batches(program: Program, glb: Glb, works: Iterator[_Work]) -> Iterator[_Batch]:
+    """As many transactions at once as have room: all in whole banks, or as many as fit in the halves of the banks in turn."""
+    whole = {each.name: each.room for each in program.transfers}
+    halves = {each.name: _Place(glb, 0).room(each) for each in program.transfers}
+    ahead: deque[_Work] = deque()
+    taken = _taken(program, glb, ahead, works, whole)
+    if not ahead:
+        yield from [_Batch(taken, None)] * bool(taken)
+        return
+    ahead.extendleft(reversed(taken))
+    half = 0
+    while ahead:
+        if taken := _taken(program, glb, ahead, works, halves):
+            yield _Batch(taken, half)
+            half = 1 - half
+        else:
+            yield _Batch(_taken(program, glb, ahead, works, whole), None)
+
+
+def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Work],
+           room: Mapping[str, int]) -> tuple[_Work, ...]:
+    """The first transactions, as many as have room together; then the next one is `ahead`, unless there is none."""
+    taken: list[_Work] = []
     used = dict.fromkeys(room, 0)
-
-    def joined() -> _Batch:
-        return _Batch({each.name: in_order(np.concatenate([_block(blocks, each.name) for blocks in batch]))
-                       for each in program.loads}, len(batch), most_cycles(program, batch))
-
-    for blocks in transactions:
-        need = {each.name: len(_block(blocks, each.name)) for each in program.loads} | dict(most)
-        for name, count in need.items():
-            _check(f"a block of stream {name} takes {count} words", count, room[name])
-        if batch and any(used[name] + count > room[name] for name, count in need.items()):
-            yield joined()
-            batch, used = [], dict.fromkeys(room, 0)
-        batch.append(blocks)
-        for name, count in need.items():
-            used[name] += count
-    if batch:
-        yield joined()
+    while True:
+        if not ahead:
+            ahead.extend(islice(works, 1))
+        if not ahead:
+            break
+        used = {name: words + ahead[0].room[name] for name, words in used.items()}
+        if any(used[name] > room[name] for name in room) or (taken and not _follows(program, glb, taken[0], ahead[0])):
+            break
+        taken.append(ahead.popleft())
+    return tuple(taken)
 
 
-def most_cycles(program: Program, batch: Sequence[Transaction]) -> int:
-    """A bound of the cycles that transactions of an elastic program may take, far above those of any correct one.
+def _follows(program: Program, glb: Glb, first: _Work, work: _Work) -> bool:
+    """Whether a transaction may be in a launch with another one: those of a static program are walked by one more loop."""
+    if program.mode != STATIC:
+        return True
+    loads = all(len(one.held) == len(other.held) and one.loops == other.loops and len(one.loops) < glb.load_loops
+                for one, other in zip(first.reads.values(), work.reads.values(), strict=True))
+    return loads and all(len(each.loops) < glb.store_loops for each in program.stores)
+
+
+def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]) -> _Work:
+    """A transaction of an elastic program; UserError for a stream that does not fit."""
+    room = {each.name: len(_block(transaction, each.name)) for each in program.loads} | dict(most)
+    for each in program.transfers:
+        _check(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each.room)
+    reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
+    return _Work(reads, room, most_cycles(program, transaction))
+
+
+def most_cycles(program: Program, transaction: Transaction) -> int:
+    """A bound of the cycles that a transaction of an elastic program may take, far above those of any correct one.
 
     What happens for an element of the iteration space is bounded by a constant, and that space is no larger than the product
     of the operands' words: every index belongs to some operand, and a dense level has as many values as it counts.
     """
     operands = sum(each.sections == 1 for each in program.loads)
-    return sum(CYCLES_PER_WORD * sum(1 + len(_block(blocks, each.name)) for each in program.loads) ** operands
-               for blocks in batch)
+    return CYCLES_PER_WORD * sum(1 + len(_block(transaction, each.name)) for each in program.loads) ** operands
 
 
 def _block(transaction: Transaction, name: str) -> np.ndarray:
@@ -175,48 +236,8 @@ def loops_of_transactions(glb: Glb) -> int:
     return max(1, glb.load_loops - 1)
 
 
-def _chained(program: Program, glb: Glb, transactions: Iterable[Transaction]) -> Iterator[_Batch]:
-    """Transactions of a static program: as many at once as every stream has room for, if the same loops walk their words."""
-    room = {each.name: each.room for each in program.transfers}
-    batch: list[dict[str, Reads]] = []
-
-    def fits(found: Mapping[str, Reads]) -> bool:
-        """Whether one more is walked by the outermost loop."""
-        count = len(batch) + 1
-        loads = all(len(one.held) == len(other.held) and one.loops == other.loops and len(one.loops) < glb.load_loops
-                    and count * len(one.held) <= room[name] for (name, one), other in zip(found.items(), batch[0].values()))
-        return loads and all(len(each.loops) < glb.store_loops and count * each.count <= each.room for each in program.stores)
-
-    def joined() -> _Batch:
-        # Its loops end, and the watchdog sees when nothing comes any more.
-        return _Batch({name: _in_turn([each[name] for each in batch], glb.load_loops) for name in batch[0]}, len(batch),
-                      LAUNCH_LIMIT)
-
-    for transaction in transactions:
-        found = _checked(program, transaction)
-        if batch and not fits(found):
-            yield joined()
-            batch = []
-        batch.append(found)
-    if batch:
-        yield joined()
-
-
-def _in_turn(reads: Sequence[Reads], levels: int) -> Reads:
-    """Streams that the same loops walk, one behind the other, by one more loop, which is the outermost one."""
-    first = reads[0]
-    if len(reads) == 1:
-        return first
-    return Reads(np.concatenate([each.held for each in reads]), _outermost(first.loops, levels, len(reads), len(first.held)))
-
-
-def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
-    """Loops with one more in the outermost one of `levels`; those that are left over turn once."""
-    return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
-
-
-def _checked(program: Program, transaction: Transaction) -> dict[str, Reads]:
-    """The load streams of a transaction of a static program; UserError for one that does not fit."""
+def _static(program: Program, transaction: Transaction) -> _Work:
+    """A transaction of a static program; UserError for a stream that does not fit."""
     reads: dict[str, Reads] = {}
     for each in program.loads:
         found = transaction[each.name]
@@ -226,7 +247,23 @@ def _checked(program: Program, transaction: Transaction) -> dict[str, Reads]:
         reads[each.name] = found
     for each in program.stores:
         _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
-    return reads
+    room = {name: len(each.held) for name, each in reads.items()} | {each.name: each.count for each in program.stores}
+    # Its loops end, and the watchdog sees when nothing comes any more.
+    return _Work(reads, room, LAUNCH_LIMIT)
+
+
+def _in_turn(reads: Sequence[Reads], glb: Glb, static: bool) -> Reads:
+    """The words of several transactions one behind the other; static ones are walked by one more loop, the outermost one."""
+    held = np.concatenate([each.held for each in reads])
+    if not static:
+        return in_order(held)
+    first = reads[0]
+    return first if len(reads) == 1 else Reads(held, _outermost(first.loops, glb.load_loops, len(reads), len(first.held)))
+
+
+def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
+    """Loops with one more in the outermost one of `levels`; those that are left over turn once."""
+    return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
 
 
 def _check(what: str, words: int, room: int) -> None:
@@ -234,35 +271,60 @@ def _check(what: str, words: int, room: int) -> None:
         raise UserError(f"{what} but a bank of the global buffer holds {room}", fix="use a smaller tile (--tile or tile=)")
 
 
-def _loads(program: Program, arch: Arch, batch: _Batch) -> Iterator[Command]:
-    """Words into memory, and the registers of the load streams."""
-    control = named(glb_registers(arch.glb))["load_control"]
-    sliced = int(program.mode == STATIC and batch.transactions > 1)
+@dataclass(frozen=True)
+class _Place:
+    """Where the streams of a launch are: in whole banks (None), or in one of their halves."""
+
+    glb: Glb
+    half: int | None
+
+    def room(self, each: Transfer) -> int:
+        """16-bit words that a stream may take; a half begins at a line, as all that the host writes does."""
+        return each.room if self.half is None else each.room // 2 // LINE_WORDS * LINE_WORDS
+
+    def start(self, each: Transfer) -> int:
+        """The first byte of a stream in its GLB tile."""
+        return each.bank * self.glb.bank_bytes + each.address + (WORD_BYTES * self.room(each) if self.half else 0)
+
+    def tile(self, each: Transfer) -> int:
+        """Its GLB tile."""
+        return each.column // self.glb.columns_per_tile
+
+    def column(self, each: Transfer) -> int:
+        """Which of the columns of its GLB tile."""
+        return each.column % self.glb.columns_per_tile
+
+    def address(self, each: Transfer) -> int:
+        """The first byte of a stream in the global buffer."""
+        return self.tile(each) * self.glb.tile_bytes + self.start(each)
+
+
+def _load_registers(program: Program, place: _Place, reads: _Read, sliced: bool) -> Iterator[Command]:
+    """The registers of the load streams."""
+    control = named(glb_registers(place.glb))["load_control"]
     for each in program.loads:
-        tile, reads = _tile(each, arch.glb), batch.reads[each.name]
-        yield WriteMemory(_address(each, arch.glb), reads.held)
-        yield WriteRegister("load_control", control.word(enable=1, sliced=sliced, column=_column(each, arch.glb)), tile)
-        yield WriteRegister("load_start", _start(each, arch.glb), tile)
-        yield from _loops("load", reads.loops, arch.glb.load_loops, tile)
+        tile = place.tile(each)
+        yield WriteRegister("load_control", control.word(enable=1, sliced=int(sliced), column=place.column(each)), tile)
+        yield WriteRegister("load_start", place.start(each), tile)
+        yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 
-def _stores(program: Program, arch: Arch, transactions: int) -> Iterator[Command]:
+def _store_registers(program: Program, place: _Place, transactions: int) -> Iterator[Command]:
     """The registers of the store streams."""
-    control = named(glb_registers(arch.glb))["store_control"]
+    control = named(glb_registers(place.glb))["store_control"]
     for each in program.stores:
-        tile, static = _tile(each, arch.glb), int(bool(each.loops))
+        tile, static = place.tile(each), int(bool(each.loops))
         sliced = int(static and transactions > 1)
         yield WriteRegister("store_control",
-                            control.word(enable=1, static=static, sliced=sliced, column=_column(each, arch.glb)), tile)
+                            control.word(enable=1, static=static, sliced=sliced, column=place.column(each)), tile)
+        yield WriteRegister("store_start", place.start(each), tile)
         if each.loops:
-            levels = arch.glb.store_loops
+            levels = place.glb.store_loops
             loops = _outermost(each.loops, levels, transactions, each.count) if sliced else each.loops
-            yield WriteRegister("store_start", _start(each, arch.glb), tile)
             yield WriteRegister("store_limit", each.count * transactions, tile)
             yield from _loops("store", loops, levels, tile)
         else:
-            yield WriteRegister("store_start", _start(each, arch.glb), tile)
-            yield WriteRegister("store_limit", each.room, tile)
+            yield WriteRegister("store_limit", place.room(each), tile)
             yield WriteRegister("store_sections", each.sections * transactions, tile)
 
 
@@ -277,17 +339,17 @@ def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator
 
 
 def _run(runs: int, most: int) -> Iterator[Command]:
-    """Start, and wait for the end of all runs.
-
-    most: cycles after which they are stopped, beside those of filling and draining.
-    """
-    limit = min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
+    """Start all runs; most: cycles after which they are stopped, beside those of filling and draining."""
     yield WriteRegister("runs", runs - 1)
-    yield WriteRegister("cycle_limit", limit)
+    yield WriteRegister("cycle_limit", _limit(most))
     yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
     yield from _interrupts()
     yield Start()
-    yield Wait(limit + WATCHDOG_CYCLES)
+
+
+def _limit(most: int) -> int:
+    """The limit of cycles of work that takes at most so many, beside filling and draining."""
+    return min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
 
 
 def _interrupts() -> Iterator[Command]:
@@ -296,27 +358,13 @@ def _interrupts() -> Iterator[Command]:
     yield WriteRegister("irq_enable", 0xFFFFFFFF)
 
 
-def _reads(program: Program, arch: Arch, transactions: int) -> Iterator[Command]:
+def _ends(program: Program, place: _Place, most: int) -> Iterator[Command]:
+    """Wait for the end, and ask what was stored."""
+    yield Wait(_limit(most) + WATCHDOG_CYCLES)
+    yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
+
+
+def _reads(program: Program, place: _Place, transactions: int) -> Iterator[Command]:
     """What the store streams gave."""
     for each in program.stores:
-        words = each.count * transactions if each.loops else None
-        yield Read(each.name, _tile(each, arch.glb), _address(each, arch.glb), words)
-
-
-def _tile(each: Transfer, glb: Glb) -> int:
-    return each.column // glb.columns_per_tile
-
-
-def _column(each: Transfer, glb: Glb) -> int:
-    """Which of the columns of its GLB tile."""
-    return each.column % glb.columns_per_tile
-
-
-def _start(each: Transfer, glb: Glb) -> int:
-    """The first byte of a stream in its GLB tile."""
-    return each.bank * glb.bank_bytes + each.address
-
-
-def _address(each: Transfer, glb: Glb) -> int:
-    """The first byte of a stream in the global buffer."""
-    return _tile(each, glb) * glb.tile_bytes + _start(each, glb)
+        yield Read(each.name, place.address(each), each.count * transactions if each.loops else None)

@@ -177,18 +177,19 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
     """Run transactions on a simulator; check: see `Machine`."""
     with made.start(check) as machine:
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", progress=progress,
-                          configurable=made.configurable)
+                          configurable=made.configurable, overlapped=not made.counting)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
 
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
-              bounds: Mapping[str, int] | None, what: str, progress: Progress, configurable: bool = True) -> Run:
+              bounds: Mapping[str, int] | None, what: str, progress: Progress, configurable: bool = True,
+              overlapped: bool = True) -> Run:
     """Run transactions on a device, launch by launch; what: that is done, for `progress`."""
     found, done = Run(cycles=0), 0
     progress(what)
-    for outcome in host.run(device, program, transactions, bounds, configurable):
+    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped):
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)

@@ -21,10 +21,12 @@ from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.soc import FLUSH_CYCLES
+from sardonyx.runtime import host
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.plan import loops_of_transactions
 from sardonyx.sim.engines import Run
 from sardonyx.sim.golden.halide import realize
+from sardonyx.sim.rtl import simulator
 
 TILES = ("tokens", "fabric", "rtl-full")
 
@@ -75,6 +77,27 @@ def test_tiles_follow_each_other_in_a_launch_within_16_cycles(engine: str) -> No
     assert stored[0]["blur"].tolist() == first[0]["blur"].tolist()
     assert several.cycles == 9 * one.cycles + 8 * (FLUSH_CYCLES + 2)
     assert FLUSH_CYCLES + 2 <= 16
+
+
+def test_transfers_of_tiles_overlap_the_tiles_that_compute() -> None:
+    """No word is lost by it, in a static program, where none can wait, and each launch takes as many cycles as without."""
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    images = {"photo": np.random.default_rng(1).integers(0, 256, (82, 82), dtype=np.uint8)}
+    compiled = compile_halide(load(gaussian.build(photo)), STENCILS, (20, 20))
+    whole = frames(compiled, images, (80, 80), (20, 20))
+    expected = realize(load(gaussian.build(photo)), images, (80, 80))
+    program, cycles, launches = compiled.program, [], []
+    for overlapped in (False, True):
+        with simulator.whole_machine(STENCILS).start() as machine:
+            found = list(host.run(machine, program, whole.transactions(loops_of_transactions(STENCILS.glb)),
+                                  overlapped=overlapped))
+            cycles.append(machine.cycles)
+        np.testing.assert_array_equal(whole.picture(each for one in found for each in one.stored).astype(np.uint8), expected)
+        launches.append([one.cycles for one in found])
+    assert launches[0] == launches[1] and len(launches[0]) == 4
+    # 4 of 16 tiles a launch: of the words that are written and read, those of the first and of the last one remain.
+    transfers = (16 * 22 * 22 + 16 * 20 * 20) // 4
+    assert cycles[0] - cycles[1] > 0.6 * transfers
 
 
 def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:

@@ -1,7 +1,8 @@
 """Plans are values that need no machine, and whatever executes them in order gives the words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,14 @@ from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.glb import LINE_BYTES, Glb
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW, glb_registers, named
 from sardonyx.runtime import host
-from sardonyx.runtime.commands import Command, Configure, Read, Start, Wait, WriteMemory, WriteRegister
+from sardonyx.runtime.commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
-from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, launches, loops_of_transactions, prepare
+from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, Launch, launches, loops_of_transactions, prepare
 
 SMALL = presets.get("small")
 
@@ -151,7 +152,8 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
     limit = -(-(WATCHDOG_CYCLES + CYCLES_PER_WORD * (4 + 2)) // MOVED_WINDOW) * MOVED_WINDOW
     assert set_in(launch.commands, None) == {"runs": 0, "cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
                                                 "irq_status": 0xFFFFFFFF, "irq_enable": 0xFFFFFFFF}
-    assert launch.commands[-3:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Read("b_vals", 1, 1024 + 512, None))
+    assert launch.commands[-4:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Count("b_vals", 1),
+                                     Read("b_vals", 1024 + 512, None))
 
 
 def test_one_bank_is_shared_half_and_half() -> None:
@@ -159,7 +161,7 @@ def test_one_bank_is_shared_half_and_half() -> None:
     launch, = launches(copier(arch), arch, [{"a_vals": block(1)}], {"b_vals": 4})
     assert set_in(launch.commands, 1)["store_start"] == 256
     assert set_in(launch.commands, 1)["store_limit"] == 128
-    assert launch.commands[-1] == Read("b_vals", 1, 512 + 256, None)
+    assert launch.commands[-1] == Read("b_vals", 512 + 256, None)
 
 
 def blur(arch: Arch = SMALL) -> Program:
@@ -195,9 +197,9 @@ def test_transactions_of_a_static_program_are_the_runs_of_a_launch_an_iteration_
 def test_what_has_no_room_or_other_loops_is_another_launch() -> None:
     program = blur()
     count, out = program.loads[0].count, program.stores[0].count
-    small = replace(program, transfers=tuple(replace(each, room=2 * count) for each in program.transfers))
+    small = replace(program, transfers=tuple(replace(each, room=4 * count + LINE_BYTES) for each in program.transfers))
     assert [each.transactions for each in launches(small, SMALL, photos(count, *range(5)))] == [2, 2, 1]
-    small = replace(program, transfers=tuple(replace(each, room=3 * out if each in program.stores else each.room)
+    small = replace(program, transfers=tuple(replace(each, room=6 * out + LINE_BYTES if each in program.stores else each.room)
                                              for each in program.transfers))
     assert [each.transactions for each in launches(small, SMALL, photos(count, *range(7)))] == [3, 3, 1]
     constant = {"photo": Reads(np.array([5], np.uint16), ((count, 0),))}
@@ -268,6 +270,56 @@ def test_transactions_are_asked_for_when_a_launch_needs_them() -> None:
 
     found = launches(copier(arch), arch, blocks(), {"b_vals": 16})
     assert asked == []
-    assert next(found).transactions == 2
-    assert asked == [0, 1, 2]
-    assert [each.transactions for each in found] == [2, 2, 2, 1]
+    assert next(found).transactions == 1
+    assert asked == [0, 1, 2], "till the banks have no room for more"
+    assert [next(found).transactions, next(found).transactions] == [1, 1]
+    assert asked == [0, 1, 2, 3]
+    assert [each.transactions for each in found] == [1] * 6
+
+
+def places(launch: Launch) -> "list[int]":
+    """The addresses of words that are written and read."""
+    return [each.address for each in launch.commands if isinstance(each, WriteMemory | Read)]
+
+
+def test_work_that_fits_the_banks_is_one_launch_and_other_work_takes_their_halves_in_turn() -> None:
+    half, blocks = LEAST.glb.bank_bytes // 2, [{"a_vals": block(*range(31))}] * 20     # four have room in half a bank
+    one, = launches(copier(LEAST), LEAST, blocks[:8], {"b_vals": 32})
+    assert not one.apart and places(one) == [0, 1024 + 512]
+    found = list(launches(copier(LEAST), LEAST, blocks, {"b_vals": 32}))
+    assert [(each.transactions, each.apart) for each in found] == [(4, False), *[(4, True)] * 4]
+    assert [places(each) for each in found] == [[half * (n % 2), 1024 + 512 + half * (n % 2)] for n in range(5)]
+    assert {set_in(each.commands, 1)["store_limit"] for each in found} == {half // 2}
+
+
+def test_a_transaction_that_is_larger_than_half_a_bank_has_it_for_itself() -> None:
+    small, large = {"a_vals": block(*range(31))}, {"a_vals": block(*range(200))}
+    found = list(launches(copier(LEAST), LEAST, [*[small] * 9, large, small, small], {"b_vals": 32}))
+    assert [(each.transactions, each.apart) for each in found] == [(4, False), (4, True), (1, True), (2, False), (1, False)]
+    assert places(found[3]) == [0, 1024 + 512]
+
+
+def test_words_are_written_and_read_while_others_compute() -> None:
+    """And nothing is in the places of a launch that is not done with."""
+    device, done = Copier(LEAST), []
+
+    def log(name: str, what: "Callable[..., Any]") -> "Callable[..., Any]":
+        def logged(*arguments: Any) -> Any:
+            if name != "write_register" or arguments[0] == "control":
+                done.append((name, arguments[0]))
+            return what(*arguments)
+
+        return logged
+
+    for name in ("write_memory", "read_memory", "wait", "write_register"):
+        setattr(device, name, log(name, getattr(device, name)))
+    blocks = [block(*(32 * number + each for each in range(31))) for number in range(20)]
+    given = [{"a_vals": each} for each in blocks]
+    for overlapped in (True, False):
+        done.clear()
+        found = list(host.run(device, copier(LEAST), given, {"b_vals": 32}, overlapped=overlapped))
+        assert [each["b_vals"].tolist() for outcome in found for each in outcome.stored] == [each.tolist() for each in blocks]
+        # The device reads what it copies where it is started.
+        first = done.index(("write_memory", 0), 2 + sum(name == "write_memory" for name, _ in done[:4]))
+        assert "".join({"write_memory": "w", "read_memory": "r", "wait": ".", "write_register": "S"}[name]
+                       for name, _ in done[first:]).replace("Sr", "S") == ("wSw.Swr.Swr.Swr.Sr.r" if overlapped else "wS.r" * 5)
