@@ -85,15 +85,15 @@ class Launch:
         return self.loads + self.starts + self.ends + self.reads
 
 
-# Of a load stream in a transaction: the words that are held, and the loops that read them.
-_Read = Mapping[str, Reads]
+# Of every load stream: the words that are held, and the loops that read them.
+_Streams = Mapping[str, Reads]
 
 
 @dataclass(frozen=True)
 class _Work:
     """A transaction: what its load streams read, the room that each stream takes, and the most cycles it may take."""
 
-    reads: _Read
+    reads: _Streams
     room: Mapping[str, int]
     most: int
 
@@ -151,7 +151,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                  for each in program.loads}
         place = _Place(arch.glb, batch.half)
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
-        starts = chain(_load_registers(program, place, reads, static and count > 1), _store_registers(program, place, count),
+        sliced = static and count > 1
+        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, count, sliced),
                        _run(count if static else 1, cycles))
         yield Launch(tuple(WriteMemory(place.address(each), reads[each.name].held) for each in program.loads), tuple(starts),
                      tuple(_ends(program, place, cycles)), tuple(_reads(program, place, count)), count,
@@ -191,16 +192,21 @@ def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Wor
         if not ahead:
             break
         used = {name: words + ahead[0].room[name] for name, words in used.items()}
-        if any(used[name] > room[name] for name in room) or (taken and not _follows(program, glb, taken[0], ahead[0])):
+        if any(used[name] > room[name] for name in room) or (taken and not _follows(program, glb, taken, ahead[0])):
             break
         taken.append(ahead.popleft())
     return tuple(taken)
 
 
-def _follows(program: Program, glb: Glb, first: _Work, work: _Work) -> bool:
-    """Whether a transaction may be in a launch with another one: those of a static program are walked by one more loop."""
+def _follows(program: Program, glb: Glb, taken: Sequence[_Work], work: _Work) -> bool:
+    """Whether a transaction may be in a launch with others: those of a static program are walked by one more loop, and end well
+    before the limit of a launch, also where few words are read often."""
     if program.mode != STATIC:
         return True
+    first = taken[0]
+    cycles = max([each.count for each in first.reads.values()] + [each.count for each in program.stores])
+    if (len(taken) + 1) * (cycles + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
+        return False
     loads = all(len(one.held) == len(other.held) and one.loops == other.loops and len(one.loops) < glb.load_loops
                 for one, other in zip(first.reads.values(), work.reads.values(), strict=True))
     return loads and all(len(each.loops) < glb.store_loops for each in program.stores)
@@ -299,7 +305,7 @@ class _Place:
         return self.tile(each) * self.glb.tile_bytes + self.start(each)
 
 
-def _load_registers(program: Program, place: _Place, reads: _Read, sliced: bool) -> Iterator[Command]:
+def _load_registers(program: Program, place: _Place, reads: _Streams, sliced: bool) -> Iterator[Command]:
     """The registers of the load streams."""
     control = named(glb_registers(place.glb))["load_control"]
     for each in program.loads:
@@ -309,14 +315,13 @@ def _load_registers(program: Program, place: _Place, reads: _Read, sliced: bool)
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 
-def _store_registers(program: Program, place: _Place, transactions: int) -> Iterator[Command]:
+def _store_registers(program: Program, place: _Place, transactions: int, sliced: bool) -> Iterator[Command]:
     """The registers of the store streams."""
     control = named(glb_registers(place.glb))["store_control"]
     for each in program.stores:
         tile, static = place.tile(each), int(bool(each.loops))
-        sliced = int(static and transactions > 1)
         yield WriteRegister("store_control",
-                            control.word(enable=1, static=static, sliced=sliced, column=place.column(each)), tile)
+                            control.word(enable=1, static=static, sliced=int(sliced), column=place.column(each)), tile)
         yield WriteRegister("store_start", place.start(each), tile)
         if each.loops:
             levels = place.glb.store_loops

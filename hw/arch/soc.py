@@ -113,7 +113,7 @@ CONTROLLER = _registers(
     ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure"),
     ("config_read", PULSE, "starts a read of config_address; an error response while DMAs configure"),
     ("config_data", RO, "word read last; valid when config_busy is 0"),
-    ("cycle_limit", RW, "cycles that a run may take before it is stopped; 0: any number"),
+    ("cycle_limit", RW, "cycles that the runs of a start may take before they are stopped; 0: any number"),
     ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "
                           f"{MOVED_WINDOW}; kept when the run ends"),
     ("config_cycles", RO, "cycles that the last configuration by DMAs took"),

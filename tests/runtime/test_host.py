@@ -75,6 +75,15 @@ def test_transactions_are_launched_together_as_far_as_a_bank_or_its_halves_hold_
     assert len(copy(machine, [block([1])] * 4, bound=ROOM // 2)) == 4
 
 
+def test_blocks_that_share_a_place_do_not_meet_there(machine: Machine) -> None:
+    """What takes more than half a bank is not written, and what it gives not read, while others compute."""
+    large, small = (int(ROOM * part) for part in (0.7, 0.2))
+    sizes = [large, large, small, large, *[small] * 9, large]
+    blocks = [block(list(range(1000 * number, 1000 * number + size))) for number, size in enumerate(sizes)]
+    copy(machine, blocks, bound=1 + large)
+    copy(machine, blocks[4:13])
+
+
 def test_every_launch_gives_its_cycles_when_it_is_done(machine: Machine) -> None:
     program = copier(LEAST)
     blocks = [{"a_vals": block(list(range(ROOM // 4 - 1)))}] * 5

@@ -23,7 +23,15 @@ from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
-from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, Launch, launches, loops_of_transactions, prepare
+from sardonyx.runtime.plan import (
+    CYCLES_PER_WORD,
+    LAUNCH_LIMIT,
+    WATCHDOG_CYCLES,
+    Launch,
+    launches,
+    loops_of_transactions,
+    prepare,
+)
 
 SMALL = presets.get("small")
 
@@ -209,6 +217,17 @@ def test_what_has_no_room_or_other_loops_is_another_launch() -> None:
     tile = program.loads[0].column // SMALL.glb.columns_per_tile
     stride = f"load_stride{SMALL.glb.load_loops - 1}"
     assert set_in(found[1].commands, tile)[stride] == 2, "one word each"
+
+
+def test_tiles_that_together_would_reach_the_limit_of_a_launch_are_in_several() -> None:
+    """A word that is read often takes little room and much time."""
+    program = blur()
+    often = tuple(replace(each, loops=((10_000_000, 0),)) for each in program.loads)
+    program = replace(program, transfers=(*often, *program.stores))
+    one = {"photo": Reads(np.array([5], np.uint16), ((10_000_000, 0),))}
+    found = list(launches(program, SMALL, [one] * 7))
+    assert max(each.transactions for each in found) * (10_000_000 + WATCHDOG_CYCLES) <= LAUNCH_LIMIT
+    assert [each.transactions for each in found] == [5, 2]
 
 
 @pytest.mark.parametrize("loops", [{"load_loops": 1}, {"store_loops": 1}])

@@ -69,8 +69,8 @@ def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int
 
 def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
     """Cycles that a picture takes in tiles of such a walk."""
-    tiles = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
-    return tiles * (walked.grid.points + START + HOP * _longest(pes))
+    count = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
+    return count * (walked.grid.points + START + HOP * _longest(pes))
 
 
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:

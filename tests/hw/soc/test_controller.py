@@ -394,6 +394,7 @@ def test_a_command_between_two_runs_ends_the_first_start(after: int, command: in
         if command != START:
             await driver.tick(3 * REST)
             assert len(driver.seen["start"]) == begun and not driver.read("status") >> BUSY & 1
+            assert driver.cycle - 1 not in driver.seen["again"]
             return
         assert driver.seen["start"][begun:] == [at + FLUSH_CYCLES], "as from rest"
         assert driver.seen["again"][-1:] != [at + FLUSH_CYCLES]
