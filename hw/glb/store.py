@@ -7,12 +7,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import Glb
+from ..arch.glb import LINE_BYTES, Glb
 from ..arch.soc import EXTENT_BITS
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
 from .descriptor import descriptors, queue_members
+from .deserialiser import LANES, Deserialiser
 
 
 class StoreDma(wiring.Component):
@@ -33,12 +34,15 @@ class StoreDma(wiring.Component):
     sections, limit : In              Sections to store; 16-bit words that may be stored.
     start, stop : In(1)
     sliced, again : In(1)             Of the descriptor; with `start`: one that is sliced and has not ended goes on.
-    busy : Out(1)                     From start until the last word was written.
+    busy : Out(1)                     From start until the last word was taken.
+    holds : Out(1)                    Words that were taken are not written yet.
+    moves : Out(1)                    A word was taken.
     beyond : Out(1)                   A word beyond `limit` arrived; nothing more is stored. It waits, unless static.
-    lost : Out(1)                     Static: a marked word was not stored, for its write was not granted. Stays until the
-                                      next start; nothing more is stored.
+    lost : Out(1)                     Static: a marked word was not stored, for its bank had not taken the line before. Stays
+                                      until the next start; nothing more is stored.
     words : Out                       16-bit words stored since start, or since the descriptor or its repetition began.
-    write, address, data : Out        Write request, byte address, 16-bit word; done in a cycle with `grant`.
+    write, line, lanes, data : Out    Write request: 64-bit word address in the tile, which 16-bit words of it, and the word;
+                                      done in a cycle with `grant`.
     grant : In(1)
     i : In(stream)                    Data tokens.
     mark : In(stream)                 Bits; taken in every cycle.
@@ -47,8 +51,8 @@ class StoreDma(wiring.Component):
     column : Out                      With `Glb.queue`: where words come from.
     words_before : Out                With `Glb.queue`: `words` of the descriptor before when it ended; 0 after a start.
 
-    Timing: a word is taken in the cycle in which its write is granted; static, from the cycle after start on. The first word of
-    a descriptor may come right behind the last of the one before.
+    Timing: a word is taken every cycle as long as lines are written in time (`Deserialiser`); static, from the cycle after
+    start on. The first word of a descriptor may come right behind the last of the one before.
     Source: Onyx JSSC V-C (store unit); sections as in the public hardware's sparse mode, `mark` as its stencil valid.
     """
 
@@ -59,7 +63,8 @@ class StoreDma(wiring.Component):
             "loops": In(loop_layout(glb.store_loops)), "first": In(self.address_bits), "affine": In(1),
             "is_static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
             "sliced": In(1), "again": In(1), "busy": Out(1), "beyond": Out(1), "lost": Out(1), "words": Out(EXTENT_BITS),
-            "write": Out(1), "address": Out(self.address_bits), "data": Out(16), "grant": In(1),
+            "write": Out(1), "line": Out(self.address_bits - 3), "lanes": Out(LANES), "data": Out(8 * LINE_BYTES),
+            "grant": In(1), "moves": Out(1), "holds": Out(1),
             "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1)), **queue_members(glb),
             **({"words_before": Out(EXTENT_BITS)} if glb.queue else {})})
 
@@ -68,6 +73,7 @@ class StoreDma(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.generator = generator = macro(AffineGenerator(self.glb.store_loops, self.address_bits))
+        m.submodules.lines = lines = macro(Deserialiser(self.address_bits))
         linear = Signal(self.address_bits)
         # In a sliced descriptor that has not ended.
         within = Signal()
@@ -82,19 +88,20 @@ class StoreDma(wiring.Component):
         left = Signal(16)
         fits = Signal()
         there = Signal()
+        comes = Signal()
         taken = Signal()
         section_ends = Signal()
         m.d.comb += [
             fits.eq(self.words != now.limit),
-            self.busy.eq(busy if runs is None else busy | runs.waits),
+            self.busy.eq(busy if runs is None else busy | runs.waits), self.holds.eq(lines.holds),
             there.eq(Mux(now.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
             self.beyond.eq(busy & there & ~fits),
-            self.write.eq(busy & there & fits & ~self.lost),
-            self.address.eq(Mux(now.affine | now.is_static, generator.address, linear)),
-            self.data.eq(self.i.payload.data),
-            taken.eq(self.write & self.grant),
+            comes.eq(busy & there & fits & ~self.lost), lines.write.eq(comes),
+            lines.address.eq(Mux(now.affine | now.is_static, generator.address, linear)), lines.data.eq(self.i.payload.data),
+            self.write.eq(lines.request), self.line.eq(lines.line), self.lanes.eq(lines.lanes), self.data.eq(lines.words),
+            lines.grant.eq(self.grant), taken.eq(lines.taken), self.moves.eq(taken),
             # Outside a run words wait: what a stopped run left behind is flushed by the next start.
-            self.i.ready.eq(now.is_static | (busy & fits & self.grant)),
+            self.i.ready.eq(now.is_static | taken),
             self.mark.ready.eq(1),
             generator.step.eq(taken),
             # Outside a section the word is a length, and an empty section ends with it.
@@ -111,7 +118,7 @@ class StoreDma(wiring.Component):
                 m.d.sync += busy.eq(0)
             with m.If(last):
                 m.d.sync += within.eq(0)
-        with m.If(now.is_static & self.write & ~self.grant):
+        with m.If(now.is_static & comes & ~taken):
             m.d.sync += self.lost.eq(1)
         with m.If(self.stop):
             m.d.sync += [busy.eq(0), within.eq(0)]

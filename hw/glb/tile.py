@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,7 +18,7 @@ from ..emit import Clock, Macro, macro
 from ..interconnect.boxes import Members
 from .bank import Bank
 from .config import LINK, ConfigDma, ConfigSwitch
-from .load import LANES, LoadDma
+from .load import LoadDma
 from .store import StoreDma
 
 # Between a tile and each of its columns, of which it uses one at a time.
@@ -84,8 +84,9 @@ class GlbTile(wiring.Component):
     west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
 
     Timing: a bank serves one access per cycle: the load first, then the store, then configuration, then the host. A linear load
-    needs its bank once per four words. One that jumps from line to line needs it for every word it gives, and the others wait
-    till then; a static store cannot wait, so it needs a bank that no load uses. A read and a write of the host go on at once in
+    or store needs its bank once per four words. One that jumps from line to line needs it for every word, and the others wait
+    till then; a static store cannot wait, so it needs a bank that no load uses. The host waits, too, in the cycles after a
+    store has ended in which its last words are written, three at most. A read and a write of the host go on at once in
     different banks; at the same one they take turns, so that neither waits for more than one access of the other.
     Source: Onyx JSSC II and V-C.
     """
@@ -126,14 +127,14 @@ class GlbTile(wiring.Component):
             self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
             *(dma.again.eq(self.again) for dma in (load, store)),
             load.sliced.eq(field("load_control", "sliced")), store.sliced.eq(field("store_control", "sliced")),
-            self.moved.eq((load.o.valid & load.o.ready) | (store.write & store.grant)),
+            self.moved.eq((load.o.valid & load.o.ready) | store.moves),
         ]
         for dma, name in ((load, "load"), (store, "store")):
             for level in range(len(dma.loops.extent)):
                 m.d.comb += [dma.loops.extent[level].eq(values[f"{name}_extent{level}"][:EXTENT_BITS]),
                              dma.loops.stride[level].eq(values[f"{name}_stride{level}"][:STRIDE_BITS])]
 
-        for dma, on, each in ((load, load_on, load_clock), (store, store_on, store_clock)):
+        for dma, on, each in ((load, load_on, load_clock), (store, store_on | store.holds, store_clock)):
             m.d.comb += [] if each is None else each.on.eq(needed(on, dma))
 
         load_column, store_column = field("load_control", "column"), field("store_control", "column")
@@ -233,12 +234,13 @@ class GlbTile(wiring.Component):
             load_here, store_here, write_here, read_here = (Signal(name=f"{who}_here{number}")
                                                             for who in ("load", "store", "write", "read"))
             m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),
-                         store_here.eq(store.write & (store.address[3 + bits:] == number)),
+                         store_here.eq(store.write & (store.line[bits:] == number)),
                          write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
                          read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
             write_goes, read_goes = (Signal(name=f"{what}_goes{number}") for what in ("write", "read"))
             config_here = Signal(name=f"config_here{number}")
-            taken = load_here | store_here
+            # What is stored is there for all who come when the store has ended.
+            taken = load_here | store_here | (store.holds & ~store.busy)
             if config is not None:
                 m.d.comb += config_here.eq(config.read & (config.line[bits:] == number))
                 taken |= config_here
@@ -248,9 +250,8 @@ class GlbTile(wiring.Component):
                 m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
                 m.d.sync += read_bank["load"].eq(number)
             with m.Elif(store_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(store.address[3:]), store.grant.eq(1),
-                             bank.write.eq(Const(0b11, 8) << (store.address[1:3] << 1)),
-                             bank.data.eq(store.data.replicate(LANES))]
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(store.line), store.grant.eq(1), bank.data.eq(store.data),
+                             bank.write.eq(Cat(lane.replicate(2) for lane in store.lanes))]
             if config is not None:
                 with m.Elif(config_here):
                     m.d.comb += [bank.enable.eq(1), bank.address.eq(config.line), config.grant.eq(1)]
