@@ -4,6 +4,10 @@ A picture takes, with `points` those of the grid of a tile, its margin included:
 
     cycles = tiles * (points + START + HOP * longest way through the PEs)
 
+and those of its words on the way from and to memory outside, four a cycle and direction, in which nothing computes: all in one
+launch, those of the first and of the last launch where tiles take half of a bank or less (`runtime/plan.py`), and those of
+every launch where they take more.
+
 Every tile takes as long as a whole one, also where it reaches beyond the picture, so the sides tried are those that divide the
 picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is kept takes a MEM tile or more; so what does not
 fit a machine is left out, after all streams have fitted a bank of the global buffer. 506 x 506 corners of harris take 1.06
@@ -29,6 +33,7 @@ from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ...ir.dataflow import PeGraph
 from ...ir.mapped import graph_demands
+from ...ir.transfer import WORD_BYTES
 from .grid import Walk, walk
 from .storage import Overfull, store
 
@@ -36,6 +41,8 @@ Tile = tuple[int, ...]
 
 # Cycles of a launch beside those of its points: on the way in and out, and from PE to PE.
 START, HOP = 4, 3
+# 16-bit words in a beat of the bus.
+WORDS_A_BEAT = 4
 # Parts into which a side is divided at most, tiles of the fewest cycles that are mapped to see whether they fit.
 PARTS, TRIED = 32, 12
 # Columns of tiles that are wider than a picture.
@@ -73,6 +80,18 @@ def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int])
     return count * (walked.grid.points + START + HOP * _longest(pes))
 
 
+def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch) -> int:
+    """Cycles in which words of a picture are brought or taken and nothing computes."""
+    count = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
+    stored = [math.prod(each.counts) for each in walked.stores]
+    brought, taken = len(walked.loads) * walked.grid.points // WORDS_A_BEAT, sum(stored) // WORDS_A_BEAT
+    bank, most = arch.glb.bank_bytes // WORD_BYTES, max(walked.grid.points, *stored)
+    if most * count > bank and (each := bank // 2 // most):
+        last = count % each or each
+        return each * brought + last * taken
+    return count * (brought + taken)
+
+
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
     """Tiles whose streams fit a bank, the fewest cycles first, of those the widest."""
     found: list[Tile] = []
@@ -84,11 +103,13 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
         rows = _sides(size[1], asked.get(pes.dims[1]), 1)
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture.
         high = next((at for at, side in enumerate(rows) if _walked(pes, (columns, side, *rest), lanes, arch)), len(rows))
-        found += [(columns, side, *rest) for side in rows[high:high + 3]]
+        # And those of which two fit.
+        half = next((at for at, side in enumerate(rows) if _walked(pes, (columns, side, *rest), lanes, arch, 2)), len(rows))
+        found += [(columns, side, *rest) for side in dict.fromkeys((*rows[high:high + 3], *rows[half:half + 3]))]
     costs = {}
     for tile in found:
         if walked := _walked(pes, tile, lanes, arch):
-            costs[tile] = cycles(pes, walked, size, tile)
+            costs[tile] = cycles(pes, walked, size, tile) + transfers(walked, size, tile, arch)
     return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
 
 
@@ -104,13 +125,13 @@ def _up(side: int, lanes: int) -> int:
     return -(-side // lanes) * lanes
 
 
-def _walked(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> Walk | None:
-    """The walk of a tile whose streams fit a bank of the global buffer and whose sides can be counted."""
+def _walked(pes: PeGraph, tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:
+    """The walk of a tile whose streams fit a bank of the global buffer so many times and whose sides can be counted."""
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
     walked = walk(pes, tile, lanes)
     words = max(walked.grid.points, *(math.prod(each.counts) for each in walked.stores))
-    return walked if words <= arch.glb.bank_bytes // 2 else None
+    return walked if times * words <= arch.glb.bank_bytes // WORD_BYTES else None
 
 
 def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
