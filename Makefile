@@ -18,7 +18,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 NEW    = yes
 endif
 
-.PHONY: install demo test test-full verilog bench silicon board lint clean help
+.PHONY: install demo demo-soc test test-full verilog bench silicon board lint clean help
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -40,6 +40,10 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	@$(RUN) -m sardonyx run demo $(if $(MATRIX),--matrix '$(MATRIX)')
 
+demo-soc: $(STAMP)
+	@$(RUN) -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,soc]'
+	@$(RUN) -m sardonyx run demo-soc
+
 test: $(STAMP)
 	$(RUN) -m pytest -n 2 --dist worksteal -m 'not slow' $(ARGS)
 
@@ -47,7 +51,7 @@ test-full: $(STAMP)
 	$(RUN) -m pytest -n 2 --dist worksteal $(ARGS)
 
 verilog: $(STAMP)
-	@$(RUN) -m sardonyx verilog $(if $(ARCH),--arch '$(ARCH)',--preset '$(PRESET)') --out '$(OUT)'
+	@$(RUN) -m sardonyx verilog $(if $(ARCH),--arch '$(ARCH)',--preset '$(PRESET)') --out '$(OUT)' $(ARGS)
 
 bench: $(STAMP)
 	@$(RUN) scripts/bench.py $(ARGS)
@@ -69,6 +73,7 @@ clean:
 help:
 	@echo "make                     install into $(VENV) (Python 3.10 to 3.13; PYTHON=python3.12 chooses one)"
 	@echo "make demo                sparse matrix multiplication in generated Verilog; MATRIX=file.mtx"
+	@echo "make demo-soc            a RISC-V processor runs two programs on the machine; installs a C compiler, 440 MB"
 	@echo "make test                all tests but the slow ones; ARGS='-k reducer' selects"
 	@echo "make test-full           all tests"
 	@echo "make verilog             PRESET=tiny|small|fpga|amber|onyx or ARCH=file.json, OUT=folder"

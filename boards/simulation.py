@@ -19,11 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
+from ..hw.soc.uart import LEAST_DIVISOR
 from ..hw.yosys import run_yosys
 from ..sim.rtl import verilator
 from .project import TOP
 from .targets import MHZ, Target
-from .uart import LEAST_DIVISOR
 
 _HERE = Path(__file__).parent
 PINS, LUTS, CELLS, HARNESS = (_HERE / name for name in ("pins.v", "luts.v", "ecp5.v", "line.cpp"))

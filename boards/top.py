@@ -10,8 +10,8 @@ from ..hw.arch.cgra import Arch
 from ..hw.emit import macro
 from ..hw.soc.shell import bus_members
 from ..hw.soc.top import Sardonyx
+from ..hw.soc.uart import Receiver, Transmitter
 from .bridge import Bridge
-from .uart import Receiver, Transmitter
 
 
 class SerialMachine(wiring.Component):

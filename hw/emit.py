@@ -101,6 +101,11 @@ class EmitPlatform:
         if known is not None and key is not None and known.key == key:
             component._MustUse__used = True     # an equal one stands for it: no "never used" warning
             return known
+        if isinstance(text := getattr(component, "verilog", None), str):
+            component._MustUse__used = True
+            found = {"clk": (1, False)} | {port: (len(value), flow is PortDirection.Output)
+                                           for port, (value, flow) in ports(component).items()}
+            return self._put(EmittedModule.published(name, key, text, found, parameters(component)))
         kept = None if self.cache is None else identity(_decided_by(component))
         if kept is not None and (loaded := self._load(name, kept)) is not None:
             component._MustUse__used = True
@@ -225,7 +230,7 @@ class Macro(Elaboratable):
         if "rst" in module.ports:
             reset = ResetSignal() if self._reset is None else self._reset
             wires.append(("i_rst", reset if flush is None else reset | flush))
-        return Instance(module.name, **dict(wires))
+        return Instance(module.name, **dict(wires), **{f"p_{name}": value for name, value in parameters(component).items()})
 
 
 class Enabled(wiring.Component):
@@ -298,13 +303,21 @@ def macro(component: wiring.Component, *, flush: Value | None = None, reset: Val
                              hashable that says the same as all its attributes. One that is only instances and wires
                              may give a method `netlist`: its instances by name, equal ones best as one object, and
                              `connectivity`'s wires. Its module is then made of these, and not by Amaranth. One of cells
-                             that Amaranth has not may give its module as the text `rtlil`.
+                             that Amaranth has not may give its module as the text `rtlil`; one that others have published
+                             gives its file as the text `verilog`, has a clock ``clk``, and says in `parameters` what the
+                             module is set to.
     flush : Value(1)         Resets the component, in addition to the reset of the domain.
     reset : Value(1)         Resets the component instead of the reset of the domain.
     clock : Clock            Clocks the component, and all in it, in some cycles only (`clock_gate`). Made of enables it is a
                              module of its own, ``<module>_enabled``; in an SRAM they gate its enable.
     """
     return Macro(component, flush, reset, clock)
+
+
+def parameters(component: wiring.Component) -> Mapping[str, int]:
+    """The parameters with which a published module is used; none of others."""
+    found: Mapping[str, int] = component.parameters if hasattr(component, "verilog") else {}
+    return found
 
 
 def module_name(component: wiring.Component) -> str:

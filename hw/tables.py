@@ -11,6 +11,7 @@ from .arch.cgra import Arch
 from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, ConfigMap
 from .arch.interconnect import Interconnect
 from .arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, Register, glb_registers
+from .arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS
 from .arch.tile import TileSpec
 
 
@@ -30,6 +31,11 @@ def registers(arch: Arch) -> str:
              "## Controller, AXI4-Lite\n", _register_table(CONTROLLER, 0),
              f"## GLB tiles, AXI4-Lite\n\nTile t at {GLB_REGISTERS:#06x} + t * {GLB_REGISTER_STRIDE:#x}, "
              f"t = 0..{arch.glb_tiles - 1}.\n", _register_table(glb_registers(arch.glb), 0)]
+    if arch.system.processor:
+        parts += [f"## Processor\n\nMemory of {arch.system.ram_bytes} bytes at 0, the registers of the machine at "
+                  f"{MACHINE_REGISTERS:#x}, the global buffer, for the system DMA, at {GLB_WINDOW:#x}; at "
+                  f"{HOST_REGISTERS:#x}:\n",
+                  _register_table(HOST, 0)]
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
         memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs.\n"
@@ -98,6 +104,12 @@ def header(arch: Arch) -> str:
     lines += ["", "/* Byte address of a GLB tile's registers, and their offsets from there. */",
               f"#define SARDONYX_GLB(tile) (0x{GLB_REGISTERS:x}u + (tile) * 0x{GLB_REGISTER_STRIDE:x}u)"]
     lines += _header_registers("SARDONYX_GLB_", glb_registers(arch.glb))
+    if arch.system.processor:
+        lines += ["", "/* Addresses of the processor: its registers, fields as (lowest bit, mask), and the machine's. */",
+                  f"#define SARDONYX_MACHINE 0x{MACHINE_REGISTERS:x}u", f"#define SARDONYX_GLB_WINDOW 0x{GLB_WINDOW:x}u",
+                  f"#define SARDONYX_RAM_BYTES 0x{arch.system.ram_bytes:x}u",
+                  f"#define SARDONYX_HOST 0x{HOST_REGISTERS:x}u"]
+        lines += _header_registers("SARDONYX_HOST_", HOST)
     lines += ["", "/* Configuration addresses of tile (x, y); fields as (word, lowest bit, mask). */",
               "#define SARDONYX_CONFIG(x, y, word) ((x) * 0x1000000u + (y) * 0x10000u + (word))",
               f"#define SARDONYX_TILE_STATUS 0x{STATUS_REGISTER:x}u",

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,7 @@ class EmittedModule:
     kept : str | None          Its name in the cache (`kept.identity`), if it can be kept.
     macros : tuple of str      Modules that it has instances of.
     said : Description         What its file says before it.
+    verilog : str | None       Its file, for a module that was published as Verilog; then `rtlil` has its ports only.
     """
 
     name: str
@@ -53,6 +54,18 @@ class EmittedModule:
     kept: str | None
     macros: tuple[str, ...]
     said: Description
+    verilog: str | None = None
+
+    @classmethod
+    def published(cls, name: str, key: Hashable | None, text: str, ports: Mapping[str, tuple[int, bool]],
+                  parameters: Iterable[str]) -> EmittedModule:
+        """A module that is there as Verilog; ports: of each its bits, and whether it is an output."""
+        lines = ["attribute \\blackbox 1", f"module \\{name}", *(f"  parameter \\{each}" for each in parameters)]
+        lines += [f"  wire width {bits} {'output' if out else 'input'} {number} \\{port}"
+                  for number, (port, (bits, out)) in enumerate(ports.items(), 1)]
+        modules = re.findall(r"^module (\w+)", text, re.M)
+        assert name in modules, f"the Verilog of {name} has it"
+        return cls(name, key, "\n".join([*lines, "end", ""]), tuple(modules), tuple(ports), None, (), Description(), text)
 
     @classmethod
     def from_rtlil(cls, name: str, key: Hashable | None, text: str, kept: str | None, macros: tuple[str, ...],
@@ -68,7 +81,7 @@ class EmittedModule:
     def outside(self) -> str:
         """The module with its ports only, as others see it."""
         head = self.rtlil[:self.rtlil.index("\nend\n")]
-        ports = re.findall(r"^  wire width \d+ (?:input|output) \d+ \\\S+$", head, re.M)
+        ports = re.findall(r"^  (?:parameter|wire width \d+ (?:input|output) \d+) \\\S+$", head, re.M)
         return "\n".join(["attribute \\blackbox 1", f"module \\{self.name}", *ports, "end", ""])
 
 
@@ -100,6 +113,9 @@ class Writer:
         assert self._parts.isdisjoint(module.parts), "a submodule has the name of a macro: rename the macro"
         self._parts.update(module.parts)
         self._modules[module.name] = module
+        if module.verilog is not None:
+            self._kept[module.name] = module.verilog
+            return
         text = None if self._cache is None else load(self._cache, self._key(module))
         if text is not None:
             self._kept[module.name] = text

@@ -15,6 +15,9 @@ from ..hw.arch.soc import CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_
 from .device import Device
 from .plan import WATCHDOG_CYCLES
 
+SMALLER = "use a smaller tile (--tile or tile=)"
+STORE_FULL = "a result is larger than its bank of the global buffer"
+
 
 def explain(device: Device, program: Program, status: int, configurable: bool) -> NoReturn:
     """Say why a run was stopped, from the status registers."""
@@ -30,9 +33,9 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
         full = [f"tile {site}, '{names[site]}'" for site in levels if told[site] >> STATUS_OVERFLOW & 1]
         where = " or ".join(full) or f"column {column}"
         raise UserError(f"a level overflowed its buffer of {device.arch.mem.level_words} words in {where}",
-                        fix="use a smaller tile (--tile or tile=)")
+                        fix=SMALLER)
     if status >> STORE_LIMIT & 1:
-        raise UserError("a result is larger than its bank of the global buffer", fix="use a smaller tile (--tile or tile=)")
+        raise UserError(STORE_FULL, fix=SMALLER)
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
     if status >> CYCLE_LIMIT & 1:
         limit = device.read_register("cycle_limit")
@@ -50,6 +53,15 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
     else:
         waiting.append("run it with engine rtl-full to see which tiles hold tokens")
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
+
+
+def stopped(status: int, faults: int) -> NoReturn:
+    """Say why firmware stopped, from what it has left: the status of the machine, and the faults of the host."""
+    if status >> OVERFLOW & 1:
+        raise UserError("a level overflowed its buffer", fix=f"{SMALLER}; engine rtl-full says where")
+    if status >> STORE_LIMIT & 1:
+        raise UserError(STORE_FULL, fix=SMALLER)
+    raise AssertionError(f"the firmware stopped at status {status:#x} of the machine, faults {faults:#x} of the host")
 
 
 def moving(device: Device, names: Mapping[tuple[int, int], str]) -> str:

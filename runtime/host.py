@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory,
 from .data.blocks import Blocks, split_blocks
 from .device import Device, fingerprint
 from .faults import explain
+from .order import Phase, ordered
 from .plan import Launch, Transaction, launches, prepare
 
 
@@ -59,33 +59,23 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
         seconds += time.perf_counter() - began
         return found
 
-    def outcome(launch: Launch, cycles: int, counts: dict[str, int]) -> Outcome:
-        """Read what a launch gave."""
-        nonlocal seconds
-        stored = _by_transaction(program, launch, do(launch.reads, counts))
-        spent, seconds = seconds, 0.0
-        return Outcome(stored, cycles, launch.loaded, spent)
-
     do(prepare(program, device.arch, configurable))
-    computes: Launch | None = None
-    ended: tuple[Launch, int, dict[str, int]] | None = None     # whose words have not been read
-    for launch in chain(launches(program, device.arch, transactions, bounds), [None]):
-        early = overlapped and launch is not None and launch.apart
-        if launch is not None and early:
-            do(launch.loads)
-        if ended is not None:
-            yield outcome(*ended)
-            ended = None
-        if computes is not None:
-            counts: dict[str, int] = {}
-            do(computes.ends, counts)
-            ended = computes, device.read_register("cycles"), counts
-        if ended is not None and not early:
-            yield outcome(*ended)
-            ended = None
-        if launch is not None:
-            do(launch.starts if early else launch.loads + launch.starts)
-        computes = launch
+    ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
+    for phase, launch in ordered(launches(program, device.arch, transactions, bounds), overlapped):
+        match phase:
+            case Phase.LOADS:
+                do(launch.loads)
+            case Phase.STARTS:
+                do(launch.starts)
+            case Phase.ENDS:
+                counts: dict[str, int] = {}
+                do(launch.ends, counts)
+                ended[launch] = device.read_register("cycles"), counts
+            case Phase.READS:
+                cycles, counts = ended.pop(launch)
+                stored = by_transaction(program, launch, do(launch.reads, counts))
+                spent, seconds = seconds, 0.0
+                yield Outcome(stored, cycles, launch.loaded, spent)
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
@@ -124,7 +114,7 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
     return found
 
 
-def _by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndarray]) -> tuple[Blocks, ...]:
+def by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndarray]) -> tuple[Blocks, ...]:
     """What every transaction of a launch stored."""
     results: tuple[Blocks, ...] = tuple({} for _ in range(launch.transactions))
     for each in program.stores:

@@ -59,7 +59,7 @@ LINE_WORDS = LINE_BYTES // WORD_BYTES
 Transaction = Mapping[str, np.ndarray | Reads]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Launch:
     """One start of the machine.
 

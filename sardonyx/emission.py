@@ -15,20 +15,27 @@ from . import arguments
 from .dump import Dump
 from .flow.asic import constraints, upf
 from .hw import emit, tables
+from .hw.arch.cgra import with_processor
+from .hw.soc.system import SardonyxSystem
 from .hw.soc.top import Sardonyx
 from .outcome import Outcome, silent
 
 
-def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent) -> Outcome:
+def emit_arch(arch: str, out: Path, *, soc: bool = False, progress: Callable[[str], None] = silent) -> Outcome:
     """Write the Verilog, tables and header of a preset or a description file.
 
-    Files: one .sv per module and ``sardonyx.f`` in dependency order; arch.json, registers.md, ports.md, sardonyx.h;
-    for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile (`flow.asic.constraints`), with power domains a
-    .upf, too (`flow.asic.upf`).
+    soc: with a processor in front, also where the description has none.
+
+    Files: one .sv per module and ``sardonyx.f`` in dependency order, with a processor ``sardonyx_system.f``; arch.json,
+    registers.md, ports.md, sardonyx.h; for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile
+    (`flow.asic.constraints`), with power domains a .upf, too (`flow.asic.upf`).
     """
     began = time.perf_counter()
     machine = arguments.machine(arch)
-    top, folder = Sardonyx(machine), Dump(Path(out))
+    if soc:
+        machine = with_processor(machine)
+    top: Sardonyx | SardonyxSystem = SardonyxSystem(machine) if machine.system.processor else Sardonyx(machine)
+    folder = Dump(Path(out))
     documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
                  "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
     # Before the Verilog, which takes a while.
@@ -43,11 +50,11 @@ def emit_arch(arch: str, out: Path, *, progress: Callable[[str], None] = silent)
         documents |= upf.power_intent(machine, {file.stem: file.read_text() for file in files})
         folder.write({**written, **documents})
     return Outcome({"arch": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "modules": len(files),
-                    "verilog_bytes": size, "file_list": str(Path(out) / "sardonyx.f"), "documents": sorted(documents),
+                    "verilog_bytes": size, "file_list": str(Path(out) / f"{top.module_name}.f"), "documents": sorted(documents),
                     "elapsed_s": round(time.perf_counter() - began, 2)})
 
 
-def top_ports(top: Sardonyx) -> list[tuple[str, str, int]]:
+def top_ports(top: Sardonyx | SardonyxSystem) -> list[tuple[str, str, int]]:
     """Name, direction and bits of every port of the top module, clock and reset first."""
     ports = [(name, str(member.flow.name).lower(), member.shape) for name, member in top.signature.members.items()]
     return [("clk", "in", 1), ("rst", "in", 1), *((name, flow, int(bits)) for name, flow, bits in ports)]

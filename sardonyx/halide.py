@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .images import buffers, check_names, dtype_of, extents, image_names, read_images
 from .outcome import Outcome, silent
-from .picture_job import Wanted, picture_job
+from .picture_job import PictureJob, Wanted, picture_job
 from .pictures import check_picture, write_picture
 from .programs import names, read_program
 from .programs import shipped as program_named
@@ -69,21 +70,51 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
-    pipeline = read_program(program, arguments.numbers("params", {} if params is None else params))
+    found = prepared(program, inputs, asked, {} if params is None else params, progress)
+    if how.engine == engines.GOLDEN:
+        return Result({"engine": how.engine, **found.about}, value=found.expected)
+    wanted = Wanted(found.size, sides, lanes, how.arch, how.seed)
+    return execute(how, lambda tell: found.job(wanted, tell), began, progress)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A program with its images and the result of NumPy.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    images : {str: array}     And its constant Buffers.
+    size : tuple              Of the result, x first.
+    expected : array          Of NumPy, y first.
+    about : mapping           For the report.
+    """
+
+    pipeline: Pipeline
+    images: Mapping[str, np.ndarray]
+    size: tuple[int, ...]
+    expected: np.ndarray
+    about: Mapping[str, object]
+
+    def job(self, wanted: Wanted, tell: Callable[[str], None]) -> PictureJob:
+        """The program, compiled."""
+        return picture_job(self.pipeline, self.images, wanted, self.expected, self.about, tell)
+
+
+def prepared(program: object, inputs: Mapping[str, np.ndarray | str | Path], shape: tuple[int, ...] | None,
+             params: Mapping[str, int], progress: Callable[[str], None]) -> Prepared:
+    """Read a program and its images, and compute its result in NumPy; arguments as of `run`."""
+    pipeline = read_program(program, arguments.numbers("params", params))
     images, notes = read_images(pipeline, arguments.mapping("inputs", inputs))
     reach = extents(pipeline, images)
     pipeline = bind(pipeline, reach)
-    size = asked if asked is not None else largest(pipeline, reach)
+    size = shape if shape is not None else largest(pipeline, reach)
     _check_size(pipeline, size)
     progress("computing the result in NumPy")
     expected = halide_golden.realize(pipeline, images, size[::-1])
     about: dict[str, object] = {**({"inputs": "; ".join(notes)} if notes else {}),
                                 "result": f"{' x '.join(map(str, size))}, {expected.dtype}"}
-    if how.engine == engines.GOLDEN:
-        return Result({"engine": how.engine, **about}, value=expected)
-    images = {**buffers(pipeline), **images}
-    wanted = Wanted(size, sides, lanes, how.arch, how.seed)
-    return execute(how, lambda tell: picture_job(pipeline, images, wanted, expected, about, tell), began, progress)
+    return Prepared(pipeline, {**buffers(pipeline), **images}, tuple(size), expected, about)
 
 
 def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
@@ -99,7 +130,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     folder.check(["photo.png", "blurred.png"])
     image = halide.ImageParam(halide.UInt(8), 2, "photo")
     blur = gaussian.build(image)
-    result = run(blur, inputs={"photo": photo}, tile=(255, 170), dump=out, progress=progress)
+    result = run(blur, inputs={"photo": photo}, dump=out, progress=progress)
     image.set(halide.Buffer(photo))
     assert np.array_equal(np.asarray(blur.realize(list(result.value.shape[::-1]))), result.value), "the result is not Halide's"
     pictures = [folder.make(f"{name}.png", functools.partial(write_picture, value))

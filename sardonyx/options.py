@@ -8,6 +8,7 @@ ENGINES = {
     "fabric": "the decoded bitstream on the routing graph",
     "rtl": "generated Verilog: all tiles, or for many cycles those of the program, folded to it",
     "rtl-full": "generated Verilog of all tiles, configured over its buses",
+    "rtl-system": "generated Verilog of all tiles and of a RISC-V processor, which runs the program out of memory outside",
 }
 
 POWER = {

@@ -2,7 +2,8 @@
 
 ``golden`` NumPy, which needs no program; ``tokens`` the graph that the compiler mapped; ``fabric`` the decoded bitstream on
 the routing graph; ``rtl-full`` generated Verilog of all tiles, configured over its buses; ``rtl`` the same or, for many
-cycles, that of the tiles of the program, folded to it.
+cycles, that of the tiles of the program, folded to it; ``rtl-system`` that of all tiles and of a processor, which runs the
+program out of memory outside.
 
 What a graph and a configuration mean is told by the mode of the program: tokens that wait for each other (`model/tokens`), or
 words in known cycles (`model/cycles`, `model/walked`).
@@ -29,14 +30,16 @@ from ..runtime import host
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.load_loops import Reads
 from ..runtime.device import Device
+from ..runtime.firmware import Job
 from ..runtime.plan import Transaction, loops_of_transactions
+from . import system
 from .model import walked
 from .model.cycles import fabric as cycles
 from .model.tokens import fabric as tokens
 from .rtl import simulator
 from .rtl.activity import Activity
 
-GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL = "golden", "tokens", "fabric", "rtl", "rtl-full"
+GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL, RTL_SYSTEM = "golden", "tokens", "fabric", "rtl", "rtl-full", "rtl-system"
 DEVICE = "device"
 
 # Called with the stage of a run that begins.
@@ -131,6 +134,8 @@ def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Da
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
                          what=f"running {total} on the device")
+    if engine == RTL_SYSTEM:
+        return _system(compiled.program, arch, data, transactions, take, progress)
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
                     cycles=data.cycles(), progress=progress, counting=counting)
@@ -154,6 +159,16 @@ def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress)
         take(each)
         progress(f"{what}, {done} done")
     return Run()
+
+
+def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Transaction], take: Take,
+            progress: Progress) -> Run:
+    """Run transactions on a simulated system."""
+    ran = system.run_jobs([Job("program", program, transactions, data.bounds())], [take], arch, progress)
+    launches = [launch for launch, _ in ran.firmware.launches[0]]
+    return Run(ran.machine_cycles(0), len(launches), sum(each.loaded for each in launches),
+               f"{simulator.LIBRARY}: all {len(arch.tiles)} tiles, and a processor", ran.build_s, ran.simulate_s, ran.cycles,
+               ran.verilog)
 
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,

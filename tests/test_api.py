@@ -62,7 +62,7 @@ def test_a_kernel_runs_on_random_operands_by_name():
 
 @pytest.mark.parametrize("arguments,message", [
     ({"B": B, "engine": "fpga"},
-     "there is no engine 'fpga'\n  try: choose one of golden, tokens, fabric, rtl, rtl-full"),
+     "there is no engine 'fpga'\n  try: choose one of golden, tokens, fabric, rtl, rtl-full, rtl-system"),
     ({"B": B * 0.5},
      "B: value -1.5 at (0, 2) is not an integer (and 78 more)\n"
      "  try: scale and round the values (for a file: values='round')"),

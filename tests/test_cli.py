@@ -72,7 +72,7 @@ def test_every_help_has_examples_and_each_of_them_parses(
 
 def test_every_command_has_json() -> None:
     leaves = [one for one in parsers(parser()) if one.get_default("body")]
-    assert len(leaves) == 16
+    assert len(leaves) == 17
     assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
 
 
@@ -327,7 +327,7 @@ def test_doctor_names_each_tool(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(capsys.readouterr().out)["report"]
     found = {tool["name"]: tool["version"] for tool in answer["tools"]}
     assert list(found) == ("python g++ make amaranth yosys verilator icarus cocotb boolector boards projects nextpnr ecppack "
-                           "serial").split()
+                           "serial riscv").split()
     assert found["amaranth"] == "0.5.10"
     assert code == (0 if answer["fit"] else 2)
 

@@ -25,6 +25,7 @@ from .interconnect import Interconnect, RoutingGraph
 from .op import BY_NAME
 from .primitive import PRIMITIVES
 from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, glb_registers
+from .system import System
 from .tile import IO, MEM, PE, PE_SIZES, POWER, TileSpec
 
 FORMAT = 2
@@ -75,6 +76,7 @@ class Arch:
                               let nothing of a tile that is off into another one. Cycles and words are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
+    system : System           What stands in front of the machine's buses.
     """
 
     name: Annotated[str, Text(1, 100)]
@@ -92,6 +94,7 @@ class Arch:
     interconnect: Interconnect = field(default_factory=Interconnect)
     glb: Glb = field(default_factory=Glb)
     timing: Timing = field(default_factory=Timing)
+    system: System = field(default_factory=System)
 
     def __post_init__(self) -> None:
         check(self, "arch", self._misfits)
@@ -167,7 +170,8 @@ class Arch:
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
-        name, timing, how tiles are joined, what multiplies, what idle primitives see or when clocks are gated."""
+        name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated or what stands in
+        front."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
@@ -177,13 +181,18 @@ class Arch:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
+def with_processor(arch: Arch) -> Arch:
+    """The machine, with a processor in front of it if it has none."""
+    return arch if arch.system.processor else dataclasses.replace(arch, system=dataclasses.replace(arch.system, processor=True))
+
+
 # The parts of a description in JSON: class, value of what is left out, fields.
 PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
-       for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing))}}
+       for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback")
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "system")
 UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Fields of which the configuration maps say all.
 MAPPED = ("power_domains",)

@@ -87,11 +87,12 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach; it was dropped"))
 
 
-def _registers(*rows: Row) -> tuple[Register, ...]:
+def register_file(*rows: Row) -> tuple[Register, ...]:
+    """Registers one behind the other."""
     return tuple(Register(row[0], 4 * i, row[1], row[2], row[3] if len(row) == 4 else ()) for i, row in enumerate(rows))
 
 
-CONTROLLER = _registers(
+CONTROLLER = register_file(
     ("fingerprint_high", RO, "bits 63:32 of the fingerprint of the machine's description"),
     ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
     ("shape", RO, "size of the machine",
@@ -153,7 +154,7 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
           ("store", 16, ENDED_BITS, "stores of which the last word was written"))),
         ("store_words_before", RO, "store_words at the end of the descriptor before; 0 for the first since start"),
     ] if glb.queue else []
-    return _registers(
+    return register_file(
         ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
         ("store_control", RW, "store stream, from the array to memory",

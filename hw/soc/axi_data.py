@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -31,6 +32,13 @@ def axi_ports(address_bits: int) -> dict[str, wiring.Member]:
         "s_axi_rvalid": Out(1), "s_axi_rready": In(1)}
 
 
+def axi_part(channels: Sequence[str], address_bits: int, prefix: str) -> dict[str, wiring.Member]:
+    """Some channels of such a port, with a prefix of their own in place of ``s_axi_``."""
+    return {prefix + name: member for name, member in
+            ((full.removeprefix("s_axi_"), member) for full, member in axi_ports(address_bits).items())
+            if name.startswith(tuple(channels))}
+
+
 class AxiData(wiring.Component):
     """Reads and writes at the same time, each in the order of its addresses: incrementing, wrapping and fixed bursts of beats
     of 1, 2, 4 or 8 bytes, aligned or not. A burst that AXI4 forbids (see `Burst`), or of which a beat is beyond the memory, has
@@ -41,6 +49,12 @@ class AxiData(wiring.Component):
     sends beyond the end are those of its next burst. A burst whose beats do not come, or whose answers nobody takes, keeps its
     direction of the port until it goes on or until reset: AXI4 has no way to give a burst up. What is read before a write of it
     is answered may be old or new. There are no exclusive accesses: `lock` plays no part.
+
+    Parameters
+    ----------
+    memory_bytes, address_bits : int   As of `Burst`.
+    read_latency : int                 Cycles from a read of the memory to its word.
+    of : str                           What the name of the module begins with, where a design has several memories.
 
     Members
     -------
@@ -58,15 +72,17 @@ class AxiData(wiring.Component):
     Source: Arm IHI 0022, AXI4.
     """
 
-    def __init__(self, memory_bytes: int, address_bits: int = 32, read_latency: int = 1) -> None:
-        self.memory_bytes, self.address_bits, self.read_latency = memory_bytes, address_bits, read_latency
+    def __init__(self, memory_bytes: int, address_bits: int = 32, read_latency: int = 1, of: str = "") -> None:
+        self.memory_bytes, self.address_bits, self.read_latency, self.of = memory_bytes, address_bits, read_latency, of
         line_bits = (memory_bytes // 8 - 1).bit_length()
         super().__init__({**axi_ports(address_bits),
                           "write_valid": Out(1), "write_line": Out(line_bits), "write_data": Out(64), "write_strobe": Out(8),
                           "write_ready": In(1), "read_valid": Out(1), "read_line": Out(line_bits), "read_ready": In(1),
                           "read_word": In(64)})
 
-    module_name = "axi_data"
+    @property
+    def module_name(self) -> str:
+        return f"{self.of}_axi_data".lstrip("_")
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -77,7 +93,7 @@ class AxiData(wiring.Component):
 
     def _burst(self, m: Module, bus: SimpleNamespace, channel: str) -> Macro:
         """The beats of what an address channel asks for."""
-        m.submodules[f"{channel}_burst"] = burst = macro(Burst(self.memory_bytes, self.address_bits))
+        m.submodules[f"{channel}_burst"] = burst = macro(Burst(self.memory_bytes, self.address_bits, self.of))
         asked = burst.i.payload
         m.d.comb += [burst.i.valid.eq(getattr(bus, f"{channel}valid")), getattr(bus, f"{channel}ready").eq(burst.i.ready),
                      *(asked[name].eq(getattr(bus, channel + name)) for name, _ in asked.shape())]

@@ -38,6 +38,7 @@ class Burst(wiring.Component):
     ----------
     memory_bytes : int      A multiple of 8; the memory begins at 0.
     address_bits : int      More than `PAGE_BITS`.
+    of : str                What the name of the module begins with, where a design has several memories.
 
     Members
     -------
@@ -51,14 +52,16 @@ class Burst(wiring.Component):
     Source: Arm IHI 0022, A3.4.1.
     """
 
-    def __init__(self, memory_bytes: int, address_bits: int) -> None:
+    def __init__(self, memory_bytes: int, address_bits: int, of: str = "") -> None:
         assert memory_bytes % 8 == 0 and address_bits > PAGE_BITS, "words of a memory beyond a page"
-        self.memory_bytes, self.address_bits = memory_bytes, address_bits
+        self.memory_bytes, self.address_bits, self.of = memory_bytes, address_bits, of
         self.line_bits = (memory_bytes // 8 - 1).bit_length()
         super().__init__({"i": In(stream.Signature(address_layout(address_bits))),
                           "o": Out(stream.Signature(beat_layout(self.line_bits))), "cut": In(1)})
 
-    module_name = "axi_burst"
+    @property
+    def module_name(self) -> str:
+        return f"{self.of}_axi_burst".lstrip("_")
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

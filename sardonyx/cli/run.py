@@ -46,6 +46,7 @@ def add(commands: Any) -> None:
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
     add_programs(programs, Place())
     _add_demo(programs)
+    _add_demo_soc(programs)
 
 
 def add_programs(programs: Any, place: Place) -> None:
@@ -167,6 +168,19 @@ def _add_demo(programs: Any) -> None:
                         help="folder for the Verilog and the picture (default: out/demo)")
     add_common(parser)
     parser.set_defaults(body=run_demo)
+
+
+def _add_demo_soc(programs: Any) -> None:
+    parser: Parser = programs.add_parser(
+        "demo-soc", prog="sardonyx run demo-soc", help="a product and a blur, run by a RISC-V processor in generated Verilog",
+        about="Let the firmware of a RISC-V processor configure preset `small` for a sparse matrix product, run it, switch\n"
+              "to a blur of a photograph and run that, with all operands in memory outside; check every word and draw\n"
+              "when what was at work. Needs a C compiler for the processor: pip install 'sardonyx[soc]'.",
+        examples=["sardonyx run demo-soc", "sardonyx run demo-soc --out out/mine"])
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out/demo-soc"),
+                        help="folder for the timeline, the firmware's commands and the Verilog (default: out/demo-soc)")
+    add_common(parser)
+    parser.set_defaults(body=run_demo_soc)
 
 
 def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") -> None:
@@ -295,6 +309,19 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
     reports = {"product": product.report, "blur": other().report}
     console.show(api.Outcome(reports, "\n\n".join(map(table, reports.values()))))
     console.end(f"open the pictures in {options.out}, or sardonyx run demo --matrix FILE")
+    return 0
+
+
+def run_demo_soc(options: argparse.Namespace, console: Console) -> int:
+    """Run the demo of a system."""
+    from .. import api, together
+
+    found = together.demo(options.out, console.progress)
+    programs = {name: each for name, each in found.report.items() if isinstance(each, Mapping)}
+    rest = {name: each for name, each in found.report.items() if name not in programs}
+    tables = [f"{name}\n{table(each)}" for name, each in programs.items()]
+    console.show(api.Outcome(found.report, "\n\n".join([*tables, table(rest), found.text])))
+    console.end(f"open {options.out / together.PICTURE}, or read {options.out / together.COMMANDS}")
     return 0
 
 

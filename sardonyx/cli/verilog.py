@@ -19,11 +19,14 @@ def add(commands: Any) -> None:
         examples=[
             "sardonyx verilog --preset onyx --out build/onyx",
             "sardonyx verilog --arch my_machine.json --out build/mine",
+            "sardonyx verilog --preset onyx --soc --out build/onyx_soc",
         ])
     machine = parser.add_mutually_exclusive_group()
     machine.add_argument("--preset", metavar="NAME", default="small",
                          help="a machine that we ship, see `sardonyx explain arch` (default: small)")
     machine.add_argument("--arch", metavar="FILE", help="a description (arch.json) of your own")
+    parser.add_argument("--soc", action="store_true",
+                        help="with a RISC-V processor, its memory, a system DMA and a serial line in front of the buses")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True,
                         help="folder to write, made if missing")
     add_common(parser)
@@ -35,6 +38,6 @@ def body(options: argparse.Namespace, console: Console) -> int:
     from .. import emission  # here, so that help and doctor work where a package is broken
 
     arch = options.arch or options.preset
-    console.show(emission.emit_arch(arch, options.out, progress=console.progress))
+    console.show(emission.emit_arch(arch, options.out, soc=options.soc, progress=console.progress))
     console.end(f"sardonyx run demo, or read {options.out}")
     return 0

@@ -31,12 +31,13 @@ from ...hw.arch.glb import ENABLE
 from ...hw.column import Column
 from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
+from ...hw.soc.host import Host
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile
 from . import activity, verilator
 
 HERE = Path(__file__).parent
-HARNESS, KIND, STITCHED = HERE / "machine.cpp", HERE / "kind.h", HERE / "stitched.h"
+HARNESS, SYSTEM, KIND, STITCHED = (HERE / name for name in ("machine.cpp", "system.cpp", "kind.h", "stitched.h"))
 OPTIMIZE = 1
 # Arrays as Verilator declares them, and how many elements make one a memory.
 _ARRAY = re.compile(r"VlUnpacked<[^<>]*, (\d+)> (\w+);")
@@ -79,6 +80,20 @@ def library_model(arch: Arch, cache: Path | None = None, counting: bool = False)
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
 
 
+def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
+    """The executable of a machine and the host in front of it; its arguments are those of `system.cpp` and a list of wires."""
+    store = Cache(cache) if cache else home()
+    began = time.perf_counter()
+
+    def make(folder: Path) -> None:
+        link(folder, built([*modules(arch), Host(arch.system)], store), store, SYSTEM)
+
+    name = f"system-{digest(arch, SYSTEM.read_text())}"
+    if found := store.find("tiles", name):
+        return verilator.Model(found / "model", 0.0)
+    return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
+
+
 def digest(arch: Arch, *parts: str) -> str:
     """What identifies an executable of modules of a machine, and of what else decides it."""
     sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, Path(__file__))]
@@ -97,9 +112,10 @@ def built(components: Iterable[wiring.Component], store: Cache, counting: bool =
         return list(pool.map(lambda each: compiled(each[-1].stem, each, store, counting), files))
 
 
-def link(folder: Path, parts: Sequence[Path], store: Cache) -> None:
-    """Make the executable ``model`` of the folders of modules, the shell's last, and a folder of their Verilog beside it."""
-    main = _main(parts[-1], store) / "main.o"
+def link(folder: Path, parts: Sequence[Path], store: Cache, harness: Path = HARNESS) -> None:
+    """Make the executable ``model`` of the folders of modules, that of the one that the harness drives last, and a folder of
+    their Verilog beside it."""
+    main = _main(parts[-1], store, harness) / "main.o"
     verilator.link([main, *(file for part in parts for file in sorted(part.glob("*.o")))], folder / "model", store)
     (folder / "verilog").mkdir()
     for part in parts:
@@ -107,14 +123,18 @@ def link(folder: Path, parts: Sequence[Path], store: Cache) -> None:
             shutil.copy(file, folder / "verilog")
 
 
-def _main(shell: Path, store: Cache) -> Path:
-    """The folder of the compiled main program of machines with a shell."""
-    def make(folder: Path) -> None:
-        (folder / "simulation.h").write_text(f'#include "{STITCHED}"\n')
-        verilator.compile_source(HARNESS, folder / "main.o", (folder, HERE, shell), optimize=OPTIMIZE)
+def _main(driven: Path, store: Cache, harness: Path) -> Path:
+    """The folder of the compiled main program of machines, which drives one module."""
+    name = driven.name.rpartition("-")[0]
+    lines = [f'#include "V{name}.h"', f'#include "V{name}___024root.h"', f"using Top = V{name}___024root;",
+             f'static const char kTop[] = "{name}";', f'#include "{STITCHED}"', ""]
 
-    sources = [path.read_text() for path in (HARNESS, KIND, STITCHED)]
-    return store.once("modules", f"main-{verilator.build_digest(shell.name, str(OPTIMIZE), *sources)}", make)
+    def make(folder: Path) -> None:
+        (folder / "simulation.h").write_text("\n".join(lines))
+        verilator.compile_source(harness, folder / "main.o", (folder, HERE, driven), optimize=OPTIMIZE)
+
+    sources = [path.read_text() for path in (harness, KIND, STITCHED)]
+    return store.once("modules", f"main-{verilator.build_digest(driven.name, str(OPTIMIZE), *lines, *sources)}", make)
 
 
 def compiled(name: str, files: Sequence[Path], store: Cache, counting: bool = False) -> Path:

@@ -6,10 +6,8 @@ The generated Verilog runs in a process of its own (built from `machine.cpp`); t
 from __future__ import annotations
 
 import struct
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -17,9 +15,10 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.soc import CONFIGURING
 from ...runtime.device import read_back, register_address, whole_lines
 from .activity import Activity, Count
+from .process import Process
 
 
-class Machine:
+class Machine(Process):
     """One running simulation. Use as a context manager, so that the process ends.
 
     Parameters
@@ -34,38 +33,8 @@ class Machine:
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
                  counting: bool = False) -> None:
         self.arch, self._counting = arch, counting
-        self._process = subprocess.Popen(
-            [str(executable), *(str(register_address(arch, name)) for name in ("config_address", "config_write")),
-             *(["--check"] if check else [])],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if wires is not None:
-            text = wires.encode()
-            self._send(struct.pack("<I", len(text)) + text)
-
-    def __enter__(self) -> Machine:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _ask(self, command: bytes, answer: str) -> tuple[int, ...]:
-        self._send(command)
-        return struct.unpack("<" + answer, self._read(struct.calcsize("<" + answer)))
-
-    def _send(self, message: bytes) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(message)
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass    # the process has ended; reading its answer says why
-
-    def _read(self, count: int) -> bytes:
-        assert self._process.stdout is not None and self._process.stderr is not None
-        found = self._process.stdout.read(count)
-        assert len(found) == count, f"the simulation ended: {self._process.stderr.read().decode().strip()}"
-        return found
+        registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
+        super().__init__([str(executable), *registers, *(["--check"] if check else [])], wires)
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
         """Write a controller register, or one of a GLB tile."""

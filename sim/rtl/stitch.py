@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.tile import TileSpec
@@ -23,21 +24,29 @@ from ...hw.connectivity import BORDER, Constant, End, Site, Wire, column_name, c
 from ...hw.glb.tile import GlbTile
 from ...hw.paths import early_inputs
 from ...hw.soc.around import ARRAY, SHELL, around, glb_name
+from ...hw.soc.system import HOST, in_front
 from ...hw.tile.tile import logic_name
 from .folding import folded_name
 
 WINDOW = "memory_window"
 # In which order parts settle after the tiles: the shell follows the columns, GLB tiles the shell, which then follows them, and
 # what fills memories follows the shell.
+# Nothing that the host gives follows what it is given within a cycle.
 COLUMN_RANK, SHELL_RANK, GLB_RANK, WINDOW_RANK = 1, 2, 3, 4
+HOST_RANK = COLUMN_RANK
 
 
-def wire_list(arch: Arch, program: Mapping[Site, int] | None = None) -> str:
-    """The wire list of a machine; program: the configurations to which tiles are folded, see `folding.configurations`."""
+def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool = False) -> str:
+    """The wire list of a machine; program: the configurations to which tiles are folded, see `folding.configurations`.
+
+    host: with the host in front of it.
+    """
     sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
     registers = program is None
     lines = [*_parts(arch, sites, program)]
-    for wire in wires(arch, sites, registers):
+    if host:
+        lines += [f"kind {HOST} {HOST_RANK} 0", f"part {HOST} {HOST}"]
+    for wire in chain(wires(arch, sites, registers), in_front() if host else ()):
         sink = wire.sink
         if not isinstance(wire, Wire):
             lines.append(f"set {sink.instance} {sink.port} {wire.value:x}")

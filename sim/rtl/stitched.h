@@ -30,11 +30,10 @@
 #include <string>
 #include <vector>
 
-#include "Vshell.h"
-#include "Vshell___024root.h"
 #include "kind.h"
 
-static Vshell___024root* top;
+// `Top` is the state of the part that the main program drives, whose name is `kTop` (sim/rtl/library.py).
+static Top* top;
 
 namespace {
 
@@ -84,7 +83,7 @@ std::vector<uint32_t> awake;            // parts that are not asleep
 std::vector<uint32_t> ranked[kRanks];   // parts above rank 0
 std::vector<uint32_t> pending;          // tiles to settle
 uint32_t unsettled = 0;                 // parts above rank 0 that are stale
-uint32_t shell;
+uint32_t driven;        // what the main program drives
 bool checking = false;
 bool counting = false;
 uint64_t counted_cycles = 0;
@@ -360,13 +359,13 @@ void read(const std::string& text) {
             fail("'" + word + "' is no line of a wire list");
         }
     }
-    shell = part("shell");
+    driven = part(kTop);
 }
 
 }  // namespace
 
 static void settle() {
-    notice(shell);      // what drives the buses is no wire
+    notice(driven);     // what drives its ports is no wire
     settle_ranks();
 }
 
@@ -432,7 +431,7 @@ static std::string counted() {
 
 static void reset(bool on) {
     // The others are reset over wires.
-    set(parts[shell], "rst", on ? "1" : "0");
+    set(parts[driven], "rst", on ? "1" : "0");
     settle();
 }
 
@@ -443,7 +442,7 @@ static void create(int argc, char** argv) {
     std::string text(length, 0);
     if (fread(text.data(), 1, length, stdin) != length) fail("the wire list is cut");
     read(text);
-    top = reinterpret_cast<Vshell___024root*>(parts[shell].state);
+    top = reinterpret_cast<Top*>(parts[driven].state);
     for (uint32_t number = 0; number < parts.size(); ++number) {
         awake.push_back(number);
         if (parts[number].rank) ranked[parts[number].rank].push_back(number);

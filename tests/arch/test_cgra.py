@@ -47,7 +47,7 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 @pytest.mark.parametrize("change,message", [
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
                     "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, rows, "
-                    "timing"),
+                    "system, timing"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},
@@ -101,7 +101,7 @@ def test_an_unknown_preset_names_the_near_one():
                                 "  try: choose one of tiny, small, fpga, amber, onyx, or give a .json file")
 
 
-@pytest.mark.parametrize("field", ["pe", "mem", "interconnect", "glb", "timing"])
+@pytest.mark.parametrize("field", ["pe", "mem", "interconnect", "glb", "timing", "system"])
 @pytest.mark.parametrize("value", [5, None, [], "x"])
 def test_a_part_that_is_no_table_is_refused(field, value):
     with pytest.raises(UserError, match=f"{field} is not a table of fields"):

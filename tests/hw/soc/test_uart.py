@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator, SimulatorContext
 
-from sardonyx.boards.uart import Receiver, Transmitter
+from sardonyx.hw.soc.uart import Receiver, Transmitter
 
 
 @pytest.mark.parametrize("divisor", [4, 7, 25])

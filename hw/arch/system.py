@@ -1,0 +1,71 @@
+"""The processor in front of a machine: sizes, its address map, and the registers beside it.
+
+    0x00000000   its memory; a chip-side address of the system DMA, too
+    0x10000000   `HOST`, the registers of system DMA and serial line
+    0x40000000   the machine's registers, at their addresses of `arch.soc`
+    0x80000000   chip-side address of the global buffer: the processor itself has no way there
+
+Memory outside has an address space of its own, which only the system DMA sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from .check import PowerOfTwo, Whole, check
+from .soc import PULSE, RO, RW, W1C, Register, register_file
+
+RAM, HOST_REGISTERS, MACHINE_REGISTERS, GLB_WINDOW = 0x0, 0x1000_0000, 0x4000_0000, 0x8000_0000
+# Line of the processor's interrupts at which the machine's is.
+MACHINE_IRQ = 3
+
+
+@dataclass(frozen=True)
+class System:
+    """What stands in front of the machine's buses.
+
+    Parameters
+    ----------
+    processor : bool      A PicoRV32 with its memory, a system DMA between the chip and memory outside, and a serial line; else
+                          the buses are those of the top module.
+    ram_bytes : int       The processor's memory, instructions and data, a power of two from 4 K to 1 M. It is filled from
+                          memory outside after reset.
+    serial_cycles : int   Cycles of a bit of the serial line, 4..65535.
+    """
+
+    processor: bool = False
+    ram_bytes: Annotated[int, PowerOfTwo(1 << 12, 1 << 20)] = 64 * 1024
+    serial_cycles: Annotated[int, Whole(4, 65535)] = 16
+
+    def __post_init__(self) -> None:
+        check(self, "system")
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The fields that decide nothing: without a processor there is nothing beside it."""
+        return () if self.processor else ("ram_bytes", "serial_cycles")
+
+
+# Transfers that may wait in each direction, besides the one that goes on; and bits of their number.
+WAITING, MOVES_BITS = 4, 8
+REGISTER_FAULT, IN_FAULT, OUT_FAULT, ASTRAY_FAULT, MOVE_FAULT = range(5)
+
+HOST: tuple[Register, ...] = register_file(
+    ("moves", RO, "transfers of the system DMA that have not ended",
+     (("in", 0, MOVES_BITS, "to the chip"), ("out", MOVES_BITS, MOVES_BITS, "from the chip"))),
+    ("move_from", RW, "byte address of the first word that the next transfer reads, a multiple of 8"),
+    ("move_to", RW, "byte address of the first word that the next transfer writes, a multiple of 8"),
+    ("move_in", PULSE, "brings so many bytes, a multiple of 8, from memory outside to the chip, behind those that wait; the "
+                       f"write itself waits while there are {WAITING}"),
+    ("move_out", PULSE, "brings so many bytes from the chip to memory outside, likewise; both directions at the same time"),
+    ("faults", W1C, "what went wrong since it was cleared",
+     (("register", REGISTER_FAULT, 1, "an error response to an access of the machine's registers"),
+      ("in", IN_FAULT, 1, "an error response in a transfer to the chip"),
+      ("out", OUT_FAULT, 1, "an error response in a transfer from the chip"),
+      ("astray", ASTRAY_FAULT, 1, "an access to no address of the processor's; it read 0"),
+      ("move", MOVE_FAULT, 1, "a transfer with an address or a number of bytes that is no multiple of 8; it was left out"))),
+    ("serial", RW, "written: sends the low byte; the write waits while bytes before it do. Read: takes the byte received last",
+     (("byte", 0, 8, "the byte"), ("valid", 8, 1, "there was one"))),
+    ("time", RO, "cycles since reset, modulo 2^32"),
+)

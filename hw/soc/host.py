@@ -1,0 +1,204 @@
+"""The host: a processor with its memory, a system DMA and a serial line, master of a machine's buses."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, ResetSignal, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.soc import DATA_ADDRESS_BITS, REGISTER_ADDRESS_BITS
+from ..arch.system import (
+    ASTRAY_FAULT,
+    GLB_WINDOW,
+    HOST_REGISTERS,
+    IN_FAULT,
+    MACHINE_IRQ,
+    MACHINE_REGISTERS,
+    OUT_FAULT,
+    REGISTER_FAULT,
+    System,
+)
+from ..emit import Macro, macro
+from ..interconnect.boxes import Members
+from ..memory.sram import Sram
+from .axi_data import AxiData, axi_part, axi_ports
+from .axi_lite import axi_lite_ports
+from .fork import HIGH, LOW, READ, WRITE, Fork
+from .lite_master import LiteMaster
+from .mover import ADDRESS_BITS, Mover
+from .peripherals import Peripherals
+from .picorv32 import PicoRv32
+from .uart import Receiver, Transmitter
+
+OUTSIDE = axi_part(("aw", "w", "b", "ar", "r"), ADDRESS_BITS, "m_axi_")
+# Which of the processor's addresses mean what, by their highest four bits.
+RAM_PAGE, HOST_PAGE, MACHINE_PAGE = 0, HOST_REGISTERS >> 28, MACHINE_REGISTERS >> 28
+
+
+def outside_members() -> Members:
+    """The ports of a system to the outside: memory, serial line, and whether the processor stands still."""
+    return {**{name: member.flip() for name, member in OUTSIDE.items()}, "rx": In(1, init=1), "tx": Out(1, init=1),
+            "trap": Out(1)}
+
+
+class Host(wiring.Component):
+    """The module ``host``.
+
+    Behaviour: after reset the system DMA brings the first `ram_bytes` bytes of memory outside into the processor's memory; then
+    the processor begins at address 0. If that fails it never begins, and `trap` is 1.
+
+    Parameters
+    ----------
+    system : System
+
+    Members
+    -------
+    m_axi_* : AXI4 master, 64 bits, memory outside: bursts of up to 64 beats, of one identity.
+    s_axi_*, s_axil_*, irq : the other side of the machine's ports.
+    rx : In(1)           Serial line, of any clock.
+    tx : Out(1)          Serial line, from a register.
+    trap : Out(1)        The processor has stopped for good.
+    reset : Out(1)       Of the machine: `rst` of the cycle before.
+
+    Timing: the processor reads its memory in a cycle, for it says a cycle ahead where; it writes there and to the registers
+    beside it in two, and reads one of the machine in ten. A write to the machine takes two unless the access before it goes on.
+    The memory has one port, which the processor has first, then what the DMA brings.
+    Source: Onyx JSSC II (a processor, memory and buses around the array); the parts are of our own.
+    """
+
+    module_name = "host"
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        buses = axi_ports(DATA_ADDRESS_BITS) | axi_lite_ports(REGISTER_ADDRESS_BITS)
+        super().__init__({**outside_members(), **{name: member.flip() for name, member in buses.items()}, "irq": In(1),
+                          "reset": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        reset = Signal(reset_less=True)
+        m.d.sync += reset.eq(ResetSignal())
+        m.d.comb += self.reset.eq(reset)
+        m.submodules.processor = processor = macro(PicoRv32(self.system.ram_bytes))
+        m.submodules.bring = bring = macro(Mover())
+        m.submodules.take = take = macro(Mover())
+        m.submodules.memory_port = port = macro(AxiData(self.system.ram_bytes, ADDRESS_BITS, of="ram"))
+        m.submodules.registers = registers = macro(LiteMaster())
+        m.submodules.peripherals = peripherals = macro(Peripherals())
+        self._buses(m, bring, take, port, registers)
+        self._line(m, peripherals)
+        reads = Signal()        # the processor reads its memory, in this cycle
+        writes = Signal()
+        sram = self._memory(m, processor, port, reads, writes)
+        self._accesses(m, processor, sram, reads, writes, registers, peripherals)
+        self._moves(m, processor, bring, take, peripherals)
+        return m
+
+    def _buses(self, m: Module, bring: Macro, take: Macro, port: Macro, registers: Macro) -> None:
+        """What is read outside is written to the chip, and what is read on the chip to the outside."""
+        m.submodules.write_fork = writes = macro(Fork(WRITE))
+        m.submodules.read_fork = reads = macro(Fork(READ))
+        _join(m, (bring, "m_axi_"), (self, "m_axi_"), READ, outward=True)
+        _join(m, (take, "m_axi_"), (self, "m_axi_"), WRITE, outward=True)
+        _join(m, (bring, "m_axi_"), (writes, "s_axi_"), WRITE)
+        _join(m, (take, "m_axi_"), (reads, "s_axi_"), READ)
+        for fork in (writes, reads):
+            _join(m, (fork, LOW), (port, "s_axi_"), fork.channels)
+            _join(m, (fork, HIGH), (self, "s_axi_"), fork.channels, outward=True)
+            # The machine's addresses begin where the window does.
+            address = f"{fork.channels[0]}addr"
+            m.d.comb += getattr(self, f"s_axi_{address}").eq(getattr(fork, HIGH + address)[:GLB_WINDOW.bit_length() - 1])
+        for name, member in axi_lite_ports(REGISTER_ADDRESS_BITS).items():
+            outer, inner = getattr(self, name), getattr(registers, name)
+            m.d.comb += outer.eq(inner) if member.flow is In else inner.eq(outer)
+
+    def _line(self, m: Module, peripherals: Macro) -> None:
+        """The serial line."""
+        m.submodules.transmitter = transmitter = macro(Transmitter(self.system.serial_cycles))
+        m.submodules.receiver = receiver = macro(Receiver(self.system.serial_cycles))
+        m.d.comb += [self.tx.eq(transmitter.pin), receiver.pin.eq(self.rx)]
+        for source, sink in ((peripherals.send, transmitter.i), (receiver.o, peripherals.received)):
+            m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
+
+    def _memory(self, m: Module, processor: Macro, port: Macro, reads: Signal, writes: Signal) -> Macro:
+        """The processor's memory: one access a cycle."""
+        m.submodules.sram = sram = macro(Sram(self.system.ram_bytes // 8, 8, 8))
+        high = processor.mem_addr[2]
+        with m.If(reads):
+            m.d.comb += [sram.enable.eq(1), sram.address.eq(processor.mem_la_addr[3:])]
+        with m.Elif(writes):
+            m.d.comb += [sram.enable.eq(1), sram.address.eq(processor.mem_addr[3:]),
+                         sram.data.eq(processor.mem_wdata.replicate(2)),
+                         sram.write.eq(Mux(high, processor.mem_wstrb << 4, processor.mem_wstrb))]
+        with m.Elif(port.write_valid):
+            m.d.comb += [sram.enable.eq(port.write_strobe.any()), sram.address.eq(port.write_line),
+                         sram.data.eq(port.write_data), sram.write.eq(port.write_strobe)]
+        with m.Elif(port.read_valid):
+            m.d.comb += [sram.enable.eq(1), sram.address.eq(port.read_line)]
+        own = reads | writes
+        m.d.comb += [port.write_ready.eq(~own), port.read_ready.eq(~own & ~port.write_valid), port.read_word.eq(sram.word)]
+        return sram
+
+    def _accesses(self, m: Module, processor: Macro, sram: Macro, reads: Signal, writes: Signal, registers: Macro,
+                  peripherals: Macro) -> None:
+        """What an address of the processor means."""
+        page, rest = processor.mem_addr[28:], processor.mem_addr[:28]
+        answered = Signal()
+        from_memory = Signal()
+        astray = Signal()
+        m.d.comb += reads.eq(processor.mem_la_read & (processor.mem_la_addr < self.system.ram_bytes))
+        m.d.sync += [answered.eq(reads), from_memory.eq(reads)]
+        for part in (registers, peripherals):
+            m.d.comb += [part.address.eq(processor.mem_addr), part.word.eq(processor.mem_wdata),
+                         part.strobes.eq(processor.mem_wstrb)]
+        legal = Signal()
+        with m.Switch(page):
+            with m.Case(RAM_PAGE):
+                m.d.comb += [legal.eq(rest < self.system.ram_bytes), writes.eq(processor.mem_valid & ~answered & legal)]
+                with m.If(writes):
+                    m.d.sync += answered.eq(1)
+            for number, part in ((HOST_PAGE, peripherals), (MACHINE_PAGE, registers)):
+                with m.Case(number):
+                    m.d.comb += [legal.eq(rest[REGISTER_ADDRESS_BITS:] == 0), part.valid.eq(processor.mem_valid & legal)]
+        with m.If(processor.mem_valid & ~answered & ~legal):
+            m.d.comb += astray.eq(1)
+            m.d.sync += answered.eq(1)
+        word = sram.word.word_select(processor.mem_addr[2], 32)
+        m.d.comb += [
+            processor.mem_ready.eq(answered | registers.done | peripherals.done),
+            processor.mem_rdata.eq(Mux(from_memory, word, registers.value | peripherals.value)),
+            processor.irq[MACHINE_IRQ].eq(self.irq),
+            peripherals.happens[REGISTER_FAULT].eq(registers.fault), peripherals.happens[ASTRAY_FAULT].eq(astray),
+        ]
+
+    def _moves(self, m: Module, processor: Macro, bring: Macro, take: Macro, peripherals: Macro) -> None:
+        """What the system DMA moves: first all of the processor's memory."""
+        filled = Signal()
+        asked = Signal()
+        runs = ((bring, peripherals.move_in), (take, peripherals.move_out))
+        for mover, run in runs:
+            m.d.comb += [mover.i.payload.eq(run.payload), mover.i.valid.eq(run.valid), run.ready.eq(mover.i.ready)]
+        m.d.comb += [
+            peripherals.ended_in.eq(bring.ended & filled), peripherals.ended_out.eq(take.ended),
+            peripherals.happens[IN_FAULT].eq(bring.fault), peripherals.happens[OUT_FAULT].eq(take.fault),
+            processor.resetn.eq(filled & ~ResetSignal()),
+            self.trap.eq(processor.trap | (peripherals.failed & ~filled)),
+        ]
+        with m.If(~asked):
+            m.d.comb += [bring.i.payload.source.eq(0), bring.i.payload.destination.eq(0),
+                         bring.i.payload.lines.eq(self.system.ram_bytes // 8), bring.i.valid.eq(1)]
+            with m.If(bring.i.ready):
+                m.d.sync += asked.eq(1)
+        with m.If(bring.ended & ~bring.fault & ~peripherals.failed):
+            m.d.sync += filled.eq(1)
+
+
+def _join(m: Module, master: tuple[Macro, str], slave: tuple[wiring.Component | Macro, str], channels: tuple[str, ...],
+          outward: bool = False) -> None:
+    """Join some channels of a bus, each side with its prefix; outward: the slave is behind ports of this component."""
+    (one, left), (other, right) = master, slave
+    for name, member in axi_part(channels, ADDRESS_BITS, "").items():
+        source, sink = getattr(one, left + name), getattr(other, right + name)
+        if outward and right == "s_axi_" and name.endswith("addr"):
+            continue    # addresses of the machine are told apart
+        m.d.comb += sink.eq(source) if member.flow is In else source.eq(sink)

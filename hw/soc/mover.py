@@ -1,0 +1,139 @@
+"""A direction of the system DMA: reads a run of words from one bus and writes it to another."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.system import WAITING
+from ..emit import Macro, macro
+from ..stream.fifo import Fifo, Fifo2
+from .axi_data import axi_part
+from .axi_lite import OKAY
+from .burst import INCREMENTING
+
+ADDRESS_BITS = 32
+# A burst has so many 64-bit beats at most and none crosses a multiple of its bytes, so none a border of 4 KB.
+BEATS = 64
+FULL_SIZE = 3
+# Bursts that may be under way at once, in each of reads and writes.
+UNDER_WAY = 16
+
+LINES = ADDRESS_BITS - 3
+MOVE = data.StructLayout({"source": LINES, "destination": LINES, "lines": LINES})
+PIECE = data.StructLayout({"line": LINES, "beats": range(BEATS), "last": 1})
+
+
+class Pieces(wiring.Component):
+    """Cuts a run of 64-bit words into bursts.
+
+    Behaviour: line 62, 67 lines      62 of 2 beats, 64 of 64, 128 of 1, the last
+
+    Members
+    -------
+    i : In(stream)      First line, and how many, 1 or more.
+    o : Out(stream)     First line of a burst, its beats less one, whether it is the last.
+
+    Timing: a burst a cycle, the first one in the cycle after its run; all outputs come from registers.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(data.StructLayout({"line": LINES, "lines": LINES}))),
+                          "o": Out(stream.Signature(PIECE))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        line = Signal(LINES)
+        left = Signal(LINES)
+        room = Signal(range(BEATS + 1))
+        taken = Signal()
+        low = (BEATS - 1).bit_length()
+        m.d.comb += [
+            room.eq(BEATS - line[:low]), taken.eq(self.o.valid & self.o.ready),
+            self.o.valid.eq(left != 0), self.o.payload.line.eq(line), self.o.payload.last.eq(left <= room),
+            self.o.payload.beats.eq(Mux(self.o.payload.last, left, room) - 1),
+            self.i.ready.eq((left == 0) | (taken & self.o.payload.last)),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [line.eq(self.i.payload.line), left.eq(Mux(self.i.valid, self.i.payload.lines, 0))]
+        with m.Elif(taken):
+            m.d.sync += [line.eq(Cat(Const(0, low), line[low:] + 1)), left.eq(left - room)]
+        return m
+
+
+class Mover(wiring.Component):
+    """Moves runs of 64-bit words, in order, each word behind the one before.
+
+    Behaviour: reads go ahead of writes, also into the next run, as far as the buses take them; a run has ended when its last
+    write is answered. A word that was read with an error is written all the same.
+
+    Members
+    -------
+    i : In(stream)                   Runs: `source` and `destination` in words of 64 bits, and how many `lines`, 1 or more.
+    m_axi_ar*, m_axi_r* : Out        Master of the bus that is read.
+    m_axi_aw*, m_axi_w*, m_axi_b*    Master of the bus that is written.
+    ended : Out(1)                   A run has ended.
+    fault : Out(1)                   An error response.
+
+    Timing: a word a cycle from bus to bus, two cycles of latency, no cycle between bursts and runs while both buses go on.
+    Source: a design of its own; the papers' processor moves words itself.
+    """
+
+    def __init__(self) -> None:
+        master = {name: member.flip() for name, member in
+                  axi_part(("aw", "w", "b", "ar", "r"), ADDRESS_BITS, "m_axi_").items()}
+        super().__init__({"i": In(stream.Signature(MOVE)), **master, "ended": Out(1), "fault": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pieces = []
+        for side, place in (("reads", "source"), ("writes", "destination")):
+            m.submodules[f"{side}_wait"] = queue = macro(Fifo(2 * LINES, WAITING))
+            m.submodules[side] = cut = macro(Pieces())
+            move = self.i.payload
+            m.d.comb += [queue.i.payload.eq(Cat(move[place], move.lines)), cut.i.payload.as_value().eq(queue.o.payload),
+                         cut.i.valid.eq(queue.o.valid), queue.o.ready.eq(cut.i.ready)]
+            pieces.append((queue, cut))
+        (first, reads), (second, writes) = pieces
+        m.d.comb += [self.i.ready.eq(first.i.ready & second.i.ready), first.i.valid.eq(self.i.valid & second.i.ready),
+                     second.i.valid.eq(self.i.valid & first.i.ready)]
+        for channel in ("ar", "aw"):
+            m.d.comb += [getattr(self, f"m_axi_{channel}size").eq(FULL_SIZE),
+                         getattr(self, f"m_axi_{channel}burst").eq(INCREMENTING)]
+
+        m.d.comb += [self.m_axi_arvalid.eq(reads.o.valid), reads.o.ready.eq(self.m_axi_arready),
+                     self.m_axi_araddr.eq(reads.o.payload.line << 3), self.m_axi_arlen.eq(reads.o.payload.beats)]
+        m.submodules.words = words = macro(Fifo2(64))
+        m.d.comb += [words.i.payload.eq(self.m_axi_rdata), words.i.valid.eq(self.m_axi_rvalid),
+                     self.m_axi_rready.eq(words.i.ready)]
+        self._write(m, writes, words)
+        m.d.comb += self.fault.eq((self.m_axi_rvalid & self.m_axi_rready & (self.m_axi_rresp != OKAY))
+                                  | (self.m_axi_bvalid & self.m_axi_bready & (self.m_axi_bresp != OKAY)))
+        return m
+
+    def _write(self, m: Module, writes: Macro, words: Macro) -> None:
+        """Addresses go ahead of their beats by a burst or two."""
+        m.submodules.under_way = under_way = macro(Fifo(1, UNDER_WAY))     # whether a burst is the last of its run
+        m.submodules.lengths = lengths = macro(Fifo2(range(BEATS)))
+        beats = Signal(range(BEATS))
+        going = Signal()
+        beat = Signal()
+        offered = Signal()
+        piece = writes.o.payload
+        m.d.comb += [
+            offered.eq(writes.o.valid & under_way.i.ready & lengths.i.ready),
+            self.m_axi_awvalid.eq(offered), self.m_axi_awaddr.eq(piece.line << 3), self.m_axi_awlen.eq(piece.beats),
+            writes.o.ready.eq(offered & self.m_axi_awready),
+            under_way.i.valid.eq(writes.o.ready), under_way.i.payload.eq(piece.last),
+            lengths.i.valid.eq(writes.o.ready), lengths.i.payload.eq(piece.beats),
+            self.m_axi_wdata.eq(words.o.payload), self.m_axi_wstrb.eq(0xFF), self.m_axi_wlast.eq(beats == 0),
+            self.m_axi_wvalid.eq(words.o.valid & going), words.o.ready.eq(self.m_axi_wready & going),
+            beat.eq(self.m_axi_wvalid & self.m_axi_wready), lengths.o.ready.eq(~going | (beat & self.m_axi_wlast)),
+            self.m_axi_bready.eq(1), under_way.o.ready.eq(self.m_axi_bvalid),
+            self.ended.eq(self.m_axi_bvalid & under_way.o.payload),
+        ]
+        with m.If(lengths.o.ready):
+            m.d.sync += [beats.eq(lengths.o.payload), going.eq(lengths.o.valid)]
+        with m.Elif(beat):
+            m.d.sync += beats.eq(beats - 1)

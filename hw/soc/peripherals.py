@@ -1,0 +1,97 @@
+"""The registers beside a processor: what the system DMA moves, what went wrong, and the serial line."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.soc import REGISTER_ADDRESS_BITS, named
+from ..arch.system import HOST, IN_FAULT, MOVE_FAULT, MOVES_BITS, OUT_FAULT
+from .lite_master import access_members
+from .mover import MOVE
+
+FAULTS = len(named(HOST)["faults"].fields)
+DIRECTIONS = ("in", "out")
+
+
+class Peripherals(wiring.Component):
+    """The registers `HOST` of `arch.system`.
+
+    Members
+    -------
+    valid, address, word, strobes, done, value : see `access_members`; strobes but for none mean the whole word.
+    move_in, move_out : Out(stream)       Runs for the system DMA.
+    ended_in, ended_out : In(1)           One has ended.
+    happens : In                          Faults of this cycle, by their bits; that of moves is told here.
+    failed : Out(1)                       A transfer to the chip has met an error, and nobody has cleared it.
+    send : Out(stream), received : In(stream)    Bytes of the serial line.
+
+    Timing: `done` comes from a register, a cycle after `valid`, or later where a write waits for room.
+    """
+
+    def __init__(self) -> None:
+        runs, bytes_ = stream.Signature(MOVE), stream.Signature(8)
+        super().__init__({**access_members(REGISTER_ADDRESS_BITS), "move_in": Out(runs), "move_out": Out(runs),
+                          "ended_in": In(1), "ended_out": In(1), "happens": In(FAULTS), "failed": Out(1),
+                          "send": Out(bytes_), "received": In(bytes_)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        asks = Signal()
+        write = self.strobes.any()
+        m.d.comb += asks.eq(self.valid & ~self.done)
+        m.d.sync += [self.done.eq(asks), self.value.eq(0)]
+
+        faults = Signal(FAULTS)
+        clears = Signal(FAULTS)
+        misfit = Signal()
+        m.d.sync += faults.eq((faults & ~clears) | self.happens | (misfit << MOVE_FAULT))
+        m.d.comb += self.failed.eq(faults[IN_FAULT])
+        source = Signal(32)
+        destination = Signal(32)
+        left = {way: Signal(MOVES_BITS, name=f"left_{way}") for way in DIRECTIONS}
+        byte = Signal(9)
+        time = Signal(32)
+        m.d.sync += time.eq(time + 1)
+        reads = {"moves": Cat(*left.values()), "move_from": source, "move_to": destination, "faults": faults, "serial": byte,
+                 "time": time}
+
+        # A byte that comes while there is one takes its place.
+        m.d.comb += self.received.ready.eq(1)
+        with m.If(self.received.valid):
+            m.d.sync += byte.eq(Cat(self.received.payload, 1))
+        unfit = (Cat(source[:3], destination[:3], self.word[:3]) != 0) | (self.word == 0)
+        for way in DIRECTIONS:
+            run = getattr(self, f"move_{way}")
+            m.d.comb += [run.payload.source.eq(source[3:]), run.payload.destination.eq(destination[3:]),
+                         run.payload.lines.eq(self.word[3:])]
+            m.d.sync += left[way].eq(left[way] + (run.valid & run.ready) - getattr(self, f"ended_{way}"))
+        m.d.comb += self.send.payload.eq(self.word)
+        with m.Switch(self.address):
+            for register in HOST:
+                with m.Case(register.offset):
+                    if register.name in reads:
+                        m.d.sync += self.value.eq(Mux(write, 0, reads[register.name]))
+                    with m.If(asks & write):
+                        match register.name:
+                            case "move_from":
+                                m.d.sync += source.eq(self.word)
+                            case "move_to":
+                                m.d.sync += destination.eq(self.word)
+                            case "faults":
+                                m.d.comb += clears.eq(self.word)
+                            case "serial":
+                                m.d.comb += self.send.valid.eq(1)
+                                m.d.sync += self.done.eq(self.send.ready)
+                            case "move_in" | "move_out":
+                                run = getattr(self, register.name)
+                                m.d.comb += [run.valid.eq(~unfit), misfit.eq(unfit)]
+                                m.d.sync += self.done.eq(run.ready | unfit)
+                    if register.name == "serial":
+                        with m.If(asks & ~write & ~self.received.valid):
+                            m.d.sync += byte[8].eq(0)
+        return m
+
+
+assert OUT_FAULT == IN_FAULT + 1, "directions in their order"

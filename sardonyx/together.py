@@ -1,0 +1,92 @@
+"""Several programs on one system: a processor configures the machine for one after the other and runs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from . import api, timeline
+from .compiler.einsum import compile_einsum
+from .compiler.lang.einsum import parse
+from .compiler.sparse.tiling import tile as cut
+from .dump import VERILOG, Dump
+from .execute import Job
+from .hw.arch import presets
+from .hw.arch.cgra import Arch
+from .hw.arch.system import System
+from .outcome import Outcome, silent
+from .picture_job import Wanted
+from .runtime import firmware, toolchain
+from .runtime.data.sub_tiles import Work
+from .runtime.plan import loops_of_transactions
+from .sim import system
+from .tensor_job import TensorJob
+
+# The serial line of the demo is fast: what it says takes no time of the simulation.
+DEMO_SYSTEM = System(processor=True, serial_cycles=4)
+PICTURE, COMMANDS = "timeline.svg", "commands.c"
+
+
+def run(jobs: Mapping[str, Job], arch: Arch,
+        progress: Callable[[str], None] = silent) -> tuple[system.Ran, dict[str, object]]:
+    """Run compiled jobs, of one part each, one after the other in a simulated system, and check all.
+
+    Their operands are in memory outside. Returns what the system did, and of every job what its report says.
+    """
+    parts = {name: iter(job.parts()) for name, job in jobs.items()}
+    data = {name: next(each) for name, each in parts.items()}
+    most = loops_of_transactions(arch.glb)
+    ran = system.run_jobs([firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds())
+                           for name, part in data.items()], [part.take for part in data.values()], arch, progress)
+    reports: dict[str, object] = {}
+    for number, (name, job) in enumerate(jobs.items()):
+        assert next(parts[name], None) is None, f"program {name} has one part"
+        _, checked = job.check()
+        configured, computed = ran.spans(number, "configure"), ran.spans(number, "start")
+        reports[name] = {
+            **job.facts(), f"{job.checks}_checked": checked, "launches": len(computed), "cycles": ran.machine_cycles(number),
+            "switch_cycles": sum(end - start for start, end in configured),
+            "cycles_with_transfers": ran.left(number) - configured[-1][1]}
+    return ran, reports
+
+
+def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
+    """Let a RISC-V processor run a sparse matrix product and a blur on preset `small`, and check every word.
+
+    Writes the timeline as a picture, the firmware's commands and the Verilog into `out`.
+    """
+    import skimage.data
+
+    from . import halide
+    from .apps.dense import gaussian
+
+    began = time.perf_counter()
+    folder, arch = Dump(Path(out)), replace(presets.get("small"), system=DEMO_SYSTEM)
+    folder.check([PICTURE, COMMANDS], VERILOG)
+    toolchain.tools()       # before all that takes longer
+    progress("compiling the programs")
+    matrix, what = api.demo_matrix(None)
+    operands = {"B": matrix, "C": matrix}
+    statement = parse(api.MATRIX_PRODUCT)
+    product = TensorJob(compile_einsum(statement, arch), operands, Work(cut(statement, operands, arch.mem.level_words)))
+    photo = halide.prepared(gaussian.build(), {"photo": skimage.data.camera()}, None, {}, progress)
+    blur = photo.job(Wanted(photo.size, None, None, arch, 0), lambda stage: progress(f"compiling the blur: {stage}"))
+    ran, reports = run({"product": product, "blur": blur}, arch, progress)
+    rows = _rows(ran, list(reports))
+    folder.write({PICTURE: timeline.picture(rows, ran.cycles), COMMANDS: ran.firmware.commands})
+    report = {"processor": "PicoRV32, RV32IM", "arch": arch.name, "matrix": what, **reports, "cycles": ran.cycles,
+              "serial_line": ran.line.strip(), "simulated_cycles_per_s": round(ran.cycles / max(1e-9, ran.simulate_s)),
+              "build_s": round(ran.build_s, 1), "simulate_s": round(ran.simulate_s, 2), "timeline": str(out / PICTURE),
+              "firmware": str(out / COMMANDS), "verilog": str(folder.keep(ran.verilog)),
+              "elapsed_s": round(time.perf_counter() - began, 2)}
+    return Outcome(report, timeline.text(rows, ran.cycles))
+
+
+def _rows(ran: system.Ran, names: Sequence[str]) -> list[timeline.Row]:
+    """What was at work when."""
+    return [
+        timeline.Row("configuration", tuple(span for number in range(len(names)) for span in ran.spans(number, "configure"))),
+        *(timeline.Row(name, tuple(ran.spans(number, "start"))) for number, name in enumerate(names)),
+        timeline.Row("words in", ran.brought), timeline.Row("words out", ran.taken)]

@@ -1,0 +1,94 @@
+"""Programs on a simulated system: compiled to firmware, run by its processor, read out of the memory outside.
+
+Input:   `Job`s, Arch; a machine without a processor gets one.
+Output:  what every transaction stored, job by job, and `Ran`.
+Errors:  UserError without a C compiler, where memory or a level is too small; AssertionError where the machine stops otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hw.arch.cgra import Arch, with_processor
+from ..hw.tables import header
+from ..runtime import toolchain
+from ..runtime.data.blocks import Blocks
+from ..runtime.faults import stopped
+from ..runtime.firmware import Firmware, Job, Report, firmware, read_report, stored
+from .rtl.system import MEMORY_BYTES, SimulatedSystem
+
+# First cycle of a span, and the first after it; cycles since reset.
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a system did.
+
+    Parameters
+    ----------
+    firmware : Firmware
+    report : Report
+    cycles : int              From reset until the processor stood still.
+    brought, taken : tuple    Spans in which words came from memory outside, and went there.
+    line : str                What the serial line said.
+    build_s, simulate_s       Seconds spent on building the simulation, and in it.
+    verilog : Path            Folder of the Verilog that ran.
+    """
+
+    firmware: Firmware
+    report: Report
+    cycles: int
+    brought: tuple[Span, ...]
+    taken: tuple[Span, ...]
+    line: str
+    build_s: float
+    simulate_s: float
+    verilog: Path
+
+    def spans(self, job: int, what: str) -> list[Span]:
+        """When a job was configured (``configure``) or its launches computed (``start``), by the notes of the processor."""
+        until = {"configure": "configured", "start": "end"}[what]
+        times = {(mark.what, mark.launch): time for mark, time in zip(self.firmware.marks, self.report.times, strict=True)
+                 if mark.job == job}
+        return [(begun, times[until, launch]) for (name, launch), begun in times.items() if name == what]
+
+    def left(self, job: int) -> int:
+        """When the last word of a job had gone to memory outside, by the notes of the processor."""
+        return next(time for mark, time in zip(self.firmware.marks, self.report.times, strict=True)
+                    if mark.job == job and mark.what == "left")
+
+    def machine_cycles(self, job: int) -> int:
+        """Cycles that the machine counted in the launches of a job."""
+        return sum(cycles for mark, cycles in zip(self.firmware.marks, self.report.cycles, strict=True)
+                   if mark.job == job and mark.what == "end")
+
+
+def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arch: Arch,
+             progress: Callable[[str], None], cache: Path | None = None) -> Ran:
+    """Run jobs one after the other, and give what each transaction stored to the job's function of `takes`."""
+    arch = with_processor(arch)
+    progress("compiling the firmware")
+    made = firmware(jobs, arch, MEMORY_BYTES)
+    image = toolchain.compiled(made, arch, header(arch))
+    progress(f"preparing the Verilog of '{arch.name}' and its processor")
+    with SimulatedSystem(arch, cache=cache) as system:
+        progress("simulating the system")
+        began = time.perf_counter()
+        system.write(0, image)
+        for address, content in made.content:
+            system.write(address, content)
+        cycles = system.run(made.limit)
+        assert cycles is not None, f"the processor did not end within {made.limit} cycles"
+        report = read_report(made, system.read(made.report, 2 * made.report_words).view("<u4"))
+        if not report.ended or report.faults:
+            stopped(report.status, report.faults)
+        for number, (job, take) in enumerate(zip(jobs, takes, strict=True)):
+            for blocks in stored(made, number, job.program, report.counts, system.read):
+                for block in blocks:
+                    take(block)
+        return Ran(made, report, cycles, tuple(system.moves(False)), tuple(system.moves(True)), system.line.decode("ascii"),
+                   system.model.build_s, time.perf_counter() - began, system.model.executable.parent / "verilog")

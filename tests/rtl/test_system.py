@@ -1,0 +1,195 @@
+"""The processor and what is beside it, in Verilog, with programs by hand: no compiler is needed."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from assembler import copy, image, store, wait_for_zero
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from machines import LEAST
+
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.soc import CONTROLLER, named, offsets
+from sardonyx.hw.arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS, WAITING, System
+from sardonyx.sim.rtl.system import SimulatedSystem
+
+RAM = 4096
+ARCH = replace(LEAST, system=System(processor=True, ram_bytes=RAM, serial_cycles=4))
+GLB = ARCH.glb_tiles * ARCH.glb.tile_bytes
+HERE = {name: HOST_REGISTERS + offset for name, offset in offsets(HOST).items()}
+FAULTS = named(HOST)["faults"]
+RUNS = offsets(CONTROLLER)["runs"]
+# Memory outside beside the processor's; half of that memory is for words that move.
+OUTSIDE, SCRATCH = 16384, RAM // 2
+LIMIT = 200_000
+
+
+def move(direction: str, source: int, destination: int, size: int) -> list[int]:
+    return [*store(HERE["move_from"], source), *store(HERE["move_to"], destination), *store(HERE[f"move_{direction}"], size)]
+
+
+WAIT = wait_for_zero(HERE["moves"])
+
+
+def shown(register: str, slot: int) -> list[int]:
+    """Keep a register of the host for `values`."""
+    return copy(HERE[register], SCRATCH + 8 * slot)
+
+
+def run(*pieces: list[int], latency: int = 5, outside: "np.ndarray | None" = None) -> "tuple[np.ndarray, int, bytes]":
+    """Memory outside after a program, in 64-bit words; cycles, and what the serial line said."""
+    with SimulatedSystem(ARCH, RAM + OUTSIDE, latency) as system:
+        if outside is not None:
+            system.write(RAM, outside.tobytes())
+        system.write(0, image(*pieces))
+        cycles = system.run(LIMIT)
+        assert cycles is not None, "the processor stands still at the end of its program"
+        return system.read(0, (RAM + OUTSIDE) // 2).view("<u8"), cycles, system.line
+
+
+def values(*pieces: list[int], count: int) -> list[int]:
+    """What a program has left in the first words of its own."""
+    memory, _, _ = run(*pieces, WAIT, move("out", SCRATCH, RAM, SCRATCH), WAIT)
+    return [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + count]]
+
+
+def test_the_processor_begins_with_what_memory_outside_holds_and_speaks() -> None:
+    _, cycles, line = run(*(store(HERE["serial"], ord(letter)) for letter in "onyx"))
+    assert line == b"onyx"
+    assert cycles > RAM // 8
+
+
+@pytest.mark.parametrize("latency", [1, 50])
+def test_words_come_as_fast_as_the_bus_brings_them(latency: int) -> None:
+    with SimulatedSystem(ARCH, RAM, latency) as system:
+        system.write(0, image())
+        system.run(LIMIT)
+        (first, end), *_ = system.moves(outward=False)
+    assert first < 10
+    assert end - first == RAM // 8 + latency - 1
+
+
+def test_without_its_memory_the_processor_does_not_begin() -> None:
+    with SimulatedSystem(ARCH, RAM // 2) as system:
+        system.write(0, image(store(HERE["serial"], ord("x"))))
+        assert system.run(LIMIT) is not None
+        assert system.line == b""
+
+
+def test_a_program_that_does_not_end_is_stopped() -> None:
+    with SimulatedSystem(ARCH, RAM) as system:
+        system.write(0, image(store(HERE["time"], 0), wait_for_zero(RAM - 8)))
+        system.write(RAM - 8, b"\1")
+        assert system.run(5000) is None
+
+
+def test_a_system_runs_again() -> None:
+    with SimulatedSystem(ARCH, RAM) as system:
+        for letter in "ab":
+            system.write(0, image(store(HERE["serial"], ord(letter))))
+            assert system.run(LIMIT) is not None
+            assert system.line == letter.encode()
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> "list[tuple[str, int, int, int]]":
+    """Directions, first words outside and on the chip, sizes, in words; on the chip the GLB is behind the scratch memory."""
+    found = []
+    for _ in range(draw(st.integers(1, 3 * WAITING))):
+        scratch = draw(st.booleans())
+        room = (SCRATCH if scratch else GLB) // 8
+        size = draw(st.one_of(st.integers(1, 3), st.integers(1, room)))
+        first = draw(st.integers(0, room - size)) + (0 if scratch else SCRATCH // 8)
+        found.append((draw(st.sampled_from(["in", "out"])), draw(st.integers(0, OUTSIDE // 8 - size)), first, size))
+    return found
+
+
+def chip_address(word: int) -> int:
+    return SCRATCH + 8 * word if word < SCRATCH // 8 else GLB_WINDOW + 8 * word - SCRATCH
+
+
+@settings(max_examples=12)
+@given(moves=moves(), latency=st.sampled_from([1, 2, 13, 50]))
+def test_moves_leave_what_copies_in_their_order_do(moves: "list[tuple[str, int, int, int]]", latency: int) -> None:
+    outside = np.arange(1, OUTSIDE // 8 + 1, dtype=np.uint64) << np.uint64(32)
+    chip = np.zeros((SCRATCH + GLB) // 8, np.uint64)
+    expected = outside.copy()
+    program: list[list[int]] = [move("in", RAM, chip_address(0), SCRATCH), move("in", RAM, chip_address(SCRATCH // 8), GLB)]
+    chip[:SCRATCH // 8], chip[SCRATCH // 8:] = outside[:SCRATCH // 8], outside[:GLB // 8]
+    before = "in"
+    for direction, first, on_chip, size in moves:
+        # Directions overtake each other; moves of one do not.
+        program += [WAIT] * (direction != before)
+        there, here = expected[first:first + size], chip[on_chip:on_chip + size]
+        if direction == "in":
+            here[:] = there
+            program.append(move("in", RAM + 8 * first, chip_address(on_chip), 8 * size))
+        else:
+            there[:] = here
+            program.append(move("out", chip_address(on_chip), RAM + 8 * first, 8 * size))
+        before = direction
+    memory, _, _ = run(*program, WAIT, latency=latency, outside=outside)
+    assert len(image(*program, WAIT)) < SCRATCH, "the program is not where words move"
+    assert np.array_equal(memory[RAM // 8:], expected)
+
+
+def test_the_registers_of_the_machine_are_those_of_its_description() -> None:
+    found = values(copy(MACHINE_REGISTERS, SCRATCH), copy(MACHINE_REGISTERS + 4, SCRATCH + 8),
+                   store(MACHINE_REGISTERS + RUNS, 77), copy(MACHINE_REGISTERS + RUNS, SCRATCH + 16),
+                   shown("faults", 3), count=4)
+    assert found == [ARCH.fingerprint >> 32, ARCH.fingerprint & 0xFFFFFFFF, 77, 0]
+
+
+def wrong() -> "Iterator[tuple[str, list[int]]]":
+    """Accesses that are refused, by the fault that they raise."""
+    yield "register", store(MACHINE_REGISTERS + 0x800, 1)
+    yield "register", copy(MACHINE_REGISTERS + 0x800, SCRATCH)
+    yield "astray", copy(0x2000_0000, SCRATCH)
+    yield "astray", store(RAM, 1)
+    yield "astray", store(MACHINE_REGISTERS + 0x10000, 1)
+    yield "astray", store(HOST_REGISTERS + 0x10000, 1)
+    for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM, 0x800, 12), (RAM, 0x800, 0)):
+        yield "move", move("in", source, destination, size)
+    yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
+    yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)
+    yield "out", move("out", SCRATCH, RAM + OUTSIDE, 8)
+    yield "out", move("out", RAM, RAM, 8)
+
+
+@pytest.mark.parametrize("name, access", [pytest.param(*each, id=f"{each[0]} {number}") for number, each in enumerate(wrong())])
+def test_what_is_refused_is_told_until_it_is_cleared(name: str, access: list[int]) -> None:
+    bit = 1 << FAULTS.bits(name).start
+    found = values(access, WAIT, shown("faults", 1), store(HERE["faults"], bit), shown("faults", 2), count=3)
+    assert found[1:] == [bit, 0]
+    assert found[0] == 0, "it reads 0, or brings nothing"
+
+
+def test_time_is_that_since_reset() -> None:
+    first, second = values(shown("time", 0), shown("time", 1), count=2)
+    assert RAM // 8 < first < second < first + 200
+
+
+def test_memory_outside_has_ends() -> None:
+    with SimulatedSystem(ARCH, RAM) as system:
+        for address, size in ((RAM, 8), (4, 8), (RAM - 8, 16)):
+            with pytest.raises(UserError, match="memory outside has 4096 bytes"):
+                system.write(address, bytes(size))
+            with pytest.raises(UserError, match="memory outside has 4096 bytes"):
+                system.read(address, size // 2)
+
+
+def test_a_machine_without_a_processor_is_no_system() -> None:
+    with pytest.raises(UserError, match="this machine has no processor"):
+        SimulatedSystem(LEAST)
+
+
+def test_nothing_wakes_up_late() -> None:
+    """Evaluating what is asleep changes nothing."""
+    words = list(itertools.chain(*(store(HERE["serial"], ord(letter)) for letter in "hi")))
+    with SimulatedSystem(ARCH, RAM, check=True) as system:
+        system.write(0, image(words, move("in", 0, GLB_WINDOW, 64), move("out", GLB_WINDOW, 512, 64), WAIT))
+        assert system.run(LIMIT) is not None
+        assert system.line == b"hi"

@@ -1,0 +1,188 @@
+"""Commands become C, and what firmware leaves in memory outside is what its program gives."""
+
+import itertools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import LEAST, copier
+
+import sardonyx
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.soc import OVERFLOW, STORE_LIMIT
+from sardonyx.hw.arch.system import System
+from sardonyx.hw.tables import header
+from sardonyx.runtime import toolchain
+from sardonyx.runtime.faults import stopped
+from sardonyx.runtime.firmware import Firmware, Job, firmware, read_report
+from sardonyx.sim import system
+
+ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+PROGRAM = copier(LEAST)
+LOAD, STORE = PROGRAM.loads[0].name, PROGRAM.stores[0].name
+ROOM = LEAST.glb.bank_bytes // 2
+MEMORY = 1 << 20
+NOTED = 50
+
+try:
+    toolchain.tools()
+    MISSING = ""
+except UserError as refusal:
+    MISSING = str(refusal)
+needs_compiler = pytest.mark.skipif(bool(MISSING), reason=f"no C compiler for RISC-V: {MISSING}")
+
+
+def block(*words: int) -> np.ndarray:
+    return np.array([len(words), *words], np.uint16)
+
+
+def job(*blocks: np.ndarray, name: str = "copy") -> Job:
+    return Job(name, PROGRAM, [{LOAD: each} for each in blocks], {STORE: max(map(len, blocks))})
+
+
+def written(*jobs: Job, arch: Arch = ARCH) -> Firmware:
+    return firmware(jobs, arch, MEMORY)
+
+
+def lines(made: Firmware, pattern: str) -> list[str]:
+    return [line for line in made.commands.splitlines() if re.search(pattern, line)]
+
+
+def test_operands_lie_behind_the_memory_of_the_processor_and_nowhere_twice() -> None:
+    made = written(job(block(1, 2, 3), block(4)))
+    spans = sorted((address, address + len(content)) for address, content in made.content)
+    assert spans[0][0] >= ARCH.system.ram_bytes
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    assert spans[-1][1] <= made.report
+
+
+def test_a_register_that_holds_a_value_is_not_written_again() -> None:
+    large = block(*range(ROOM - 10))
+    made = written(job(large, large, large))
+    assert len([mark for mark in made.marks if mark.what == "start"]) == 3
+    for name, count in (("WATCHDOG_LIMIT", 1), ("IRQ_STATUS", 4), ("SARDONYX_CONTROL", 4)):
+        assert len(lines(made, name)) == count, name
+
+
+def test_what_the_machine_clears_itself_is_written_each_time() -> None:
+    assert LEAST.glb.queue
+    large = block(*range(ROOM - 10))
+    made = written(job(large, large))
+    assert len(lines(made, r"GLB\(0\) \+ SARDONYX_GLB_LOAD_CONTROL, 0x[1-9]")) == 2
+
+
+def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone() -> None:
+    found = [line.strip() for line in written(job(*[block(*range(ROOM // 4))] * 6)).commands.splitlines()]
+    starts = [number for number, line in enumerate(found) if line.startswith("SET(SARDONYX_CONTROL")]
+    assert len(starts) > 2
+    for start in starts:
+        moves = [line for line in found[:start] if line.startswith(("BRING", "TAKE", "BROUGHT"))]
+        # Nobody waits for what is taken where nothing was taken before.
+        assert "BROUGHT," in moves[-2:] and ("TAKEN," in moves[-2:] or not any(line.startswith("TAKE") for line in moves))
+
+
+def test_the_name_of_a_program_ends_no_comment() -> None:
+    assert "*/ evil" not in written(job(block(1), name="*/ evil \\\n")).commands
+
+
+def test_programs_that_need_more_memory_are_refused() -> None:
+    with pytest.raises(UserError, match="more than the 20000 bytes of memory outside"):
+        firmware([job(*[block(*range(ROOM - 10))] * 20)], ARCH, 20_000)
+
+
+def test_a_machine_whose_host_writes_its_configuration_is_refused() -> None:
+    plain = replace(ARCH, glb=replace(ARCH.glb, configuration_dma=False))
+    with pytest.raises(UserError, match="firmware configures by DMAs"):
+        firmware([Job("copy", copier(plain), [], {})], plain, MEMORY)
+
+
+def test_a_report_is_read_as_it_was_noted() -> None:
+    made = written(job(block(1)))
+    words = np.arange(made.report_words, dtype=np.uint32)
+    found = read_report(made, words)
+    count = len(made.marks)
+    assert (found.ended, found.status, found.faults) == (False, 1, 2)
+    assert count % 2 == 1
+    assert found.times == tuple(range(4, 4 + count))
+    assert found.cycles == tuple(range(5 + count, 5 + 2 * count))
+    assert found.counts[0] == 6 + 2 * count
+    assert len(found.counts) == made.counts + made.counts % 2
+
+
+@pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its bank")])
+def test_a_machine_that_stops_for_its_data_is_a_mistake_of_the_user(status: int, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        stopped(status, 0)
+
+
+def test_any_other_end_is_ours() -> None:
+    with pytest.raises(AssertionError, match="status 0x0 of the machine, faults 0x4 of the host"):
+        stopped(0, 4)
+
+
+def test_without_a_compiler_it_is_said_what_brings_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    with pytest.raises(UserError, match=r"pip install 'sardonyx\[soc\]'"):
+        toolchain.tools()
+
+
+def silent(stage: str) -> None:
+    pass
+
+
+def run(*blocks: np.ndarray) -> system.Ran:
+    """Copy blocks, twice as two jobs, and compare them."""
+    found: tuple[list[list[int]], ...] = ([], [])
+    ran = system.run_jobs([job(*blocks), job(*blocks[::-1])],
+                          [lambda stored, each=each: each.append(stored[STORE].tolist()) for each in found], ARCH, silent)
+    expected = [each.tolist() for each in blocks]
+    assert found == (expected, expected[::-1])
+    return ran
+
+
+@needs_compiler
+@pytest.mark.parametrize("blocks", [
+    pytest.param([block()], id="nothing"), pytest.param([block(7)], id="a word"),
+    pytest.param([block(*range(each)) for each in (3, 0, 31, 1, 97)], id="of several sizes"),
+    pytest.param([block(*range(ROOM - 10))] * 4, id="whole banks"),
+    pytest.param([block(*range(ROOM // 3))] * 9, id="halves in turn")])
+def test_words_are_those_of_the_programs(blocks: list[np.ndarray]) -> None:
+    ran = run(*blocks)
+    assert ran.line.startswith("done in ")
+    for number in (0, 1):
+        (begun, configured), = ran.spans(number, "configure")
+        launched = ran.spans(number, "start")
+        assert begun < configured < launched[0][0]
+        assert all(before[1] < after[0] for before, after in itertools.pairwise(launched))
+        assert launched[-1][1] <= ran.left(number) < ran.cycles
+        # Times are those at which the processor comes to note them.
+        assert 0 < ran.machine_cycles(number) < sum(end - start + NOTED for start, end in launched)
+
+
+@needs_compiler
+def test_every_compiler_makes_firmware_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GCC too, where both are."""
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    try:
+        toolchain.tools()
+    except UserError:
+        pytest.skip("there is one compiler for RISC-V")
+    run(block(1, 2, 3))
+
+
+@needs_compiler
+def test_commands_that_do_not_fit_are_refused() -> None:
+    tight = replace(ARCH, system=replace(ARCH.system, ram_bytes=4096))
+    made = written(job(*[block(*range(ROOM - 10))] * 60), arch=tight)
+    with pytest.raises(UserError, match="do not fit into 4096 bytes of the processor's memory"):
+        toolchain.compiled(made, tight, header(tight))
+
+
+@needs_compiler
+def test_a_kernel_runs_from_memory_outside() -> None:
+    report = sardonyx.kernel("spmspm", size=11, density=0.3, engine="rtl-system").report
+    assert report["cycles"] > 0 and report["words_checked"] > 0
+    assert report["simulator"] == "tile library: all 72 tiles, and a processor"

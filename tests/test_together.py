@@ -1,0 +1,62 @@
+"""Several programs on one system, and what the demo of it writes; the timeline as text and picture."""
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sardonyx import timeline
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.runtime import toolchain
+from sardonyx.timeline import LETTERS, Row
+
+ROWS = [Row("one", ((0, 50), (75, 76))), Row("<two>", ())]
+
+
+def test_a_timeline_has_a_letter_for_as_many_cycles_each() -> None:
+    one, two, scale = timeline.text(ROWS, 100).splitlines()
+    half = LETTERS // 2
+    assert one == f"one   {'#' * half}{'.' * (LETTERS // 4)}#{'.' * (LETTERS // 4 - 1)}"
+    assert two == f"<two> {'.' * LETTERS}"
+    assert scale.endswith(" 100 cycles") and len(scale) == len(one)
+
+
+def test_a_timeline_as_a_picture_has_every_span_and_says_its_cycles() -> None:
+    root = ElementTree.fromstring(timeline.picture(ROWS, 100))
+    titles = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == ["0 to 50", "75 to 76"]
+
+
+def test_spans_shorter_than_a_letter_are_seen() -> None:
+    assert "-" in timeline.text([Row("x", ((500_000, 500_001),))], 1_000_000)
+
+
+@pytest.mark.slow
+def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> None:
+    from sardonyx import together
+    try:
+        toolchain.tools()
+    except UserError as refusal:
+        pytest.skip(str(refusal))
+    report = together.demo(tmp_path).report
+    assert report["serial_line"].startswith("done in ")
+    for name, kind in (("product", "words_checked"), ("blur", "elements_checked")):
+        assert report[name][kind] > 0 and report[name]["cycles"] < report[name]["cycles_with_transfers"]
+    assert all((tmp_path / name).is_file() for name in (together.PICTURE, together.COMMANDS))
+    assert list((tmp_path / "verilog").glob("picorv32.sv"))
+
+
+def test_a_whole_system_is_emitted(tmp_path: Path) -> None:
+    """And its file list names each file that it needs, the top last."""
+    from machines import LEAST
+
+    from sardonyx import emission
+    from sardonyx.hw.arch.system import System
+    out = emission.emit_arch(replace(LEAST, system=System(processor=True)), tmp_path)   # type: ignore[arg-type]
+    files = Path(str(out.report["file_list"])).read_text().split()
+    assert files[-1] == "sardonyx_system.sv" and {"picorv32.sv", "host.sv", "sardonyx.sv"} <= set(files)
+    assert all((tmp_path / name).is_file() for name in files)
+    assert "SARDONYX_HOST_MOVE_IN" in (tmp_path / "sardonyx.h").read_text()
+    assert "move_in" in (tmp_path / "registers.md").read_text()
+    assert "m_axi_araddr" in (tmp_path / "ports.md").read_text()
