@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "pipe.h"
+
 // Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle`, `step`, `count` and
 // `counted`: stitched.h, or for a machine in one piece tests/one_piece.h.
 #include "simulation.h"
@@ -32,18 +34,6 @@ static uint64_t cycles = 0;
 static void tick() {
     step();
     ++cycles;
-}
-
-template <typename T>
-static T get() {
-    T value;
-    if (fread(&value, sizeof value, 1, stdin) != 1) exit(0);
-    return value;
-}
-
-template <typename T>
-static void put(T value) {
-    fwrite(&value, sizeof value, 1, stdout);
 }
 
 // A bus that does not answer is a fault of the hardware: end with a message rather than hang.

@@ -15,12 +15,15 @@
 // burst that was asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is answered
 // `latency` cycles after its last beat.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <string>
 #include <vector>
+
+#include "pipe.h"
 
 // Declares `top`, whose members are the ports of the host, and `create`, `reset`, `settle` and `step`: stitched.h.
 #include "simulation.h"
@@ -149,18 +152,6 @@ static bool run(uint64_t limit) {
         step();
     }
     return stood;
-}
-
-template <typename T>
-static T get() {
-    T value;
-    if (fread(&value, sizeof value, 1, stdin) != 1) exit(0);
-    return value;
-}
-
-template <typename T>
-static void put(T value) {
-    fwrite(&value, sizeof value, 1, stdout);
 }
 
 int main(int argc, char** argv) {

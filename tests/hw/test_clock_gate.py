@@ -84,7 +84,7 @@ def test_made_of_enables_all_within_a_part_is_enabled_and_there_is_one_clock(tmp
     assert {name for name in texts if not name.endswith("_enabled")} == {"sram_8x8x8", "glb_tile"}
     assert {inner for name, text in texts.items() if name.endswith("_enabled") for inner in instances(text).values()} == {
         "sram_8x8x8", "affine_2x7_enabled", "affine_1x7_enabled", "load_descriptors_enabled", "store_descriptors_enabled",
-        "fifo_w18_d2_enabled"}
+        "fifo_w18_d2_enabled", "deserialiser_enabled"}
     assert "assign sram__enable = enable & clock_on;" in texts["bank_8_1_2_enabled"].replace("sram0__", "sram__")
     assert all("@(posedge clk)" in line for text in texts.values()
                for line in text.splitlines() if "posedge" in line)

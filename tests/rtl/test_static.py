@@ -297,15 +297,15 @@ def test_the_host_does_not_disturb_a_static_run() -> None:
         assert stored(machine, 0) == looped(x)
 
 
-@pytest.mark.parametrize("step,kept", [(2, 3), (8, 0)], ids=["linear", "a line each"])
-def test_a_word_that_finds_its_bank_busy_ends_the_run_as_lost(step: int, kept: int, full: bool) -> None:
+@pytest.mark.parametrize("step", [2, 8], ids=["linear", "a line each"])
+def test_a_word_that_finds_its_bank_busy_ends_the_run_as_lost(step: int, full: bool) -> None:
     program = loop()
     with start(ARCH, program, full) as machine:
         load_over_and_over(machine, step, 3 * step // 2)
         store(machine, 0, 256, at=0)
         assert run(machine, program, full) == 1 << STORE_LOST
-        # A linear load reads its bank in every fourth cycle.
-        assert machine.read_register("store_words", 0) <= kept
+        # Words of a line, and the first one of the next: then a line waits, also where it meets a linear load.
+        assert machine.read_register("store_words", 0) <= 5
         # The machine is as good as new.
         x = load_over_and_over(machine, step, 3 * step // 2)
         store(machine, 0, 256)
