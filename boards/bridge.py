@@ -12,9 +12,9 @@ from amaranth.lib.wiring import In, Out
 from ..hw.arch.soc import DATA_ADDRESS_BITS, REGISTER_ADDRESS_BITS
 from ..hw.soc.axi_data import axi_ports
 from ..hw.soc.axi_lite import axi_lite_ports
+from ..hw.soc.burst import FULL_SIZE, INCREMENTING
 from .protocol import HEADER_BYTES, LINE_BYTES, PAIR_BYTES, VALUE_BYTES, Code, Status
 
-FULL_SIZE, INCREMENTING = 3, 1      # of an AXI burst: 64-bit beats, which follow each other
 WRITES, READS = (Code.WRITE, Code.STORE), (Code.READ, Code.LOAD)
 CODE, COUNT, ADDRESS = slice(0, 8), slice(8, 24), slice(24, 56)     # of a header as one number
 

@@ -137,16 +137,15 @@ class _Memory:
     """Memory outside, given away piece by piece."""
 
     def __init__(self, first: int, size: int) -> None:
-        self._next, self._size = first, size
+        self.used, self._size = first, size
         self.content: list[tuple[int, bytes]] = []
 
     def room(self, size: int) -> int:
         """The address of so many bytes."""
-        at = -(-self._next // PIECE_BYTES) * PIECE_BYTES
-        self._next = at + size
-        if self._next > self._size:
-            raise UserError(f"these programs need more than the {self._size} bytes of memory outside",
-                            fix="give smaller operands, or more memory")
+        at = -(-self.used // PIECE_BYTES) * PIECE_BYTES
+        self.used = at + size
+        if self.used > self._size:
+            raise UserError(f"these programs need more than its {self._size} bytes", "memory outside", "give smaller operands")
         return at
 
     def hold(self, content: bytes) -> int:
@@ -274,7 +273,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int) -> Firmware:
     lines = "\n".join(_grouped(writer.lines))
     text = f'#include "firmware.h"\n\nconst uint32_t commands[] = {{\n{lines}\n    END\n}};\n'
     counts, marks = max(1, writer.counts), tuple(writer.marks)
-    limit = writer.limit + CYCLES_PER_COMMAND * len(writer.lines) + CYCLES_PER_BYTE * memory_bytes
+    limit = writer.limit + CYCLES_PER_COMMAND * len(writer.lines) + CYCLES_PER_BYTE * memory.used
     made = Firmware(text, (), 0, marks, counts, tuple(found), limit)
     report = memory.room(4 * made.report_words)
     return replace(made, content=tuple(memory.content), report=report)

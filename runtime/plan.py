@@ -37,7 +37,7 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import LINE_BYTES, Glb
+from ..hw.arch.glb import LANES, Glb
 from ..hw.arch.soc import MOVED_WINDOW, glb_registers, named
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
@@ -54,7 +54,6 @@ CYCLES_PER_WORD = 16
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
-LINE_WORDS = LINE_BYTES // WORD_BYTES
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
 Transaction = Mapping[str, np.ndarray | Reads]
 
@@ -286,7 +285,7 @@ class _Place:
 
     def room(self, each: Transfer) -> int:
         """16-bit words that a stream may take; a half begins at a line, as all that the host writes does."""
-        return each.room if self.half is None else each.room // 2 // LINE_WORDS * LINE_WORDS
+        return each.room if self.half is None else each.room // 2 // LANES * LANES
 
     def start(self, each: Transfer) -> int:
         """The first byte of a stream in its GLB tile."""

@@ -21,7 +21,8 @@ from ..hw.arch.errors import UserError
 from .firmware import Firmware
 
 SOURCES = Path(__file__).parent / "c"
-GCC, OBJCOPY = "riscv64-unknown-elf-gcc", "riscv64-unknown-elf-objcopy"
+ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
+OBJCOPY = "riscv64-unknown-elf-objcopy"
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fno-builtin", "-fno-unwind-tables",
           "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror")
 # What the linker says of a program that is too large, see firmware.ld.
@@ -36,14 +37,24 @@ class Tools:
     objcopy: tuple[str, ...]
 
 
-def tools() -> Tools:
-    """What is installed; UserError if nothing is."""
+def installed() -> dict[str, Tools]:
+    """What there is of `COMPILERS`, by name."""
+    found = {}
     if importlib.util.find_spec("ziglang"):
         zig = (sys.executable, "-m", "ziglang")
-        return Tools((*zig, "cc", "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m"), (*zig, "objcopy"))
+        found[ZIG] = Tools((*zig, "cc", "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m"), (*zig, "objcopy"))
     if shutil.which(GCC) and shutil.which(OBJCOPY):
-        return Tools((GCC, "-march=rv32im", "-mabi=ilp32"), (OBJCOPY,))
-    raise UserError("there is no C compiler for RISC-V", fix=f"pip install 'sardonyx[soc]', or put {GCC} on PATH")
+        found[GCC] = Tools((GCC, "-march=rv32im", "-mabi=ilp32"), (OBJCOPY,))
+    return found
+
+
+def tools() -> Tools:
+    """The first of `COMPILERS` that is installed; UserError if none is."""
+    found = installed()
+    if not found:
+        raise UserError("there is no C compiler for RISC-V", "PATH and Python packages",
+                        f"pip install 'sardonyx[soc]', or put {GCC} on PATH")
+    return next(iter(found.values()))
 
 
 def compiled(made: Firmware, arch: Arch, header: str) -> bytes:
@@ -55,7 +66,8 @@ def compiled(made: Firmware, arch: Arch, header: str) -> bytes:
         (folder / "commands.c").write_text(made.commands)
         script = folder / "firmware.ld"
         script.write_text(f"RAM_BYTES = {arch.system.ram_bytes};\n{(SOURCES / 'firmware.ld').read_text()}")
-        sizes = {"MARKS": len(made.marks), "COUNTS": made.counts, "REPORT": made.report}
+        sizes = {"MARKS": len(made.marks), "COUNTS": made.counts, "REPORT": made.report,
+                 "REPORT_BYTES": 4 * made.report_words}
         done = _run([
             *found.compiler, *_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}",
             "-T", str(script), "-o", str(folder / "firmware.elf"), str(SOURCES / "firmware.c"), str(folder / "commands.c")])

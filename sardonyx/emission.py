@@ -15,13 +15,13 @@ from . import arguments
 from .dump import Dump
 from .flow.asic import constraints, upf
 from .hw import emit, tables
-from .hw.arch.cgra import with_processor
+from .hw.arch.cgra import Arch, with_processor
 from .hw.soc.system import SardonyxSystem
 from .hw.soc.top import Sardonyx
 from .outcome import Outcome, silent
 
 
-def emit_arch(arch: str, out: Path, *, soc: bool = False, progress: Callable[[str], None] = silent) -> Outcome:
+def emit_arch(arch: str | Arch, out: Path, *, soc: bool = False, progress: Callable[[str], None] = silent) -> Outcome:
     """Write the Verilog, tables and header of a preset or a description file.
 
     soc: with a processor in front, also where the description has none.

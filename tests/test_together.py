@@ -5,10 +5,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from machines import LEAST
+from riscv import needs_compiler
 
-from sardonyx import timeline
-from sardonyx.hw.arch.errors import UserError
-from sardonyx.runtime import toolchain
+from sardonyx import emission, timeline
+from sardonyx.hw.arch.system import System
 from sardonyx.timeline import LETTERS, Row
 
 ROWS = [Row("one", ((0, 50), (75, 76))), Row("<two>", ())]
@@ -32,13 +33,10 @@ def test_spans_shorter_than_a_letter_are_seen() -> None:
     assert "-" in timeline.text([Row("x", ((500_000, 500_001),))], 1_000_000)
 
 
+@needs_compiler
 @pytest.mark.slow
 def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> None:
     from sardonyx import together
-    try:
-        toolchain.tools()
-    except UserError as refusal:
-        pytest.skip(str(refusal))
     report = together.demo(tmp_path).report
     assert report["serial_line"].startswith("done in ")
     for name, kind in (("product", "words_checked"), ("blur", "elements_checked")):
@@ -49,11 +47,7 @@ def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> N
 
 def test_a_whole_system_is_emitted(tmp_path: Path) -> None:
     """And its file list names each file that it needs, the top last."""
-    from machines import LEAST
-
-    from sardonyx import emission
-    from sardonyx.hw.arch.system import System
-    out = emission.emit_arch(replace(LEAST, system=System(processor=True)), tmp_path)   # type: ignore[arg-type]
+    out = emission.emit_arch(replace(LEAST, system=System(processor=True)), tmp_path)
     files = Path(str(out.report["file_list"])).read_text().split()
     assert files[-1] == "sardonyx_system.sv" and {"picorv32.sv", "host.sv", "sardonyx.sv"} <= set(files)
     assert all((tmp_path / name).is_file() for name in files)

@@ -22,7 +22,7 @@ from amaranth.hdl import Fragment, Module, Signal, Value
 from amaranth.hdl._xfrm import LHSMaskCollector
 from amaranth.sim import Simulator, SimulatorContext
 
-from ...hw.arch.glb import DYNAMIC, ENABLE, HYBRID, LINE_BYTES, STATIC, Glb
+from ...hw.arch.glb import DYNAMIC, ENABLE, HYBRID, LANES, LINE_BYTES, STATIC, Glb
 from ...hw.arch.soc import glb_registers, named, offsets
 from ...hw.glb.tile import GlbTile
 from . import sram
@@ -31,7 +31,6 @@ from .power import rates
 BUFFERS, WORDS = 8, 1024
 ARRAY_CYCLES = 16           # of the delay line that stands for the array
 REGISTER_CYCLES = 4         # a write of a register over the bus
-BANK_WORD = LINE_BYTES // 2
 LOAD, STORE, REGISTERS, BANKS, REST = PARTS = ("load DMA", "store DMA", "registers", "banks", "rest")
 # Which kind of gate a part has, and the module whose flops it has most of.
 KINDS: Mapping[str, str | None] = {LOAD: STATIC, STORE: STATIC, REGISTERS: DYNAMIC, BANKS: DYNAMIC, REST: None}
@@ -142,11 +141,11 @@ def workload(glb: Glb, buffers: int = BUFFERS, words: int = WORDS) -> dict[str, 
 def _lines(buffer: int, words: int) -> list[int]:
     """A buffer as lines of a bank: any words."""
     first, most = buffer * words + 1, (1 << 8 * LINE_BYTES) - 1
-    return [(first + line) * 0x9E37_79B9_7F4A_7C15 & most for line in range(words // BANK_WORD)]
+    return [(first + line) * 0x9E37_79B9_7F4A_7C15 & most for line in range(words // LANES)]
 
 
 def _split(line: int) -> list[int]:
-    return [line >> 16 * lane & 0xFFFF for lane in range(BANK_WORD)]
+    return [line >> 16 * lane & 0xFFFF for lane in range(LANES)]
 
 
 class _Run:
@@ -173,7 +172,7 @@ class _Run:
                 for line, word in enumerate(_lines(phase, self.words)):
                     await self._access(sim, self.loads, self._line(phase, line), word)
             if phase >= 2:
-                for line in range(self.words // BANK_WORD):
+                for line in range(self.words // LANES):
                     self.received += _split(await self._access(sim, self.stores, self._line(phase, line)))
             while any(sim.get(tile.busy) for tile in tiles):
                 await self._cycle(sim)

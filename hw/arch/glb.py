@@ -12,6 +12,7 @@ from typing import Annotated
 from .check import Misfit, OneOf, PowerOfTwo, Whole, check
 
 LINE_BYTES = 8
+LANES = LINE_BYTES // 2     # 16-bit words of a line
 NONE, STATIC, DYNAMIC, HYBRID = CLOCK_GATING = ("none", "static", "dynamic", "hybrid")
 ENABLE, CELL = CLOCK_GATES = ("enable", "cell")
 

@@ -6,9 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import LINE_BYTES
-
-LANES = LINE_BYTES // 2
+from ..arch.glb import LANES, LINE_BYTES
 
 
 class Deserialiser(wiring.Component):

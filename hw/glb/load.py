@@ -8,14 +8,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import LINE_BYTES, Glb
+from ..arch.glb import LANES, Glb
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
 from ..stream.fifo import Fifo
 from .descriptor import descriptors, queue_members
-
-LANES = LINE_BYTES // 2
 
 
 class LoadDma(wiring.Component):

@@ -7,13 +7,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.glb import LINE_BYTES, Glb
+from ..arch.glb import LANES, LINE_BYTES, Glb
 from ..arch.soc import EXTENT_BITS
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
 from .descriptor import descriptors, queue_members
-from .deserialiser import LANES, Deserialiser
+from .deserialiser import Deserialiser
 
 
 class StoreDma(wiring.Component):
@@ -40,7 +40,8 @@ class StoreDma(wiring.Component):
     beyond : Out(1)                   A word beyond `limit` arrived; nothing more is stored. It waits, unless static.
     lost : Out(1)                     Static: a marked word was not stored, for its bank had not taken the line before. Stays
                                       until the next start; nothing more is stored.
-    words : Out                       16-bit words stored since start, or since the descriptor or its repetition began.
+    words : Out                       16-bit words taken since start, or since the descriptor or its repetition began.
+                                      The last of them may be on their way.
     write, line, lanes, data : Out    Write request: 64-bit word address in the tile, which 16-bit words of it, and the word;
                                       done in a cycle with `grant`.
     grant : In(1)

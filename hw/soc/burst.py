@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 ID_BITS = 4
 FIXED, INCREMENTING, WRAPPING = range(3)
+FULL_SIZE = 3       # beats of 64 bits
 # No burst crosses a border of 4 KB, so only this much of an address changes within one.
 PAGE_BITS = 12
 # A wrapping burst stays within 16 beats of 8 bytes.

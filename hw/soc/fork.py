@@ -5,15 +5,18 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 
+from ..arch.system import GLB_WINDOW
 from .axi_data import axi_part
 from .mover import ADDRESS_BITS, UNDER_WAY
+
+assert GLB_WINDOW == 1 << ADDRESS_BITS - 1, "the highest bit tells the global buffer from the processor's memory"
 
 LOW, HIGH = SIDES = ("low_axi_", "high_axi_")
 READ, WRITE = ("ar", "r"), ("aw", "w", "b")
 
 
 class Fork(wiring.Component):
-    """Leads the bursts of one direction to where they belong.
+    """Leads the bursts of one direction to where they belong. Slaves see addresses without the bit that tells them apart.
 
     Behaviour: a burst for the other slave waits until all before it are answered, so that answers come in order.
 
@@ -72,6 +75,8 @@ class Fork(wiring.Component):
                 source, sink = (outer, inner) if channel != answer else (inner, outer)
                 if name.endswith("ready"):
                     source, sink = sink, source
+                elif name == f"{request}addr":
+                    source = source[:-1]
                 if name.endswith(("valid", "ready")):
                     with m.If(here):
                         m.d.comb += sink.eq(source)

@@ -9,7 +9,6 @@ from amaranth.lib.wiring import In, Out
 from ..arch.soc import DATA_ADDRESS_BITS, REGISTER_ADDRESS_BITS
 from ..arch.system import (
     ASTRAY_FAULT,
-    GLB_WINDOW,
     HOST_REGISTERS,
     IN_FAULT,
     MACHINE_IRQ,
@@ -98,16 +97,13 @@ class Host(wiring.Component):
         """What is read outside is written to the chip, and what is read on the chip to the outside."""
         m.submodules.write_fork = writes = macro(Fork(WRITE))
         m.submodules.read_fork = reads = macro(Fork(READ))
-        _join(m, (bring, "m_axi_"), (self, "m_axi_"), READ, outward=True)
-        _join(m, (take, "m_axi_"), (self, "m_axi_"), WRITE, outward=True)
+        _join(m, (bring, "m_axi_"), (self, "m_axi_"), READ)
+        _join(m, (take, "m_axi_"), (self, "m_axi_"), WRITE)
         _join(m, (bring, "m_axi_"), (writes, "s_axi_"), WRITE)
         _join(m, (take, "m_axi_"), (reads, "s_axi_"), READ)
         for fork in (writes, reads):
             _join(m, (fork, LOW), (port, "s_axi_"), fork.channels)
-            _join(m, (fork, HIGH), (self, "s_axi_"), fork.channels, outward=True)
-            # The machine's addresses begin where the window does.
-            address = f"{fork.channels[0]}addr"
-            m.d.comb += getattr(self, f"s_axi_{address}").eq(getattr(fork, HIGH + address)[:GLB_WINDOW.bit_length() - 1])
+            _join(m, (fork, HIGH), (self, "s_axi_"), fork.channels)
         for name, member in axi_lite_ports(REGISTER_ADDRESS_BITS).items():
             outer, inner = getattr(self, name), getattr(registers, name)
             m.d.comb += outer.eq(inner) if member.flow is In else inner.eq(outer)
@@ -193,12 +189,9 @@ class Host(wiring.Component):
             m.d.sync += filled.eq(1)
 
 
-def _join(m: Module, master: tuple[Macro, str], slave: tuple[wiring.Component | Macro, str], channels: tuple[str, ...],
-          outward: bool = False) -> None:
-    """Join some channels of a bus, each side with its prefix; outward: the slave is behind ports of this component."""
+def _join(m: Module, master: tuple[Macro, str], slave: tuple[wiring.Component | Macro, str], channels: tuple[str, ...]) -> None:
+    """Join some channels of a bus, each side with its prefix; what is outside is a slave, too."""
     (one, left), (other, right) = master, slave
     for name, member in axi_part(channels, ADDRESS_BITS, "").items():
         source, sink = getattr(one, left + name), getattr(other, right + name)
-        if outward and right == "s_axi_" and name.endswith("addr"):
-            continue    # addresses of the machine are told apart
         m.d.comb += sink.eq(source) if member.flow is In else source.eq(sink)

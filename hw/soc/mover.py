@@ -11,12 +11,11 @@ from ..emit import Macro, macro
 from ..stream.fifo import Fifo, Fifo2
 from .axi_data import axi_part
 from .axi_lite import OKAY
-from .burst import INCREMENTING
+from .burst import FULL_SIZE, INCREMENTING
 
 ADDRESS_BITS = 32
 # A burst has so many 64-bit beats at most and none crosses a multiple of its bytes, so none a border of 4 KB.
 BEATS = 64
-FULL_SIZE = 3
 # Bursts that may be under way at once, in each of reads and writes.
 UNDER_WAY = 16
 

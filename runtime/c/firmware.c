@@ -4,6 +4,7 @@
 /* The system DMA moves words of 8 bytes. */
 _Alignas(8) struct report report;
 _Static_assert(sizeof report % 8u == 0, "a report is moved");
+_Static_assert(sizeof report == REPORT_BYTES, "a report is as runtime/firmware.py reads it");
 
 static volatile uint32_t *host(uint32_t offset) { return (volatile uint32_t *)(SARDONYX_HOST + offset); }
 

@@ -37,6 +37,9 @@ class SimulatedSystem(Process):
                  cache: Path | None = None) -> None:
         if not arch.system.processor:
             raise UserError("this machine has no processor", f"machine '{arch.name}'", "give it system=System(processor=True)")
+        for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
+            if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
+                raise UserError(f"{name} is {value}", "simulated system", f"give a multiple of {step}, {step}..2^32")
         self.arch, self.memory_bytes = arch, memory_bytes
         self.model = library.system_model(arch, cache)
         super().__init__([str(self.model.executable), *map(str, (memory_bytes, latency, arch.system.serial_cycles)),

@@ -181,6 +181,12 @@ def test_memory_outside_has_ends() -> None:
                 system.read(address, size // 2)
 
 
+@pytest.mark.parametrize("wrong", [{"latency": 0}, {"latency": 1.5}, {"memory_bytes": 12}, {"memory_bytes": 1 << 33}])
+def test_a_memory_that_cannot_be_is_refused(wrong: "dict[str, int]") -> None:
+    with pytest.raises(UserError, match=f"{next(iter(wrong))} is"):
+        SimulatedSystem(ARCH, **wrong)
+
+
 def test_a_machine_without_a_processor_is_no_system() -> None:
     with pytest.raises(UserError, match="this machine has no processor"):
         SimulatedSystem(LEAST)

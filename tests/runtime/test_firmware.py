@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from machines import LEAST, copier
+from riscv import FOUND, each_compiler, needs_compiler
 
 import sardonyx
 from sardonyx.hw.arch.cgra import Arch
@@ -25,13 +26,6 @@ LOAD, STORE = PROGRAM.loads[0].name, PROGRAM.stores[0].name
 ROOM = LEAST.glb.bank_bytes // 2
 MEMORY = 1 << 20
 NOTED = 50
-
-try:
-    toolchain.tools()
-    MISSING = ""
-except UserError as refusal:
-    MISSING = str(refusal)
-needs_compiler = pytest.mark.skipif(bool(MISSING), reason=f"no C compiler for RISC-V: {MISSING}")
 
 
 def block(*words: int) -> np.ndarray:
@@ -88,7 +82,7 @@ def test_the_name_of_a_program_ends_no_comment() -> None:
 
 
 def test_programs_that_need_more_memory_are_refused() -> None:
-    with pytest.raises(UserError, match="more than the 20000 bytes of memory outside"):
+    with pytest.raises(UserError, match="memory outside: these programs need more than its 20000 bytes"):
         firmware([job(*[block(*range(ROOM - 10))] * 20)], ARCH, 20_000)
 
 
@@ -162,14 +156,9 @@ def test_words_are_those_of_the_programs(blocks: list[np.ndarray]) -> None:
         assert 0 < ran.machine_cycles(number) < sum(end - start + NOTED for start, end in launched)
 
 
-@needs_compiler
-def test_every_compiler_makes_firmware_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """GCC too, where both are."""
-    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
-    try:
-        toolchain.tools()
-    except UserError:
-        pytest.skip("there is one compiler for RISC-V")
+@each_compiler
+def test_every_compiler_makes_firmware_that_runs(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "tools", lambda: FOUND[compiler])
     run(block(1, 2, 3))
 
 

@@ -10,8 +10,9 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sardonyx.hw.arch.glb import LANES
 from sardonyx.hw.emit import macro
-from sardonyx.hw.glb.deserialiser import LANES, Deserialiser
+from sardonyx.hw.glb.deserialiser import Deserialiser
 from sardonyx.sim.rtl.bench import Bench, Result
 
 ADDRESS_BITS = 9

@@ -1,0 +1,36 @@
+"""What a host does, in which order."""
+
+from dataclasses import replace
+
+import pytest
+
+from sardonyx.runtime.order import ordered
+from sardonyx.runtime.plan import Launch
+
+PLAIN = Launch((), (), (), (), 1, 0, apart=False)
+
+
+def said(apart: "list[bool]", overlapped: bool = True) -> list[str]:
+    launches = [replace(PLAIN, apart=each) for each in apart]
+    numbers = {launch: number for number, launch in enumerate(launches, 1)}
+    return [f"{phase.value} {numbers[launch]}" for phase, launch in ordered(launches, overlapped)]
+
+
+def test_transfers_of_launches_with_places_of_their_own_are_beside_what_computes() -> None:
+    assert said([False, True, True]) == ["loads 1", "starts 1", "loads 2", "ends 1", "starts 2", "loads 3", "reads 1", "ends 2",
+                                         "starts 3", "reads 2", "ends 3", "reads 3"]
+
+
+@pytest.mark.parametrize("apart, overlapped", [([False] * 3, True), ([False, True, True], False)])
+def test_all_others_follow_each_other(apart: "list[bool]", overlapped: bool) -> None:
+    phases = ("loads", "starts", "ends", "reads")
+    assert said(apart, overlapped) == [f"{phase} {number}" for number in (1, 2, 3) for phase in phases]
+
+
+def test_a_launch_that_takes_the_places_of_others_waits_for_their_words() -> None:
+    assert said([False, True, False]) == ["loads 1", "starts 1", "loads 2", "ends 1", "starts 2", "reads 1", "ends 2",
+                                          "reads 2", "loads 3", "starts 3", "ends 3", "reads 3"]
+
+
+def test_without_launches_there_is_nothing_to_do() -> None:
+    assert said([]) == []
