@@ -172,6 +172,17 @@ def test_time_is_that_since_reset() -> None:
     assert RAM // 8 < first < second < first + 200
 
 
+def test_a_read_takes_a_cycle_in_memory_two_beside_it_and_seven_in_the_machine() -> None:
+    """Told apart by what ten more of them take."""
+    kept = SCRATCH + 512
+    took = []
+    for source in (SCRATCH, HERE["time"], MACHINE_REGISTERS + RUNS):
+        start, end = values(shown("time", 0), *[copy(source, kept)] * 10, shown("time", 1), count=2)
+        took.append(end - start)
+    in_memory, beside, in_machine = took
+    assert (beside - in_memory, in_machine - in_memory) == (10 * (2 - 1), 10 * (7 - 1))
+
+
 def test_memory_outside_has_ends() -> None:
     with SimulatedSystem(ARCH, RAM) as system:
         for address, size in ((RAM, 8), (4, 8), (RAM - 8, 16)):
