@@ -60,8 +60,8 @@ class Host(wiring.Component):
     reset : Out(1)       Of the machine: `rst` of the cycle before.
 
     Timing: the processor reads its memory in a cycle, for it says a cycle ahead where; it writes there and to the registers
-    beside it in two, and reads one of the machine in seven. A write to the machine takes two unless the access before it goes on.
-    The memory has one port, which the processor has first, then what the DMA brings.
+    beside it in two, and reads one of the machine in seven. A write to the machine takes two, unless the access before it goes
+    on. The memory has one port, which the processor has first, then what the DMA brings.
     Source: Onyx JSSC II (a processor, memory and buses around the array); the parts are of our own.
     """
 
