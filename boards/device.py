@@ -75,13 +75,13 @@ class SerialDevice:
     def __init__(self, arch: Arch, line: Line, where: str = "serial line") -> None:
         self.arch, self._line, self._where = arch, line, where
 
-    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
-        """Write a controller register, or one of a GLB tile."""
-        self._write([(register_address(self.arch, name, glb_tile), value & 0xFFFFFFFF)])
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the controller of a region, or one of a GLB tile."""
+        self._write([(register_address(self.arch, name, glb_tile, region), value & 0xFFFFFFFF)])
 
-    def read_register(self, name: str, glb_tile: int | None = None) -> int:
-        """Read a controller register, or one of a GLB tile."""
-        address = register_address(self.arch, name, glb_tile)
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the controller of a region, or one of a GLB tile."""
+        address = register_address(self.arch, name, glb_tile, region)
         return int.from_bytes(self._ask(Code.READ, 1, address, answer=VALUE_BYTES), "little")
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:

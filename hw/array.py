@@ -21,7 +21,21 @@ from amaranth.lib.wiring import In, Out
 from .arch.cgra import Arch
 from .column import Column
 from .configuration import CHANNEL, MemoryWindow
-from .connectivity import BORDER, CLOCK, RESET, Constant, End, Site, Wire, column_name, connections, tile_name, window_name
+from .connectivity import (
+    BORDER,
+    CLOCK,
+    RESET,
+    Constant,
+    End,
+    Site,
+    Wire,
+    column_name,
+    connections,
+    flush_name,
+    open_name,
+    tile_name,
+    window_name,
+)
 from .emit import macro, ports
 from .interconnect.boxes import Members
 from .tile.abutted import AbuttedTile
@@ -31,7 +45,9 @@ from .tile.tile import Tile, TileLogic
 
 def shell_members(arch: Arch) -> Members:
     """The ports of an array to the shell, see `Array`."""
-    return {"flush": In(1), "reset": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
+    flushes = dict.fromkeys((flush_name(arch, x) for x in range(arch.columns)), In(1))
+    walls = {open_name(tile): In(1) for tile in range(1, arch.glb_tiles) if arch.regions > 1}
+    return {**flushes, **walls, "reset": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
             **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
 
 
@@ -57,7 +73,9 @@ class Array(wiring.Component):
     f2g{x}, f2g_bit{x} : Out(stream)      From column x to the global buffer.
     config{x} : In(CHANNEL)               Configuration of column x; with a program, only the contents of memories are
                                           written, and nothing is answered.
-    flush : In(1)                         Resets all tiles but their configuration, one cycle later.
+    flush : In(1)                         Resets all tiles but their configuration, one cycle later. With `Arch.regions` one for
+                                          the columns of each GLB tile, ``flush{t}``.
+    open{t} : In(1)                       With `Arch.regions`: no wall is between the columns of GLB tile t - 1 and those of t.
     reset : In(1)                         Resets all tiles of segment n of their column, and their configuration, n + 1 cycles
                                           later, as requests of `config{x}` go (`ConfigChannel`); a cycle is enough.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.

@@ -18,7 +18,7 @@ from .arch.cgra import Arch
 from .arch.config import config_segment
 from .arch.interconnect import STEP
 from .arch.primitive import Flow
-from .arch.tile import LAYERS, OPPOSITE, TileSpec
+from .arch.tile import LAYERS, OPPOSITE, WALLED, TileSpec
 
 Site = tuple[int, int]
 STREAM = (("payload", True), ("valid", True), ("ready", False))
@@ -66,6 +66,16 @@ def column_name(x: int) -> str:
     return f"column{x}"
 
 
+def flush_name(arch: Arch, x: int) -> str:
+    """The port of the border that flushes a column."""
+    return "flush" if arch.regions == 1 else f"flush{x // arch.glb.columns_per_tile}"
+
+
+def open_name(tile: int) -> str:
+    """The port of the border that says of the columns of a GLB tile that no wall is to the west of them."""
+    return f"open{tile}"
+
+
 def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool,
                 abutted: bool = False) -> Iterator[Wire | Constant]:
     """All wires of an array of these tiles.
@@ -76,6 +86,7 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool,
     for site in sites:
         yield from _tracks(arch, sites, site)
         yield from _awake(arch, sites, site, registers)
+        yield from _walls(arch, sites, site, registers)
         if site[1] == 0:
             yield from _links(arch, site)
     for x in sorted({x for x, _ in sites}):
@@ -120,6 +131,16 @@ def _awake(arch: Arch, sites: Mapping[Site, TileSpec], site: Site, registers: bo
             yield Constant(sink, int(known))
 
 
+def _walls(arch: Arch, sites: Mapping[Site, TileSpec], site: Site, registers: bool) -> Iterator[Wire | Constant]:
+    """Whether a tile and its neighbours to the west and to the east are of one region; a tile without registers is alone."""
+    for side in sites[site].sides if arch.regions > 1 else ():
+        if side not in WALLED:
+            continue
+        east, way = divmod(site[0] + (side == "e"), arch.glb.columns_per_tile)
+        sink, wall = End(tile_name(site), f"{side}_open"), registers and not way and 0 < east < arch.glb_tiles
+        yield Wire(End(BORDER, open_name(east)), sink) if wall else Constant(sink, 1)
+
+
 def _links(arch: Arch, site: Site) -> Iterator[Wire]:
     """The streams between an IO tile and the border."""
     for port, (part, forward) in product(arch.io.ports, STREAM):
@@ -131,8 +152,8 @@ def _links(arch: Arch, site: Site) -> Iterator[Wire]:
 def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
     """Flush and reset to the tiles of a column, and what they report."""
     here = column_name(x)
-    for name in ("flush", "reset"):
-        yield Wire(End(BORDER, name), End(here, name))
+    yield Wire(End(BORDER, flush_name(arch, x)), End(here, "flush"))
+    yield Wire(End(BORDER, "reset"), End(here, "reset"))
     for site in column:
         yield Wire(End(here, "tiles_flush"), End(tile_name(site), "flush"))
         yield Wire(End(here, f"reset{config_segment(site[1], arch.config_rows)}"), End(tile_name(site), RESET))
@@ -167,7 +188,9 @@ def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
         yield _place(here, (x, y))
         if y == 0:
             for name in (*down, *up):
-                border = f"config{x}{name.removeprefix('config')}" if name.startswith("config") else name
+                border = flush_name(arch, x) if name == "flush" else name
+                if name.startswith("config"):
+                    border = f"config{x}{name.removeprefix('config')}"
                 ends = End(BORDER, border, x if name in ("active", "overflow") else None), End(here, f"n_{name}")
                 yield Wire(*ends) if name in down else Wire(*reversed(ends))
             continue

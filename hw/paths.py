@@ -22,7 +22,7 @@ from .cone import Output, outputs
 from .connectivity import REQUEST
 from .emit import ENABLED, collect
 from .soc.top import Sardonyx
-from .tile.tile import logic_name
+from .tile.tile import logic_name, wall_members
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ _PASSES = "a switch box of an even tile passes words on; the next tile is odd an
 _TAKES = "an odd tile takes a word when the one before it leaves; the next tile is even and is ready by a register"
 _ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
 _ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
-_ISOLATES = "what a neighbour says counts while it is awake; that comes from its registers"
+_ISOLATES = "what a neighbour says counts while it is awake and of the same region; that comes from registers"
 _THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
@@ -72,20 +72,28 @@ AROUND: dict[str, tuple[Path, ...]] = {
                       r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
                  Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full ends the run at once"),
                  Path("host_(write|read)_ready", "host_(write|read)_(valid|line)", _GRANTS),
+                 Path(r"chained|config\d+__(valid|write|addr|wdata)", "west_open", "words come from a tile of the same region"),
                  Path("config_astray", "east_chained", "a word that no tile takes is reported as it is dropped"),
                  Path(r"config\d+__(valid|write|addr|wdata)", r"request\d+__(valid|write|addr|wdata)|west__(valid|word)",
                       _CHANNEL)),
     "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
+                   Path("register_value", "mine", "whose tiles are whose comes from registers (`owners`)"),
                    Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)",
                         "a register acts when it is written"),
                    Path("configure|config_stop", "register_(write|index|data)", "a register acts when it is written"),
-                   Path("refused", "register_index", "an access is refused in the cycle of its number"),
+                   Path("refused", "register_index|foreign", "an access is refused in the cycle of its number"),
                    Path("stop", "running|beyond|lost|overflow", _STOPS)),
     "axi_lite": (Path("write", "error", "nothing is written where there is no register"),),
     "axi_data": (),
+    "owners": (Path("refused", "mask|occupied", "a claim is refused in its cycle"),),
     "shell": (Path(r"glb\d+_stop", r"overflow|glb\d+_(busy|beyond|lost)", _STOPS),),
 }
 """Those of the modules around the array, by their names."""
+
+
+def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
+    """Those of `AROUND` that a machine has."""
+    return {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
 
 
 def feed_paths(first: bool) -> tuple[Path, ...]:
@@ -110,17 +118,19 @@ def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
             if elastic:
                 links = "".join(f"|link_{name}__ready" for name in entering)
                 paths.append(Path(f"[nesw]_{layer}_i_ready{links}", f"[nesw]_{layer}_o_ready", _TAKES))
-                paths += _isolates(arch, paths[-1].outputs)
+                paths += _isolates(arch, spec, paths[-1].outputs)
             continue
-        paths += _isolates(arch, f"[nesw]_{layer}_o_valid") if elastic else []
+        parts = ["valid"] * elastic + ["payload"] * bool(wall_members(arch, spec))      # power domains mask no words here
+        paths += _isolates(arch, spec, f"[nesw]_{layer}_o_({'|'.join(parts)})") if parts else []
         for part in ("payload", "valid") if elastic else ("payload",):
             links = "".join(f"|link_{name}__{part}" for name in entering)
             paths.append(Path(f"[nesw]_{layer}_o_{part}", f"[nesw]_{layer}_i_{part}{links}", _PASSES))
     return tuple(paths)
 
 
-def _isolates(arch: Arch, outputs: str) -> list[Path]:
-    return [Path(outputs, "[nesw]_awake_i", _ISOLATES)] if arch.power_domains else []
+def _isolates(arch: Arch, spec: TileSpec, outputs: str) -> list[Path]:
+    inputs = ["[nesw]_awake_i"] * arch.power_domains + ["[ew]_open"] * bool(wall_members(arch, spec))
+    return [Path(outputs, "|".join(inputs), _ISOLATES)] if inputs else []
 
 
 def _links(spec: TileSpec, layer: str) -> list[str]:
@@ -132,6 +142,7 @@ def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> li
     """The inputs of a tile that outputs of it may follow; registers: it has some, which answer requests."""
     names = [f"{side}_{layer}_{end}" for side in spec.sides for layer in LAYERS for end in ("i_payload", "i_valid", "o_ready")]
     names += [f"{side}_awake_i" for side in spec.sides if arch.power_domains]
+    names += wall_members(arch, spec)
     names += [f"link_{port.name}__{part}" for port in spec.ports if spec.kind == "io" for part in ("payload", "valid")]
     names += [f"config__{part}" for part in REQUEST if registers]
     paths = tile_paths(arch, spec, parity)
@@ -149,7 +160,7 @@ def listed(arch: Arch, cache: Cache | None = None) -> tuple[Listed, ...]:
     paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN}
     found = outputs(collect(Sardonyx(arch), cache))
     # What is gated by enables is a module of another name.
-    paths |= {name if name in found else f"{name}{ENABLED}": each for name, each in AROUND.items()}
+    paths |= {name if name in found else f"{name}{ENABLED}": each for name, each in around_paths(arch).items()}
     return judged({module: found[module] for module in paths}, paths)
 
 

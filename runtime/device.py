@@ -15,7 +15,7 @@ import numpy as np
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError, shown
 from ..hw.arch.glb import Glb
-from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, glb_registers, offsets
+from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGION_STRIDE, glb_registers, offsets
 
 _CONTROLLER = offsets(CONTROLLER)
 # An answer takes some cycles, less than a read of the status.
@@ -29,11 +29,11 @@ class Device(Protocol):
     @property
     def arch(self) -> Arch: ...
 
-    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
-        """Write a controller register, or one of a GLB tile."""
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the controller of a region, or one of a GLB tile."""
 
-    def read_register(self, name: str, glb_tile: int | None = None) -> int:
-        """Read a controller register, or one of a GLB tile."""
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the controller of a region, or one of a GLB tile."""
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:
         """Write configuration words (address, data)."""
@@ -63,15 +63,17 @@ def check_fingerprint(device: Device, what: str, where: str, fix: str) -> None:
         raise UserError(f"{what} has machine {found:016x}, not '{arch.name}', which is {arch.fingerprint:016x}", where, fix)
 
 
-def register_address(arch: Arch, name: str, glb_tile: int | None = None) -> int:
-    """The byte address of a controller register, or of one of a GLB tile; UserError if there is none."""
+def register_address(arch: Arch, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+    """The byte address of a register of the controller of a region, or of one of a GLB tile; UserError if there is none."""
     known = _CONTROLLER if glb_tile is None else _glb_offsets(arch.glb)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         raise UserError(f"there is no register '{shown(name)}'" + (f", do you mean '{near[0]}'?" if near else ""),
                         "controller" if glb_tile is None else f"GLB tile {glb_tile}", f"choose one of {', '.join(known)}")
+    if region not in range(arch.regions):
+        raise UserError(f"there is no region {region}", f"machine '{arch.name}'", f"choose one of 0..{arch.regions - 1}")
     if glb_tile is None:
-        return known[name]
+        return REGION_STRIDE * region + known[name]
     if glb_tile not in range(arch.glb_tiles):
         raise UserError(f"there is no GLB tile {glb_tile}", f"machine '{arch.name}'", f"choose one of 0..{arch.glb_tiles - 1}")
     return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + known[name]

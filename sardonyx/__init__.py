@@ -6,6 +6,7 @@
     3
 
 `einsum` and `kernel` run programs; `get_arch` gives the description of a machine; `UserError` is what they raise.
+`simulated` makes a device of one, and `Session` runs several programs on a device at once.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Result, einsum, kernel
+    from .api import Result, einsum, kernel, simulated
     from .hw.arch.errors import UserError
     from .hw.arch.presets import get as get_arch
+    from .runtime.session import Session
 
 _PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
-           "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get")}
-__all__ = ["Result", "UserError", "einsum", "get_arch", "kernel"]
+           "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get"),
+           "Session": ("runtime.session", "Session"), "simulated": ("api", "simulated")}
+__all__ = ["Result", "Session", "UserError", "einsum", "get_arch", "kernel", "simulated"]
 
 
 def __getattr__(name: str) -> Any:

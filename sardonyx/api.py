@@ -33,6 +33,8 @@ from .runtime.data.sub_tiles import Work
 from .runtime.device import Device
 from .sim import engines
 from .sim.golden import einsum as golden
+from .sim.rtl import simulator
+from .sim.rtl.machine import Machine
 from .tensor_job import TensorJob, shown
 from .tensors import values as tensors
 from .tensors.content import read_content
@@ -94,6 +96,14 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
             shape = tuple(extents[index] for index in access.indices)
             data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
     return _run(program, data, how, edges, progress)
+
+
+def simulated(arch: str | Arch = "small") -> Machine:
+    """A machine in generated Verilog of all its tiles, as a device: for a ``with`` statement, at whose end the simulation ends.
+
+    arch: a preset, a .json file, or a description; the first time it is built, which takes up to a minute.
+    """
+    return simulator.whole_machine(arguments.machine(arch)).start()
 
 
 def kernels() -> Outcome:

@@ -29,6 +29,7 @@ _STATIC = Interconnect(fifo="none")
 VARIANTS: Mapping[str, Arch] = {
     "onyx": _ONYX,
     "power domains": replace(_ONYX, power_domains=True),
+    "regions": replace(_ONYX, regions=4),
     "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
     "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
     "plain PE": replace(_ONYX, pe=_PLAIN),
@@ -78,6 +79,8 @@ DOMAINS = (
     Comparison("domains_pe", "boundary protection and switch of a PE (Amber JSSC III-A)", "< +1 %",
                "onyx", "power domains", "pe", "tile"),
     Comparison("domains_mem", "the same of a MEM", "< +1 %", "onyx", "power domains", "mem", "tile with SRAM"),
+    Comparison("walls_pe", "walls between regions, PE (no paper has them)", "", "onyx", "regions", "pe", "tile"),
+    Comparison("walls_mem", "the same of a MEM", "", "onyx", "regions", "mem", "tile with SRAM"),
 )
 
 
@@ -99,9 +102,9 @@ def compare(each: Comparison, library: Library, folder: Path, registers: Registe
 
 
 def hops(library: Library, folder: Path) -> dict[str, dict[str, float]]:
-    """The delays of a hop in picoseconds, without and with power domains; Verilog is written below the folder."""
+    """The delays of a hop in picoseconds, plain, with power domains and with regions; Verilog is written below the folder."""
     found: dict[str, dict[str, float]] = {}
-    for variant in ("onyx", "power domains"):
+    for variant in ("onyx", "power domains", "regions"):
         _emitted(variant, "pe", folder / variant.replace(" ", "_"))
         each = delays(folder / variant.replace(" ", "_"), library, HOP)
         found[variant] = {field: worst.ps for field, worst in each.items()}

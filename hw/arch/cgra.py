@@ -24,7 +24,7 @@ from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph
 from .op import BY_NAME
 from .primitive import PRIMITIVES
-from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, glb_registers
+from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, MOST_CLAIMED, REGISTER_ADDRESS_BITS, glb_registers
 from .system import System
 from .tile import IO, MEM, PE, PE_SIZES, POWER, TileSpec
 
@@ -74,6 +74,9 @@ class Arch:
                               is read in either case, and no program reads others.
     power_domains : bool      Every tile has a bit of configuration that switches its core and boxes off, and multiplexers that
                               let nothing of a tile that is off into another one. Cycles and words are the same.
+    regions : int             Groups of GLB tiles with their columns, 1..16, each with run control of its own: the host says at
+                              any time which tiles are whose (register ``claim``). Between two tiles of different regions is a
+                              wall, through which nothing passes. With 1 there are no walls. Cycles and words are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     system : System           What stands in front of the machine's buses.
@@ -88,6 +91,7 @@ class Arch:
     operand_isolation: bool = True
     config_readback: bool = True
     power_domains: bool = False
+    regions: Annotated[int, Whole(1, 16)] = 1
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -112,6 +116,12 @@ class Arch:
         elif self.glb_tiles * self.glb.tile_bytes > 1 << DATA_ADDRESS_BITS:
             yield Misfit("glb", f"has {self.glb_tiles} tiles of {self.glb.tile_bytes} bytes, "
                                 f"more than {1 << DATA_ADDRESS_BITS} in all", "give less glb.bank_bytes or glb.banks")
+        elif self.regions > self.glb_tiles:
+            yield Misfit("regions", f"are {self.regions}, but there are {self.glb_tiles} GLB tiles to have one each",
+                         "give fewer regions or more columns")
+        elif self.regions > 1 and self.glb_tiles > MOST_CLAIMED:
+            yield Misfit("regions", f"are {self.regions} of {self.glb_tiles} GLB tiles, but a register names {MOST_CLAIMED}",
+                         "give more glb.columns_per_tile or one region")
         registers = len(glb_registers(self.glb))
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
@@ -170,8 +180,8 @@ class Arch:
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
-        name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated or what stands in
-        front."""
+        name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated, how many regions
+        there may be or what stands in front."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
@@ -192,7 +202,7 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "system")
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "regions", "system")
 UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Fields of which the configuration maps say all.
 MAPPED = ("power_domains",)

@@ -1,8 +1,8 @@
 """The register map that software sees, and the constants of the control sequence.
 
-Two register files share one 32-bit AXI4-Lite space: the controller's at 0, and one per GLB tile from
-`GLB_REGISTERS` on, `GLB_REGISTER_STRIDE` bytes apart. The hardware, the host code, the C header and the register
-document read these tables.
+Register files share one 32-bit AXI4-Lite space: the controller's of each region, `REGION_STRIDE` bytes apart from 0 on, and one
+per GLB tile from `GLB_REGISTERS` on, `GLB_REGISTER_STRIDE` bytes apart. The hardware, the host code, the C header and the
+register document read these tables.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from .glb import Glb
 # Widths of the addresses of the register port and of the data port.
 REGISTER_ADDRESS_BITS = 16
 DATA_ADDRESS_BITS = 32
+
+REGION_STRIDE = 0x80
+# GLB tiles that a register has a bit for.
+MOST_CLAIMED = 32
 
 GLB_REGISTERS = 0x1000
 GLB_REGISTER_STRIDE = 0x100
@@ -84,7 +88,8 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"),
            ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"),
            ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
-           ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach; it was dropped"))
+           ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach, or of another "
+                                 "region; it was dropped"))
 
 
 def register_file(*rows: Row) -> tuple[Register, ...]:
@@ -96,7 +101,8 @@ CONTROLLER = register_file(
     ("fingerprint_high", RO, "bits 63:32 of the fingerprint of the machine's description"),
     ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
     ("shape", RO, "size of the machine",
-     (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"))),
+     (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"),
+      ("regions", 27, 5, "regions, each with a file of registers like this one"))),
     ("control", PULSE, "starts and stops runs",
      (("start", 0, 1, "flush, clear status, then run the enabled loads and stores, `runs` times more; after the "
                       "configuration, if one goes on or is started with it"),
@@ -111,8 +117,9 @@ CONTROLLER = register_file(
     ("cycles", RO, "cycles from the end of the first flush to the end of the last run"),
     ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
-    ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure"),
-    ("config_read", PULSE, "starts a read of config_address; an error response while DMAs configure"),
+    ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure, or for a column of "
+                            "another region"),
+    ("config_read", PULSE, "starts a read of config_address; an error response as of config_write"),
     ("config_data", RO, "word read last; valid when config_busy is 0"),
     ("cycle_limit", RW, "cycles that the runs of a start may take before they are stopped; 0: any number"),
     ("moved_columns", RO, f"bit i: a token moved in a column c with c mod {MOVED_BITS} = i since cycles was last a multiple of "
@@ -120,6 +127,10 @@ CONTROLLER = register_file(
     ("config_cycles", RO, "cycles that the last configuration by DMAs took"),
     ("runs", RW, "runs that follow the first one of a start by themselves, each behind a flush; may be raised meanwhile"),
     ("runs_done", RO, "runs that have ended since start"),
+    ("claim", PULSE, "takes the GLB tiles of bits that are 1, with their columns, for this region; an error response while "
+                     "this region or one that has them now runs or configures, for tiles that do not exist, and where there "
+                     "is one region"),
+    ("tiles", RO, "bit t: GLB tile t is of this region; after reset all are of region 0"),
 )
 
 
@@ -185,9 +196,20 @@ class Tiled(Protocol):
     @property
     def glb_tiles(self) -> int: ...
 
+    @property
+    def regions(self) -> int: ...
+
+
+def controller_name(region: int, regions: int) -> str:
+    """How the controller of a region is called: in Verilog, and as a register file."""
+    return "controller" if regions == 1 else f"controller{region}"
+
 
 def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
     """Every register file: name, byte address, registers."""
     glb = glb_registers(arch.glb)
-    return [("controller", 0, CONTROLLER),
+    return [*((controller_name(region, arch.regions), region * REGION_STRIDE, CONTROLLER) for region in range(arch.regions)),
             *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]
+
+
+assert 4 * len(CONTROLLER) <= REGION_STRIDE, "the files of regions do not overlap"

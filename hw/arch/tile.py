@@ -19,6 +19,8 @@ DATA, BIT = "data", "bit"
 LAYERS = (DATA, BIT)
 SIDES = ("n", "e", "s", "w")
 OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
+# Sides on which a tile may have a neighbour of another region: regions are whole columns.
+WALLED = ("e", "w")
 
 
 # Fields that size a PE, in the order of a machine's description.

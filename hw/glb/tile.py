@@ -45,7 +45,8 @@ def config_members(glb: Glb) -> Members:
     columns = range(glb.columns_per_tile)
     return {**{f"request{column}": In(wiring.Signature(REQUEST)) for column in columns},
             **{f"config{column}": Out(wiring.Signature(REQUEST)) for column in columns},
-            "west": In(wiring.Signature(LINK)), "east": Out(wiring.Signature(LINK)), "chained": Out(1), "east_chained": In(1)}
+            "west": In(wiring.Signature(LINK)), "east": Out(wiring.Signature(LINK)), "chained": Out(1), "east_chained": In(1),
+            "west_open": In(1)}
 
 
 def needed(enabled: Value, dma: LoadDma | StoreDma | ConfigDma) -> Value:
@@ -82,6 +83,7 @@ class GlbTile(wiring.Component):
     request{c} : In(REQUEST)   What the host asks of column c; 0 while words are on their way.
     config{c} : Out(REQUEST)       To the configuration channel of column c.
     west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
+    west_open : In(1)              The tile to the west is of the same region; else no words of it are taken.
 
     Timing: a bank serves one access per cycle: the load first, then the store, then configuration, then the host. A linear load
     or store needs its bank once per four words. One that jumps from line to line needs it for every word, and the others wait
@@ -166,12 +168,13 @@ class GlbTile(wiring.Component):
                              store.mark.valid.eq(bit_from_array.valid), store.mark.payload.eq(bit_from_array.payload)]
         config = None
         if self.glb.configuration_dma:
-            config_on = field("config_control", "enable") & ~field("config_control", "chained")
+            chained = field("config_control", "chained") & self.west_open
+            config_on = field("config_control", "enable") & ~chained
             m.submodules.config = config = macro(ConfigDma(self.glb), clock=(config_clock := clock("config", STATIC)))
             m.d.comb += [config.first.eq(values["config_start"][3:]), config.count.eq(values["config_words"]),
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
-            self._switch(m, config, field("config_control", "chained"), clock("switch", STATIC))
+            self._switch(m, config, chained, clock("switch", STATIC))
         self._banks(m, load, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
 

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In
 
 from ..arch.cgra import Arch
 from ..arch.primitive import Flow
-from ..connectivity import ANSWER, REQUEST, RESET, STREAM, Constant, End, Wire
+from ..array import shell_members
+from ..connectivity import ANSWER, REQUEST, RESET, STREAM, Constant, End, Wire, open_name
 from ..glb.config import LINK
 from ..glb.tile import COLUMN_STREAMS, control_members
 
@@ -37,8 +38,9 @@ def around(arch: Arch) -> Iterator[Wire | Constant]:
             elif outward:
                 yield Constant(inner, 0)
         yield from _configuration(arch, x)
-    for name in ("flush", "reset", "active", "overflow"):
-        yield either(End(SHELL, name), End(ARRAY, name), name in ("flush", "reset"))
+    for name, member in shell_members(arch).items():
+        if member.is_port:      # not the channels
+            yield either(End(SHELL, name), End(ARRAY, name), member.flow is In)
     yield from (Wire(End(SHELL, "reset"), End(glb_name(tile), RESET)) for tile in range(arch.glb_tiles))
     for tile, (name, member) in product(range(arch.glb_tiles), control_members(arch.glb).items()):
         yield either(End(SHELL, f"{glb_name(tile)}_{name}"), End(glb_name(tile), name), member.flow is In)
@@ -64,5 +66,7 @@ def _configuration(arch: Arch, x: int) -> Iterator[Wire | Constant]:
     for part in LINK:
         sink = End(here, f"west__{part}")
         yield Wire(End(glb_name(tile - 1), f"east__{part}"), sink) if tile else Constant(sink, 0)
+    wall = open_name(tile) if tile and arch.regions > 1 else None
+    yield Wire(End(SHELL, wall), End(here, "west_open")) if wall else Constant(End(here, "west_open"), 1)
     east = End(here, "east_chained")
     yield Wire(End(glb_name(tile + 1), "chained"), east) if tile + 1 < arch.glb_tiles else Constant(east, 0)

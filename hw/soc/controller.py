@@ -35,7 +35,7 @@ CONFIG_EVENTS = (CONFIGURED, ASTRAY)
 
 
 class Controller(wiring.Component):
-    """The controller's registers and what they do.
+    """The registers of a region and what they do: its runs and what is in it are nobody else's.
 
     Behaviour: writing control.start clears the status, holds `flush` for some cycles, pulses `start` to the global
     buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or loses a
@@ -61,7 +61,11 @@ class Controller(wiring.Component):
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
-    refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels.
+    foreign : In(1)                     The column of cfg_address is of another region.
+    refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels, or it is
+                                        of a foreign column.
+    mine : In(glb_tiles)                Tiles of this region.
+    occupied : Out(1)                   A run or a configuration goes on, or what a stop left behind; from registers.
     irq : Out(1)
 
     Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included. A further run
@@ -77,7 +81,8 @@ class Controller(wiring.Component):
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
-            "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1)})
+            "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
+            "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1)})
 
     module_name = "controller"
 
@@ -93,9 +98,11 @@ class Controller(wiring.Component):
                     if register.access == RW:
                         with m.If(self.register_write):
                             m.d.sync += values[register.name].eq(self.register_data)
-        shape = self.arch.columns | self.arch.rows << 9 | self.arch.glb_tiles << 18
+        shape = named(CONTROLLER)["shape"].word(columns=self.arch.columns, rows=self.arch.rows, glb_tiles=self.arch.glb_tiles,
+                                         regions=self.arch.regions)
         m.d.comb += [values["fingerprint_high"].eq(self.arch.fingerprint >> 32),
-                     values["fingerprint_low"].eq(self.arch.fingerprint & 0xFFFFFFFF), values["shape"].eq(shape)]
+                     values["fingerprint_low"].eq(self.arch.fingerprint & 0xFFFFFFFF), values["shape"].eq(shape),
+                     values["tiles"].eq(self.mine)]
         self._run(m, values, written)
         self._configure(m, values, written)
         return m
@@ -200,8 +207,11 @@ class Controller(wiring.Component):
         asks = Cat(self.register_index == named(CONTROLLER)[name].offset // 4 for name in ("config_write", "config_read")).any()
         # A word of a DMA is at its channel no later than a cycle after `configuring`, also of those that a stop left behind.
         follows = Signal()
-        m.d.sync += follows.eq(self.configuring)
-        m.d.comb += self.refused.eq(asks & (values["status"][CONFIGURING] | follows))
+        ran = Signal()
+        m.d.sync += [follows.eq(self.configuring), ran.eq(self.running)]
+        streams = Signal()
+        m.d.comb += [streams.eq(values["status"][CONFIGURING] | follows), self.refused.eq(asks & (streams | self.foreign)),
+                     self.occupied.eq(values["status"][BUSY] | streams | ran)]
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
         round_trip = 2 * (self.arch.rows + 4)
         patience = Signal(range(round_trip + 1))

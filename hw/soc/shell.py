@@ -1,18 +1,31 @@
-"""The shell: the controller behind its two buses, and which GLB tile an address belongs to."""
+"""The shell: the controllers of the regions behind two buses, and which region or GLB tile an address belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ..arch.cgra import Arch
 from ..arch.glb import DYNAMIC
-from ..arch.soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGISTER_ADDRESS_BITS, address_map
+from ..arch.soc import (
+    CONTROLLER,
+    DATA_ADDRESS_BITS,
+    GLB_REGISTER_STRIDE,
+    GLB_REGISTERS,
+    REGION_STRIDE,
+    REGISTER_ADDRESS_BITS,
+    address_map,
+    controller_name,
+    named,
+)
 from ..array import shell_members
 from ..clock_gate import gated_clock, lasting
+from ..connectivity import flush_name, open_name
 from ..emit import Macro, macro
 from ..glb.tile import control_members
 from ..interconnect.boxes import Members
@@ -20,6 +33,7 @@ from .around import SHELL, glb_name
 from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
 from .controller import Controller
+from .owners import Owners
 
 # Cycles in which what has entered the port for data goes on inside, besides those of a read: from its register slices to the
 # memory and to the slices of its answers, and as many more.
@@ -50,13 +64,13 @@ class Shell(wiring.Component):
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    config{x}, flush, reset, active, overflow : the other side of the ports of `Array`.
+    config{x}, flush, open{t}, reset, active, overflow : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
     reset : Out(1)           Of the array and the GLB tiles.
 
-    Timing: flush comes from registers, reset is `rst` of the cycle before; the configuration channels and what goes to the GLB
-    tiles follow the registers behind the buses.
+    Timing: flush and open{t} follow registers, reset is `rst` of the cycle before; the configuration channels and what goes to
+    the GLB tiles follow the registers behind the buses.
     Source: a design of its own, around what Onyx JSSC II describes.
     """
 
@@ -71,12 +85,15 @@ class Shell(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint, self.arch.glb
+        return self.arch.fingerprint, self.arch.glb, self.arch.regions
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         arch = self.arch
-        m.submodules.controller = controller = macro(Controller(arch))
+        names = [controller_name(region, arch.regions) for region in range(arch.regions)]
+        controllers = [macro(Controller(arch)) for _ in names]
+        for name, each in zip(names, controllers):
+            m.submodules[name] = each
         m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS))
         clock = gated_clock(m, "data", arch.glb.clock_gates, platform) if arch.glb.gates(DYNAMIC) else None
         m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS,
@@ -91,8 +108,10 @@ class Shell(wiring.Component):
         reset = Signal(reset_less=True)
         m.d.sync += reset.eq(ResetSignal())
         m.d.comb += self.reset.eq(reset)
-        self._control(m, controller)
-        self._registers(m, registers, controller)
+        owners = self._owners(m, controllers)
+        self._control(m, controllers)
+        self._configure(m, controllers)
+        self._registers(m, registers, controllers, owners)
         self._memory(m, data)
         return m
 
@@ -103,52 +122,98 @@ class Shell(wiring.Component):
     def _glb(self, tile: int, name: str) -> Value:
         return Value.cast(getattr(self, f"{glb_name(tile)}_{name}"))
 
-    def _control(self, m: Module, controller: Macro) -> None:
-        """Run control, events, and the configuration channels."""
+    def _owners(self, m: Module, controllers: Sequence[Macro]) -> Macro | None:
+        """Tell regions what is theirs; None if there is one, which has all."""
         arch = self.arch
-        m.d.comb += [
-            self.irq.eq(controller.irq), self.flush.eq(controller.flush), controller.overflow.eq(self.overflow),
-            controller.active.eq(self.active),
-            controller.running.eq(Cat(self._every("busy")).any()),
-            controller.moving.eq(self.active.any() | Cat(self._every("moved")).any()),
-            controller.beyond.eq(Cat(self._every("beyond")).any()),
-            controller.lost.eq(Cat(self._every("lost")).any()),
-        ]
+        if arch.regions == 1:
+            m.d.comb += [controllers[0].mine.eq((1 << arch.glb_tiles) - 1), controllers[0].foreign.eq(0)]
+            return None
+        m.submodules.owners = owners = macro(Owners(arch.glb_tiles, arch.regions))
+        m.d.comb += [getattr(self, open_name(tile)).eq(owners.open[tile]) for tile in range(1, arch.glb_tiles)]
+        m.d.comb += owners.occupied.eq(Cat(each.occupied for each in controllers))
+        for region, each in enumerate(controllers):
+            mine = getattr(owners, f"tiles{region}")
+            m.d.comb += [each.mine.eq(mine), each.foreign.eq((~self._columns(mine)).bit_select(each.cfg_address[24:], 1))]
+        return owners
+
+    def _columns(self, tiles: Value) -> Value:
+        """A bit for each column, of one for each GLB tile."""
+        return Cat(tiles[tile].replicate(self.arch.glb.columns_per_tile) for tile in range(self.arch.glb_tiles))
+
+    def _control(self, m: Module, controllers: Sequence[Macro]) -> None:
+        """Run control and events: each region is told of what is its own, and what it says goes there."""
+        arch = self.arch
+        m.d.comb += self.irq.eq(Cat(each.irq for each in controllers).any())
+        asked = {"beyond": "beyond", "lost": "lost"}
         commands = ["start", "again", "stop"]
         if arch.glb.configuration_dma:
+            asked |= {"configuring": "config_busy", "astray": "config_astray"}
             commands += ["configure", "config_stop"]
-            m.d.comb += [controller.configuring.eq(Cat(self._every("config_busy")).any()),
-                         controller.astray.eq(Cat(self._every("config_astray")).any())]
+        for number, each in enumerate(controllers):
+            columns = self._columns(each.mine)
+            active = Signal.like(self.active, name=f"active_{number}")
+            m.d.comb += [active.eq(self.active & columns), each.active.eq(active), each.overflow.eq(self.overflow & columns),
+                         each.running.eq((Cat(self._every("busy")) & each.mine).any()),
+                         each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any())]
+            m.d.comb += [getattr(each, port).eq((Cat(self._every(name)) & each.mine).any()) for port, name in asked.items()]
         for name in commands:
-            m.d.comb += [port.eq(getattr(controller, name)) for port in self._every(name)]
-        answers, value = [], 0
+            m.d.comb += [port.eq(self._owner(controllers, tile, name)) for tile, port in enumerate(self._every(name))]
+        flushes = {flush_name(arch, x): x // arch.glb.columns_per_tile for x in range(arch.columns)}
+        m.d.comb += [getattr(self, name).eq(self._owner(controllers, tile, "flush")) for name, tile in flushes.items()]
+
+    def _owner(self, controllers: Sequence[Macro], tile: int, name: str) -> Value:
+        """What the owner of a GLB tile says."""
+        return Cat(getattr(each, name) & each.mine[tile] for each in controllers).any()
+
+    def _configure(self, m: Module, controllers: Sequence[Macro]) -> None:
+        """The configuration channels: the host asks over the registers of one region at a time, and answers go to it."""
+        arch = self.arch
+        asked = {name: controllers[0].cfg_valid if name == "valid" else getattr(controllers[0], f"cfg_{name}")
+                 for name in ("valid", "write", "address", "data")}
+        for each in controllers[1:]:
+            asked = {name: Mux(each.cfg_valid, getattr(each, f"cfg_{name}"), value) for name, value in asked.items()}
+        answers = []
         for x in range(arch.columns):
             channel = getattr(self, f"config{x}")
             meant = Signal(name=f"config_meant{x}")
-            m.d.comb += [meant.eq(controller.cfg_address[24:] == x), channel.valid.eq(controller.cfg_valid & meant),
-                         channel.write.eq(controller.cfg_write), channel.addr.eq(controller.cfg_address),
-                         channel.wdata.eq(controller.cfg_data)]
-            answers.append(channel.rvalid)
-            value |= channel.rvalid.replicate(32) & channel.rdata
-        m.d.comb += [controller.cfg_answer.eq(Cat(answers).any()), controller.cfg_value.eq(value)]
+            m.d.comb += [meant.eq(asked["address"][24:] == x), channel.valid.eq(asked["valid"] & meant),
+                         channel.write.eq(asked["write"]), channel.addr.eq(asked["address"]), channel.wdata.eq(asked["data"])]
+            answers.append(channel)
+        for each in controllers:
+            mine = [channel.rvalid & each.mine[x // arch.glb.columns_per_tile] for x, channel in enumerate(answers)]
+            value = reduce(or_, (answered.replicate(32) & channel.rdata for answered, channel in zip(mine, answers)))
+            m.d.comb += [each.cfg_answer.eq(Cat(mine).any()), each.cfg_value.eq(value)]
 
-    def _registers(self, m: Module, bus: Macro, controller: Macro) -> None:
+    def _registers(self, m: Module, bus: Macro, controllers: Sequence[Macro], owners: Macro | None) -> None:
         """Which register file an address belongs to."""
-        m.d.comb += [controller.register_index.eq(bus.address[2:12]), controller.register_data.eq(bus.data)]
         files = address_map(self.arch)
+        claims = named(CONTROLLER)["claim"].offset // 4
         # Decoded before the address is in its register, so that a read has the cycle for itself.
-        controls = Signal()
+        regions = [Signal(name=f"controls{number}") for number in range(self.arch.regions)]
         inside = Signal()       # as far as it is one of a GLB tile
         tiles = [Signal(name=f"chosen{number}") for number in range(self.arch.glb_tiles)]
+        place, at = bus.next[REGION_STRIDE.bit_length() - 1:], bus.next[:REGION_STRIDE.bit_length() - 1]
         with m.If(bus.accepts):
-            m.d.sync += [controls.eq(bus.next < 4 * len(files[0][2])), inside.eq(bus.next[:8] < 4 * len(files[1][2])),
+            m.d.sync += [*(controls.eq((place == number) & (at < 4 * len(CONTROLLER)))
+                           for number, controls in enumerate(regions)),
+                         inside.eq(bus.next[:8] < 4 * len(files[-1][2])),
                          *(chosen.eq(bus.next[8:] == GLB_REGISTERS + number * GLB_REGISTER_STRIDE >> 8)
                            for number, chosen in enumerate(tiles))]
-        m.d.comb += bus.error.eq(~controls)
-        with m.If(controls & controller.refused):
-            m.d.comb += bus.error.eq(1)
-        with m.If(controls):
-            m.d.comb += [bus.value.eq(controller.register_value), controller.register_write.eq(bus.write)]
+        m.d.comb += bus.error.eq(~Cat(regions).any())
+        index = Signal(range(REGION_STRIDE // 4))
+        claim = Signal()
+        m.d.comb += [index.eq(bus.address[2:]), claim.eq(index == claims)]
+        for number, (controls, controller) in enumerate(zip(regions, controllers)):
+            m.d.comb += [controller.register_index.eq(index), controller.register_data.eq(bus.data)]
+            refused = Const(1) if owners is None else owners.refused[number]
+            with m.If(controls & (controller.refused | (claim & refused))):
+                m.d.comb += bus.error.eq(1)
+            with m.If(controls):
+                m.d.comb += [bus.value.eq(controller.register_value), controller.register_write.eq(bus.write)]
+            if owners is not None:
+                m.d.comb += owners.claims[number].eq(bus.write & controls & claim)
+        if owners is not None:
+            m.d.comb += owners.mask.eq(bus.data)
         for number, chosen in enumerate(tiles):
             with m.If(chosen & inside):
                 m.d.comb += [bus.error.eq(0), bus.value.eq(self._glb(number, "register_value"))]

@@ -28,7 +28,7 @@ def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Compo
 
 def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
     """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
-    return spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.power_domains
+    return spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.power_domains, arch.regions > 1
 
 
 def link_members(spec: TileSpec) -> Members:

@@ -19,7 +19,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW
-from ..arch.tile import LAYERS, TileSpec
+from ..arch.tile import LAYERS, WALLED, TileSpec
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
 from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
@@ -30,12 +30,19 @@ from .core import TileCore, decided_by, link_members
 from .power import TilePower, awake_members
 
 
+def wall_members(arch: Arch, spec: TileSpec) -> Members:
+    """Whether the neighbour on a side is of the same region; machines of one region have none."""
+    return {f"{side}_open": In(1) for side in spec.sides if side in WALLED and arch.regions > 1}
+
+
 def tile_members(arch: Arch, spec: TileSpec) -> Members:
     """The ports every form of a tile has: tracks, links, flush, and what it reports.
 
-    ``{side}_{layer}_{i,o}_{payload,valid,ready}`` are tracks (`track_members`), e.g. ``e_data_o_payload``.
+    ``{side}_{layer}_{i,o}_{payload,valid,ready}`` are tracks (`track_members`), e.g. ``e_data_o_payload``. With `Arch.regions`
+    there are ``e_open`` and ``w_open``: what the neighbour on that side says counts.
     """
     members: Members = {"flush": In(1), "active": Out(1), "overflow": Out(1)}
+    members |= wall_members(arch, spec)
     for layer in LAYERS:
         members |= track_members(arch.interconnect, spec, layer, f"{layer}_")
     return members | link_members(spec)
@@ -99,7 +106,14 @@ class TileLogic(wiring.Component):
         """Connect the boxes of a layer to the tile's sides, to the core and to their configuration."""
         ours, theirs = (track_members(self.arch.interconnect, self.spec, layer, prefix)
                         for prefix in (f"{layer}_", ""))
-        pass_on(m, self, boxes, dict(zip(ours, theirs, strict=True)), ours)
+        names = dict(zip(ours, theirs, strict=True))
+        walled = {name: inner for name, inner in names.items()
+                  if ours[name].flow is In and name[0] in WALLED and self.arch.regions > 1}
+        for name, inner in walled.items():
+            said = getattr(self, name)
+            m.submodules[f"wall_{name}"] = wall = macro(Isolation(len(said)))
+            m.d.comb += [wall.awake.eq(getattr(self, f"{name[0]}_open")), wall.i.eq(said), getattr(boxes, inner).eq(wall.o)]
+        pass_on(m, self, boxes, {name: inner for name, inner in names.items() if name not in walled}, ours)
         awake = awake_members(self.arch, self.spec, "i")
         pass_on(m, self, boxes, {name: name.removesuffix("_i") for name in awake}, awake)
         for port in (*self.spec.inputs(layer), *self.spec.outputs(layer)):

@@ -60,13 +60,13 @@ class AxiHost:
             for number, channel in enumerate(channels):
                 channel.set_pause_generator(stalls(number))
 
-    async def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
-        """Write a controller register, or one of a GLB tile; value: 32 bits."""
-        await self._write([(register_address(self.arch, name, glb_tile), value)])
+    async def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the controller of a region, or one of a GLB tile; value: 32 bits."""
+        await self._write([(register_address(self.arch, name, glb_tile, region), value)])
 
-    async def read_register(self, name: str, glb_tile: int | None = None) -> int:
-        """Read a controller register, or one of a GLB tile."""
-        found = await self.registers.read(register_address(self.arch, name, glb_tile), 4)
+    async def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the controller of a region, or one of a GLB tile."""
+        found = await self.registers.read(register_address(self.arch, name, glb_tile, region), 4)
         _check(found, f"a read of register {name}")
         return int.from_bytes(found.data, "little")
 
@@ -115,13 +115,13 @@ class BenchDevice:
     def arch(self) -> Arch:
         return self._host.arch
 
-    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
-        """Write a controller register, or one of a GLB tile."""
-        _blocking(self._host.write_register, name, value, glb_tile)
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the controller of a region, or one of a GLB tile."""
+        _blocking(self._host.write_register, name, value, glb_tile, region)
 
-    def read_register(self, name: str, glb_tile: int | None = None) -> int:
-        """Read a controller register, or one of a GLB tile."""
-        return _blocking(self._host.read_register, name, glb_tile)
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the controller of a region, or one of a GLB tile."""
+        return _blocking(self._host.read_register, name, glb_tile, region)
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:
         """Write configuration words (address, data)."""

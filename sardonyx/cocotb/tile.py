@@ -20,6 +20,7 @@ from ..hw.arch.config import STATUS_REGISTER, Values
 from ..hw.arch.errors import UserError
 from ..hw.arch.tile import DATA
 from ..hw.configuration import ADDRESS_BITS
+from ..hw.tile.tile import wall_members
 from .reset import reset
 from .stream import signal
 from .tracks import Tracks
@@ -48,6 +49,8 @@ class TileDriver:
     async def reset(self) -> None:
         """Set all inputs to 0 and reset the tile, whose clock runs; it then is where `site` says."""
         signal(self.dut, "tile_y").value = self.site[1]
+        for name in wall_members(self.arch, self.spec):     # what is driven here is of the tile's region
+            signal(self.dut, name).value = 1
         await reset(self.dut, [*self.tracks.inputs, "flush", *REQUEST])
 
     async def configure(self, given: Program | Mapping[str, Values] | Iterable[int]) -> None:

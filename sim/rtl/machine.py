@@ -36,14 +36,15 @@ class Machine(Process):
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
         super().__init__([str(executable), *registers, *(["--check"] if check else [])], wires)
 
-    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
-        """Write a controller register, or one of a GLB tile."""
-        response, = self._ask(struct.pack("<cII", b"W", register_address(self.arch, name, glb_tile), value & 0xFFFFFFFF), "I")
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the controller of a region, or one of a GLB tile."""
+        address = register_address(self.arch, name, glb_tile, region)
+        response, = self._ask(struct.pack("<cII", b"W", address, value & 0xFFFFFFFF), "I")
         assert response == 0, f"write of register {name} was answered with {response}"
 
-    def read_register(self, name: str, glb_tile: int | None = None) -> int:
-        """Read a controller register, or one of a GLB tile."""
-        response, value = self._ask(struct.pack("<cI", b"R", register_address(self.arch, name, glb_tile)), "II")
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the controller of a region, or one of a GLB tile."""
+        response, value = self._ask(struct.pack("<cI", b"R", register_address(self.arch, name, glb_tile, region)), "II")
         assert response == 0, f"read of register {name} was answered with {response}"
         return value
 

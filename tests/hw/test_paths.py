@@ -14,7 +14,7 @@ from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.cone import LOGIC, REGISTER, Output
 from sardonyx.hw.emit import ENABLED
-from sardonyx.hw.paths import AROUND, COLUMN, Path, feed_paths, judged, listed, tile_paths
+from sardonyx.hw.paths import COLUMN, Path, around_paths, feed_paths, judged, listed, tile_paths
 from sardonyx.hw.tile.tile import logic_name
 
 TINY = get("tiny")
@@ -26,7 +26,7 @@ def judge(arch: Arch) -> None:
     assert {each.source for each in found if not each.follows} >= {REGISTER, LOGIC}
     assert all(bool(each.follows) == bool(each.reasons) for each in found)
     kinds = {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}
-    lists = dict(AROUND) if arch.feed_through else {**AROUND, f"column_{arch.rows + 1}": COLUMN}
+    lists = around_paths(arch) | ({} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN})
     for spec, parity in kinds:
         lists[f"tile_{logic_name(spec, parity)}"] = tile_paths(arch, spec, parity)
         if arch.feed_through:
@@ -36,6 +36,11 @@ def judge(arch: Arch) -> None:
         for path in paths:
             assert any(re.fullmatch(path.outputs, each.output) and re.fullmatch(path.inputs, name)
                        for each in mine for name in each.follows), (module, path)
+
+
+def test_walls_and_who_owns_what_are_listed() -> None:
+    judge(replace(LEAST, columns=4, regions=2, interconnect=Interconnect(2)))
+    judge(replace(LEAST, columns=4, regions=2, interconnect=Interconnect(2, fifo="none")))
 
 
 @pytest.mark.parametrize("form", CLOCK_GATES)

@@ -50,12 +50,12 @@ class Copier:
         """The registers of the array, had they held 9 all."""
         return applied(self.configured, self.arch, dict.fromkeys(before, 9))
 
-    def write_register(self, name: str, value: int, glb_tile: int | None = None) -> None:
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         self.registers[name, glb_tile] = value
         if name == "control":
             (self._configure if value == 4 else self._copy)()
 
-    def read_register(self, name: str, glb_tile: int | None = None) -> int:
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
         return self.registers[name, glb_tile]
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:

@@ -92,7 +92,7 @@ def simulate(scenario: Scenario, arch: Arch = ARCH) -> Driver:
 def test_identity_is_that_of_the_description() -> None:
     async def scenario(driver: Driver) -> None:
         assert driver.read("fingerprint_high") << 32 | driver.read("fingerprint_low") == ARCH.fingerprint
-        assert driver.read("shape") == 6 | 3 << 9 | 3 << 18
+        assert driver.read("shape") == 6 | 3 << 9 | 3 << 18 | 1 << 27
         for name in ("fingerprint_high", "fingerprint_low", "shape"):
             before = driver.read(name)
             await driver.write(name, ~before & 0xFFFFFFFF)

@@ -1,10 +1,30 @@
 """The shell: only the GLB tile that an access means sees it, and none is at its place before its reset has ended."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator, SimulatorContext
 from machines import LEAST
 
-from sardonyx.hw.arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, offsets
+from sardonyx.hw.arch.soc import (
+    ASTRAY,
+    BUSY,
+    CONFIGURED,
+    CONFIGURING,
+    CONTROLLER,
+    FLUSH_CYCLES,
+    GLB_REGISTER_STRIDE,
+    GLB_REGISTERS,
+    OVERFLOW,
+    REGION_STRIDE,
+    STORE_LIMIT,
+    STORE_LOST,
+    WATCHDOG,
+    offsets,
+)
 from sardonyx.hw.soc.shell import Shell
 
 
@@ -74,3 +94,141 @@ def test_what_is_asked_in_the_first_cycle_after_reset_is_at_its_place_after_the_
     for cycles in asked.values():
         assert {2 + delay for delay in range(2)} & {*cycles} and {22 + delay for delay in range(2)} & {*cycles}, "at once"
         assert not {1, 21} & {*cycles}
+
+
+def _port(shell: Shell, name: str) -> Any:
+    """A port by its name in Verilog."""
+    outer, _, inner = name.partition("__")
+    found = getattr(shell, outer)
+    return getattr(found, inner) if inner else found
+
+
+class Ports:
+    """A shell of two regions, tile 0 in region 0 and tile 1 in region 1, by its ports."""
+
+    def __init__(self, sim: SimulatorContext, shell: Shell) -> None:
+        self.sim, self.shell = sim, shell
+
+    def put(self, **values: int) -> None:
+        for name, value in values.items():
+            self.sim.set(_port(self.shell, name), value)
+
+    async def tick(self, count: int = 1) -> None:
+        for _ in range(count):
+            await self.sim.tick()
+
+    async def write(self, region: int, name: str, value: int) -> None:
+        self.put(s_axil_awaddr=REGION_STRIDE * region + offsets(CONTROLLER)[name], s_axil_wdata=value, s_axil_wstrb=15,
+                 s_axil_awvalid=1, s_axil_wvalid=1, s_axil_bready=1)
+        await self.tick()
+        self.put(s_axil_awvalid=0, s_axil_wvalid=0)
+        await self.tick(4)
+
+    async def read(self, region: int, name: str) -> int:
+        self.put(s_axil_araddr=REGION_STRIDE * region + offsets(CONTROLLER)[name], s_axil_arvalid=1, s_axil_rready=1)
+        await self.tick()
+        self.put(s_axil_arvalid=0)
+        while not self.sim.get(self.shell.s_axil_rvalid):
+            await self.tick()
+        value = self.sim.get(self.shell.s_axil_rdata)
+        await self.tick()
+        return value
+
+    async def status(self, region: int) -> int:
+        return await self.read(region, "status")
+
+
+def with_two_regions(scenario: Callable[[Ports], Awaitable[None]]) -> None:
+    shell = Shell(replace(LEAST, regions=2))
+
+    async def bench(sim: SimulatorContext) -> None:
+        ports = Ports(sim, shell)
+        await ports.tick(2)
+        await ports.write(1, "claim", 0b10)
+        assert [await ports.read(region, "tiles") for region in range(2)] == [1, 2]
+        await scenario(ports)
+
+    simulator = Simulator(shell)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("region", range(2))
+@pytest.mark.parametrize(("event", "report"), [(OVERFLOW, "overflow"), (STORE_LIMIT, "beyond"), (STORE_LOST, "lost")])
+def test_what_stops_a_run_stops_it_in_the_region_that_reports_it(event: int, report: str, region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        ports.put(glb0_busy=1, glb1_busy=1)
+        for number in range(2):
+            await ports.write(number, "control", 1)
+        await ports.tick(2 * FLUSH_CYCLES)
+        ports.put(**{"overflow": 1 << region} if report == "overflow" else {f"glb{region}_{report}": 1})
+        await ports.tick(3)
+        assert (await ports.status(region), await ports.status(1 - region)) == (1 << event, 1 << BUSY)
+
+    with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+@pytest.mark.parametrize("report", ["active", "moved"])
+def test_what_moves_in_a_region_keeps_the_watchdog_of_no_other_one_quiet(report: str, region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        ports.put(glb0_busy=1, glb1_busy=1)
+        for number in range(2):
+            await ports.write(number, "watchdog_limit", 30)
+            await ports.write(number, "control", 1)
+        ports.put(**{"active": 1 << region} if report == "active" else {f"glb{region}_moved": 1})
+        await ports.tick(60)
+        assert (await ports.status(region), await ports.status(1 - region)) == (1 << BUSY, 1 << WATCHDOG)
+        columns = [await ports.read(number, "moved_columns") for number in (region, 1 - region)]
+        assert columns == [1 << region if report == "active" else 0, 0]
+
+    with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_a_configuration_ends_with_the_words_of_its_region_and_is_told_of_these_alone(region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        ports.put(**{f"glb{region}_config_busy": 1})
+        for number in range(2):
+            await ports.write(number, "control", 4)
+        ports.put(**{f"glb{region}_config_astray": 1})
+        await ports.tick(20)
+        assert (await ports.status(region), await ports.status(1 - region)) == (
+            1 << CONFIGURING | 1 << ASTRAY, 1 << CONFIGURED)
+
+    with_two_regions(scenario)
+
+
+def test_an_answer_from_a_column_of_another_region_is_none() -> None:
+    async def scenario(ports: Ports) -> None:
+        ports.put(config1__rvalid=1, config1__rdata=7)
+        await ports.write(0, "config_read", 0)
+        await ports.tick(20)
+        assert await ports.read(0, "config_data") == 0
+        await ports.write(1, "config_address", 1 << 24)
+        await ports.write(1, "config_read", 0)
+        assert await ports.read(1, "config_data") == 7
+
+    with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_commands_and_flush_go_to_the_tiles_of_their_region(region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        names = ("start", "stop", "configure", "config_stop")
+        watched = {f"glb{tile}_{name}": 0 for tile in range(2) for name in names} | {"flush0": 0, "flush1": 0}
+
+        async def see(count: int = 1) -> None:
+            for _ in range(count):
+                for name in watched:
+                    watched[name] += ports.sim.get(_port(ports.shell, name))
+                await ports.sim.tick()
+
+        ports.tick = see    # type: ignore[method-assign]
+        for command in (1, 2, 4, 2):
+            await ports.write(region, "control", command)
+            await see(20)
+        assert all(bool(count) == (f"{region}" in name) for name, count in watched.items()), watched
+
+    with_two_regions(scenario)

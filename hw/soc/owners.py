@@ -1,0 +1,60 @@
+"""Which region each GLB tile, with its columns, belongs to."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.soc import MOST_CLAIMED
+
+
+class Owners(wiring.Component):
+    """Every GLB tile has one owner, which a claim changes.
+
+    Behaviour: after reset all tiles are of region 0. A claim gives a region the tiles of a mask. It is refused while the region
+    or the owner of such a tile is occupied, so nobody loses a tile in the middle of something, and for tiles that do not exist.
+
+    Parameters
+    ----------
+    tiles : int        GLB tiles, 2..MOST_CLAIMED.
+    regions : int      2 or more.
+
+    Members
+    -------
+    claims : In(regions)        A region takes the tiles of `mask`; one at a time, and none that is refused.
+    mask : In(32)
+    refused : Out(regions)      Of each region: a claim of `mask` is not allowed.
+    occupied : In(regions)      Something goes on in the region.
+    tiles{r} : Out(tiles)       The tiles of region r.
+    open : Out(tiles)           Bit t: tiles t - 1 and t are of one region; bit 0 is 0.
+
+    Timing: a claim is in force in the next cycle; tiles{r} and `open` follow registers.
+    Source: a design of its own; Amber JSSC IV reconfigures columns while others run and leaves open what parts them.
+    """
+
+    module_name = "owners"
+
+    def __init__(self, tiles: int, regions: int) -> None:
+        assert 1 < regions <= tiles <= MOST_CLAIMED, "regions have tiles that a register names"
+        self.tiles, self.regions = tiles, regions
+        super().__init__({"claims": In(regions), "mask": In(32), "refused": Out(regions), "occupied": In(regions),
+                          **{f"tiles{region}": Out(tiles) for region in range(regions)}, "open": Out(tiles)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        owners = [Signal(range(self.regions), name=f"owner{tile}") for tile in range(self.tiles)]
+        held = Cat(Array(self.occupied)[owner] for owner in owners)
+        wrong = Signal()
+        m.d.comb += wrong.eq((self.mask & held).any() | self.mask[self.tiles:].any())
+        for region in range(self.regions):
+            m.d.comb += [self.refused[region].eq(wrong | self.occupied[region]),
+                         getattr(self, f"tiles{region}").eq(Cat(owner == region for owner in owners))]
+            with m.If(self.claims[region]):
+                for tile, owner in enumerate(owners):
+                    with m.If(self.mask[tile]):
+                        m.d.sync += owner.eq(region)
+        m.d.comb += self.open.eq(Cat(0, *(west == east for west, east in pairwise(owners))))
+        return m

@@ -1,0 +1,123 @@
+"""A region of a machine as a machine of its own: programs are compiled for its width and run wherever it lies.
+
+    whole = get("onyx") with regions      part(whole, 4)            8 columns: what to compile for
+    Region(device, whole, 1, 8, 4)                                  GLB tiles 8..11 as region 1, with that description
+
+What a program says of tiles and columns counts from the region's first one, so placing it is adding an offset. Columns have to
+be alike there: of the same kinds, and at an even distance, as tiles of odd and even places differ (`alike`).
+
+Source: Amber JSSC IV-B (bitstreams that are placed by relocation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from ..hw.arch.cgra import Arch
+from ..hw.arch.errors import UserError
+from ..hw.arch.system import System
+from .device import Device, read_back
+
+
+def part(arch: Arch, glb_tiles: int) -> Arch:
+    """The description of a region of so many GLB tiles, of the whole height."""
+    if glb_tiles not in range(1, arch.glb_tiles + 1):
+        raise UserError(f"a region has {glb_tiles} GLB tiles", f"machine '{arch.name}'", f"give it 1..{arch.glb_tiles}")
+    columns = glb_tiles * arch.glb.columns_per_tile
+    return replace(arch, name=f"{arch.name[:80]}, {columns} columns", columns=columns, regions=1, system=System())
+
+
+def alike(arch: Arch, first: int, glb_tiles: int) -> bool:
+    """Whether what is compiled for so many GLB tiles runs from this one on."""
+    away, columns = first * arch.glb.columns_per_tile, glb_tiles * arch.glb.columns_per_tile
+    return away % 2 == 0 and all(arch.tiles[x, y] == arch.tiles[x + away, y]
+                                 for x in range(columns) for y in range(arch.rows + 1))
+
+
+def pitch(arch: Arch) -> int:
+    """GLB tiles from one place where all columns are alike to the next; that many tiles may be none."""
+    return next((tiles for tiles in range(1, arch.glb_tiles) if alike(arch, tiles, arch.glb_tiles - tiles)), arch.glb_tiles)
+
+
+class Region:
+    """A region as a `Device`: of its own registers, tiles, memory and configuration, and nothing else.
+
+    Parameters
+    ----------
+    device : Device              The whole machine.
+    number : int                 Of the region.
+    first, glb_tiles : int       Its GLB tiles; they are claimed.
+    attend : function            (limit) -> whether the region's interrupt came within so many cycles.
+
+    Errors: UserError for tiles that do not exist or are unlike those from 0 on; AssertionError if the claim is refused.
+    """
+
+    def __init__(self, device: Device, number: int, first: int, glb_tiles: int, attend: Callable[[int], bool]) -> None:
+        whole = device.arch
+        self.arch = part(whole, glb_tiles)
+        if first < 0 or first + glb_tiles > whole.glb_tiles:
+            raise UserError(f"a region has GLB tiles {first}..{first + glb_tiles - 1}", f"machine '{whole.name}'",
+                            f"choose among 0..{whole.glb_tiles - 1}")
+        if not alike(whole, first, glb_tiles):
+            raise UserError(f"the columns from GLB tile {first} on are not as those from 0 on", f"machine '{whole.name}'",
+                            f"let regions begin at multiples of {pitch(whole)} tiles")
+        self.number, self._device, self._first, self._attend = number, device, first, attend
+        self.write_register("claim", (1 << glb_tiles) - 1 << first)
+
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        """Write a register of the region's controller, or of one of its GLB tiles."""
+        self._device.write_register(name, value, *self._place(glb_tile, region))
+
+    def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
+        """Read a register of the region's controller, or of one of its GLB tiles; the fingerprint is that of `arch`."""
+        place = self._place(glb_tile, region)
+        if glb_tile is None and name in ("fingerprint_high", "fingerprint_low"):
+            return self.arch.fingerprint >> (32 if name == "fingerprint_high" else 0) & 0xFFFFFFFF
+        return self._device.read_register(name, *place)
+
+    def configure(self, words: Iterable[tuple[int, int]]) -> None:
+        """Write configuration words (address, data); columns count from the region's first one."""
+        for address, word in words:
+            self.write_register("config_address", self._column(address))
+            self.write_register("config_write", word)
+
+    def read_configuration(self, address: int) -> int:
+        """Read a configuration word back."""
+        return read_back(self, self._column(address))
+
+    def write_memory(self, address: int, words: np.ndarray) -> None:
+        """Write 16-bit words to the region's part of the global buffer."""
+        self._device.write_memory(self._byte(address, len(words)), words)
+
+    def read_memory(self, address: int, count: int) -> np.ndarray:
+        """Read 16-bit words of the region's part of the global buffer."""
+        return self._device.read_memory(self._byte(address, count), count)
+
+    def wait(self, limit: int) -> bool:
+        """Run until the region's interrupt, at most `limit` cycles; whether it came."""
+        return self._attend(limit)
+
+    def _place(self, glb_tile: int | None, region: int) -> tuple[int | None, int]:
+        assert region == 0, "a region has no regions"
+        if glb_tile is None:
+            return None, self.number
+        if glb_tile not in range(self.arch.glb_tiles):
+            raise UserError(f"there is no GLB tile {glb_tile}", f"machine '{self.arch.name}'",
+                            f"choose one of 0..{self.arch.glb_tiles - 1}")
+        return self._first + glb_tile, 0
+
+    def _column(self, address: int) -> int:
+        if address >> 24 >= self.arch.columns:
+            raise UserError(f"a configuration word is for column {address >> 24}", f"machine '{self.arch.name}'",
+                            f"it has columns 0..{self.arch.columns - 1}")
+        return address + (self._first * self.arch.glb.columns_per_tile << 24)
+
+    def _byte(self, address: int, count: int) -> int:
+        room = self.arch.glb_tiles * self.arch.glb.tile_bytes
+        if address < 0 or address + 2 * count > room:
+            raise UserError(f"{count} words at {address:#x} are not in the region's part of the global buffer",
+                            f"machine '{self.arch.name}'", f"it has {room} bytes")
+        return address + self._first * self.arch.glb.tile_bytes
