@@ -46,8 +46,8 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 
 @pytest.mark.parametrize("change,message", [
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
-                    "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, rows, "
-                    "system, timing"),
+                    "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, regions, "
+                    "rows, system, timing"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},

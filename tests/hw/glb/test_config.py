@@ -26,16 +26,19 @@ Word = tuple[int, int, int]
 
 
 class Chain:
-    """Three GLB tiles in a row, what a test does with them, and what leaves to each column: `seen[cycle, tile, column]`."""
+    """Three GLB tiles in a row, what a test does with them, and what leaves to each column: `seen[cycle, tile, column]`.
 
-    def __init__(self, glb: Glb, drive: "Callable[[Chain], Awaitable[None]]") -> None:
+    walled: the tile to the west of which is a wall.
+    """
+
+    def __init__(self, glb: Glb, drive: "Callable[[Chain], Awaitable[None]]", walled: int | None = None) -> None:
         m = Module()
         self.tiles = [GlbTile(glb) for _ in range(TILES)]
         for number, tile in enumerate(self.tiles):
             m.submodules[f"tile{number}"] = tile
-        for west, east in pairwise(self.tiles):
-            m.d.comb += [east.west.valid.eq(west.east.valid), east.west.word.eq(west.east.word),
-                         west.east_chained.eq(east.chained)]
+        for number, (west, east) in enumerate(pairwise(self.tiles), start=1):
+            m.d.comb += [east.west_open.eq(number != walled), east.west.valid.eq(west.east.valid),
+                         east.west.word.eq(west.east.word), west.east_chained.eq(east.chained)]
         self.cycle = 0
         self.seen: dict[tuple[int, int, int], tuple[int, int]] = {}
         self.astray: list[int] = []
@@ -159,6 +162,20 @@ def test_a_tile_configures_the_columns_of_those_that_are_chained_to_it_a_cycle_l
             assert chain.seen[begin + 1 + glb.read_latency + number + tile, tile, column % 2] == (address, data)
 
     Chain(replace(glb, clock_gating=gating), drive)
+
+
+@pytest.mark.parametrize("gating", CLOCK_GATING)
+def test_a_tile_behind_a_wall_takes_its_own_words_and_none_from_the_west(gating: str) -> None:
+    async def drive(chain: Chain) -> None:
+        for tile in range(2):
+            await chain.fill(tile, 0, [(column, 1, tile) for column in range(4)])
+            await chain.registers(tile, config_control=ENABLE | (CHAINED if tile else 0), config_start=0, config_words=4)
+        await chain.command("configure")
+        await chain.finish()
+        assert chain.columns() == {0: [(1, 0)], 1: [(1, 0)], 2: [(1, 1)], 3: [(1, 1)]}
+        assert sorted(chain.astray) == [0, 0, 1, 1]
+
+    Chain(replace(GLB, clock_gating=gating), drive, walled=1)
 
 
 @pytest.mark.parametrize("gating", CLOCK_GATING)

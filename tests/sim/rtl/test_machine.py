@@ -71,7 +71,7 @@ def result(machine: Machine) -> list[int]:
 
 def test_the_machine_says_what_it_is(machine: Machine) -> None:
     assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == LEAST.fingerprint
-    assert machine.read_register("shape") == 2 | 1 << 9 | 2 << 18
+    assert machine.read_register("shape") == 2 | 1 << 9 | 2 << 18 | 1 << 27
 
 
 def test_memory_is_read_as_written_at_every_length(machine: Machine) -> None:
