@@ -52,13 +52,11 @@ def ratio_table(found: Mapping[Comparison, Mapping[Registers, Change]]) -> str:
                   for each, ours in found.items()))
 
 
-def hop_table(without: Mapping[str, float], domains: Mapping[str, float], walls: Mapping[str, float]) -> str:
-    """The delays of a hop without and with boundary protection, and without and with walls of regions."""
-    return table(("field of `Timing`", "paper", "without, ps", "with power domains, ps", "added, ps", "with regions, ps",
-                  "added, ps"),
+def hop_table(without: Mapping[str, float], domains: Mapping[str, float]) -> str:
+    """What boundary protection adds to the delays of a hop."""
+    return table(("field of `Timing`", "paper", "without, ps", "with power domains, ps", "added, ps"),
                  ((f"`{field}`", "30 ps in 16 nm" if field == "switch_box" else "", f"{ps:.0f}", f"{domains[field]:.0f}",
-                   f"{domains[field] - ps:+.0f}", f"{walls[field]:.0f}", f"{walls[field] - ps:+.0f}")
-                  for field, ps in without.items()))
+                   f"{domains[field] - ps:+.0f}") for field, ps in without.items()))
 
 
 @dataclass(frozen=True)

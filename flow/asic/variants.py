@@ -102,9 +102,9 @@ def compare(each: Comparison, library: Library, folder: Path, registers: Registe
 
 
 def hops(library: Library, folder: Path) -> dict[str, dict[str, float]]:
-    """The delays of a hop in picoseconds, plain, with power domains and with regions; Verilog is written below the folder."""
+    """The delays of a hop in picoseconds, without and with power domains; Verilog is written below the folder."""
     found: dict[str, dict[str, float]] = {}
-    for variant in ("onyx", "power domains", "regions"):
+    for variant in ("onyx", "power domains"):
         _emitted(variant, "pe", folder / variant.replace(" ", "_"))
         each = delays(folder / variant.replace(" ", "_"), library, HOP)
         found[variant] = {field: worst.ps for field, worst in each.items()}
