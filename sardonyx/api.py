@@ -101,7 +101,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
 def simulated(arch: str | Arch = "small") -> Machine:
     """A machine in generated Verilog of all its tiles, as a device: for a ``with`` statement, at whose end the simulation ends.
 
-    arch: a preset, a .json file, or a description; the first time it is built, which takes up to a minute.
+    arch: a preset, a .json file, or a description; the first time it is built, which takes a minute or two.
     """
     return simulator.whole_machine(arguments.machine(arch)).start()
 
