@@ -18,6 +18,7 @@ import numpy as np
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
+from ..hw.arch.soc import MOVED_BITS
 from ..hw.arch.system import System
 from .device import Device, read_back
 
@@ -38,8 +39,9 @@ def alike(arch: Arch, first: int, glb_tiles: int) -> bool:
 
 
 def pitch(arch: Arch) -> int:
-    """GLB tiles from one place where all columns are alike to the next; that many tiles may be none."""
-    return next((tiles for tiles in range(1, arch.glb_tiles) if alike(arch, tiles, arch.glb_tiles - tiles)), arch.glb_tiles)
+    """Columns from one place where all that follow are as those from 0 on to the next; all columns if there is no other."""
+    tiles = next((each for each in range(1, arch.glb_tiles) if alike(arch, each, arch.glb_tiles - each)), arch.glb_tiles)
+    return tiles * arch.glb.columns_per_tile
 
 
 class Region:
@@ -49,10 +51,10 @@ class Region:
     ----------
     device : Device              The whole machine.
     number : int                 Of the region.
-    first, glb_tiles : int       Its GLB tiles; they are claimed.
+    first, glb_tiles : int       Its GLB tiles, once they are claimed.
     attend : function            (limit) -> whether the region's interrupt came within so many cycles.
 
-    Errors: UserError for tiles that do not exist or are unlike those from 0 on; AssertionError if the claim is refused.
+    Errors: UserError for tiles that do not exist or are unlike those from 0 on.
     """
 
     def __init__(self, device: Device, number: int, first: int, glb_tiles: int, attend: Callable[[int], bool]) -> None:
@@ -62,21 +64,34 @@ class Region:
             raise UserError(f"a region has GLB tiles {first}..{first + glb_tiles - 1}", f"machine '{whole.name}'",
                             f"choose among 0..{whole.glb_tiles - 1}")
         if not alike(whole, first, glb_tiles):
-            raise UserError(f"the columns from GLB tile {first} on are not as those from 0 on", f"machine '{whole.name}'",
-                            f"let regions begin at multiples of {pitch(whole)} tiles")
+            raise UserError(f"the columns from {first * whole.glb.columns_per_tile} on are not as those from 0 on",
+                            f"machine '{whole.name}'", f"let regions begin at multiples of {pitch(whole)} columns")
         self.number, self._device, self._first, self._attend = number, device, first, attend
-        self.write_register("claim", (1 << glb_tiles) - 1 << first)
+
+    def claim(self) -> None:
+        """Take the tiles; AssertionError if the machine refuses that, as something goes on in one."""
+        self.write_register("claim", (1 << self.arch.glb_tiles) - 1 << self._first)
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the region's controller, or of one of its GLB tiles."""
         self._device.write_register(name, value, *self._place(glb_tile, region))
 
     def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
-        """Read a register of the region's controller, or of one of its GLB tiles; the fingerprint is that of `arch`."""
+        """Read a register of the region's controller, or of one of its GLB tiles.
+
+        The fingerprint is that of `arch`, and columns in overflow_column and moved_columns count from the region's first one.
+        """
         place = self._place(glb_tile, region)
         if glb_tile is None and name in ("fingerprint_high", "fingerprint_low"):
             return self.arch.fingerprint >> (32 if name == "fingerprint_high" else 0) & 0xFFFFFFFF
-        return self._device.read_register(name, *place)
+        found, away = self._device.read_register(name, *place), self._first * self.arch.glb.columns_per_tile
+        match name:
+            case "overflow_column":
+                return max(found - away, 0)     # 0 where there was none
+            case "moved_columns":
+                turned = away % MOVED_BITS
+                return (found >> turned | found << MOVED_BITS - turned) & (1 << MOVED_BITS) - 1
+        return found
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:
         """Write configuration words (address, data); columns count from the region's first one."""

@@ -53,16 +53,12 @@ foreach name {tile_y cut} {
   if {[llength $ports] > 0} { set_false_path -from $ports }
 }
 
-# Which region a column is of changes while nothing goes on there, and a flush precedes each run.
-foreach {from to} {*owners.owner* *tile_logic.* */owners/owner* */tile_logic/*} {
-  set claimed [get_cells -quiet $from]
-  set moved [get_cells -quiet $to]
-  if {[llength $claimed] > 0 && [llength $moved] > 0} { set_false_path -from $claimed -to $moved }
-}
-
 # Configuration is written while no program runs, and a flush precedes each run: what it selects in a tile is at rest by then.
-# Reading it back is none of these paths: that ends in the registers of the channel. Flat and hierarchical names.
-foreach {from to} {*registers.cfg* *tile_logic.* */registers/cfg* */tile_logic/*} {
+# Reading it back is none of these paths: that ends in the registers of the channel. The same holds for which region a column is
+# of, as long as nothing goes on there. Flat and hierarchical names.
+foreach {from to} {
+  *registers.cfg* *tile_logic.* */registers/cfg* */tile_logic/* *owners.owner* *tile_logic.* */owners/owner* */tile_logic/*
+} {
   set selected [get_cells -quiet $from]
   set moved [get_cells -quiet $to]
   if {[llength $selected] > 0 && [llength $moved] > 0} { set_false_path -from $selected -to $moved }

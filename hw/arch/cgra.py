@@ -24,7 +24,15 @@ from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph
 from .op import BY_NAME
 from .primitive import PRIMITIVES
-from .soc import DATA_ADDRESS_BITS, GLB_REGISTER_STRIDE, GLB_REGISTERS, MOST_CLAIMED, REGISTER_ADDRESS_BITS, glb_registers
+from .soc import (
+    DATA_ADDRESS_BITS,
+    GLB_REGISTER_STRIDE,
+    GLB_REGISTERS,
+    MOST_CLAIMED,
+    MOST_REGIONS,
+    REGISTER_ADDRESS_BITS,
+    glb_registers,
+)
 from .system import System
 from .tile import IO, MEM, PE, PE_SIZES, POWER, TileSpec
 
@@ -91,7 +99,7 @@ class Arch:
     operand_isolation: bool = True
     config_readback: bool = True
     power_domains: bool = False
-    regions: Annotated[int, Whole(1, 16)] = 1
+    regions: Annotated[int, Whole(1, MOST_REGIONS)] = 1
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO

@@ -18,7 +18,9 @@ from .glb import Glb
 REGISTER_ADDRESS_BITS = 16
 DATA_ADDRESS_BITS = 32
 
+# Regions have their controllers' registers from 0 on, so far apart.
 REGION_STRIDE = 0x80
+MOST_REGIONS = 16
 # GLB tiles that a register has a bit for.
 MOST_CLAIMED = 32
 
@@ -102,7 +104,7 @@ CONTROLLER = register_file(
     ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
     ("shape", RO, "size of the machine",
      (("columns", 0, 9, "columns"), ("rows", 9, 9, "rows"), ("glb_tiles", 18, 9, "tiles of the global buffer"),
-      ("regions", 27, 5, "regions, each with a file of registers like this one"))),
+      ("regions", 27, MOST_REGIONS.bit_length(), "regions, each with a file of registers like this one"))),
     ("control", PULSE, "starts and stops runs",
      (("start", 0, 1, "flush, clear status, then run the enabled loads and stores, `runs` times more; after the "
                       "configuration, if one goes on or is started with it"),
@@ -213,3 +215,4 @@ def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
 
 
 assert 4 * len(CONTROLLER) <= REGION_STRIDE, "the files of regions do not overlap"
+assert MOST_REGIONS * REGION_STRIDE <= GLB_REGISTERS, "nor do they reach those of GLB tiles"

@@ -25,7 +25,7 @@ class Owners(wiring.Component):
     Members
     -------
     claims : In(regions)        A region takes the tiles of `mask`; one at a time, and none that is refused.
-    mask : In(32)
+    mask : In(MOST_CLAIMED)
     refused : Out(regions)      Of each region: a claim of `mask` is not allowed.
     occupied : In(regions)      Something goes on in the region.
     tiles{r} : Out(tiles)       The tiles of region r.
@@ -40,7 +40,7 @@ class Owners(wiring.Component):
     def __init__(self, tiles: int, regions: int) -> None:
         assert 1 < regions <= tiles <= MOST_CLAIMED, "regions have tiles that a register names"
         self.tiles, self.regions = tiles, regions
-        super().__init__({"claims": In(regions), "mask": In(32), "refused": Out(regions), "occupied": In(regions),
+        super().__init__({"claims": In(regions), "mask": In(MOST_CLAIMED), "refused": Out(regions), "occupied": In(regions),
                           **{f"tiles{region}": Out(tiles) for region in range(regions)}, "open": Out(tiles)})
 
     def elaborate(self, platform: object) -> Module:

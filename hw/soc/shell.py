@@ -157,19 +157,18 @@ class Shell(wiring.Component):
                          each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any())]
             m.d.comb += [getattr(each, port).eq((Cat(self._every(name)) & each.mine).any()) for port, name in asked.items()]
         for name in commands:
-            m.d.comb += [port.eq(self._owner(controllers, tile, name)) for tile, port in enumerate(self._every(name))]
+            m.d.comb += [port.eq(self._of_owner(controllers, tile, name)) for tile, port in enumerate(self._every(name))]
         flushes = {flush_name(arch, x): x // arch.glb.columns_per_tile for x in range(arch.columns)}
-        m.d.comb += [getattr(self, name).eq(self._owner(controllers, tile, "flush")) for name, tile in flushes.items()]
+        m.d.comb += [getattr(self, name).eq(self._of_owner(controllers, tile, "flush")) for name, tile in flushes.items()]
 
-    def _owner(self, controllers: Sequence[Macro], tile: int, name: str) -> Value:
+    def _of_owner(self, controllers: Sequence[Macro], tile: int, name: str) -> Value:
         """What the owner of a GLB tile says."""
         return Cat(getattr(each, name) & each.mine[tile] for each in controllers).any()
 
     def _configure(self, m: Module, controllers: Sequence[Macro]) -> None:
         """The configuration channels: the host asks over the registers of one region at a time, and answers go to it."""
         arch = self.arch
-        asked = {name: controllers[0].cfg_valid if name == "valid" else getattr(controllers[0], f"cfg_{name}")
-                 for name in ("valid", "write", "address", "data")}
+        asked = {name: getattr(controllers[0], f"cfg_{name}") for name in ("valid", "write", "address", "data")}
         for each in controllers[1:]:
             asked = {name: Mux(each.cfg_valid, getattr(each, f"cfg_{name}"), value) for name, value in asked.items()}
         answers = []

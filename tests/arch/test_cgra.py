@@ -48,6 +48,11 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
                     "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, regions, "
                     "rows, system, timing"),
+    ({"regions": 17}, "arch: regions is 17\n  try: give a whole number 1..16"),
+    ({"regions": 5}, "arch: regions are 5, but there are 4 GLB tiles to have one each\n"
+                     "  try: give fewer regions or more columns"),
+    ({"columns": 33, "regions": 2}, "arch: regions are 2 of 33 GLB tiles, but a register names 32\n"
+                                    "  try: give more glb.columns_per_tile or one region"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},

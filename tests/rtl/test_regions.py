@@ -19,6 +19,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.soc import ASTRAY, CONFIGURED, CONFIGURING, FINISHED, WATCHDOG
 from sardonyx.hw.configuration import word_bits
 from sardonyx.hw.soc.top import Sardonyx
+from sardonyx.runtime import host
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.session import Session
 from sardonyx.sim.rtl import simulator
@@ -101,7 +102,6 @@ def test_a_region_has_its_words_and_cycles_while_another_is_configured_again_and
                 pass
             assert other.read_register("status") >> CONFIGURED & 1
             configured += 1
-            session._serve()
         assert stored(session, 0) == alone
 
 
@@ -251,7 +251,8 @@ def test_a_machine_of_one_region_has_nothing_to_claim() -> None:
 def test_a_track_ends_at_a_wall_and_goes_on_where_there_is_none(arch: Arch, walled: bool) -> None:
     """From column 0 over column 1 to column 2: in one region the words arrive, else they wait, or zeros come in their place."""
     with simulator.whole_machine(arch).start(check=True) as machine:
-        machine.write_register("claim", 0b111100, region=int(walled)) if walled else None
+        if walled:
+            machine.write_register("claim", 0b111100, region=1)
         for region, words in ((0, sender(arch)), (int(walled), reader(arch))):
             for where, word in words:
                 machine.write_register("config_address", where, region=region)
@@ -279,9 +280,11 @@ def test_a_track_ends_at_a_wall_and_goes_on_where_there_is_none(arch: Arch, wall
 def test_what_a_machine_cannot_be_split_into_is_refused(machine: Machine) -> None:
     session = Session(machine, [2, 2])
     for columns, said in (([], "0 regions"), ([2] * 4, "4 regions"), ([4, 4], "4, 4 columns"), ([0, 2], "0, 2 columns"),
-                          ([3, 2], "from GLB tile 3 on")):
+                          ([3, 2], "from 3 on are not.*\n.*multiples of 2 columns"), (["2", 2], "regions of 2, 2"),
+                          ([2.0], "2.0"), ([True], "True")):
         with pytest.raises(UserError, match=said):
             session.split(columns)
+    assert [machine.read_register("tiles", region=region) for region in range(2)] == [0b110011, 0b001100], "as before"
     with pytest.raises(UserError, match="there is no region 2"):
         Session(machine, [2, 2]).wait(2)
     with pytest.raises(UserError, match="no program"):
@@ -296,3 +299,41 @@ def test_the_verilog_of_regions_is_without_warnings(arch: Arch, tmp_path: Path) 
     checks.lint(files, "sardonyx")
     checks.check_yosys(files, "sardonyx")
     checks.check_icarus(files, "sardonyx")
+
+
+def test_a_machine_of_one_region_has_no_session() -> None:
+    with simulator.whole_machine(LEAST).start() as machine, pytest.raises(UserError, match="the machine has one region"):
+        Session(machine, [2])
+
+
+def test_what_stops_a_run_is_raised_for_its_region_and_the_others_go_on(machine: Machine) -> None:
+    session = Session(machine, [2, 2, 2])
+    program, given = copier(PART), blocks(25, 3)
+    for region in range(3):
+        session.load(region, program)
+    for region in (0, 1):
+        session.run(region, [{"a_vals": BLOCK[:-3]}], {"b_vals": 31})
+    session.run(2, given, {"b_vals": 31})
+    assert stored(session, 2)[0] == [each["a_vals"].tolist() for each in given]
+    for region in (0, 1):
+        with pytest.raises(AssertionError, match="a block ended before the lengths in it said"):
+            session.wait(region)
+        session.run(region, given, {"b_vals": 31})
+    assert [stored(session, region)[0] for region in (0, 1)] == [[each["a_vals"].tolist() for each in given]] * 2
+
+
+def test_a_region_is_a_device_while_others_go_on_and_then_has_no_program(machine: Machine) -> None:
+    session = Session(machine, [2, 2, 2])
+    program, given = copier(PART), blocks(25, 4)
+    for region in (0, 1):
+        session.load(region, program)
+    session.run(0, given, {"b_vals": 31})
+    outcomes = host.run(session.regions[1], program, given, {"b_vals": 31})
+    found = [each["b_vals"].tolist() for one in outcomes for each in one.stored]
+    assert found == stored(session, 0)[0] == [each["a_vals"].tolist() for each in given]
+    with pytest.raises(UserError, match="region 1 has no program"):
+        session.run(1, given)
+    session.run(0, given, {"b_vals": 31})
+    with pytest.raises(UserError, match="region 0 is busy"):
+        session.regions[0].wait(10)
+    assert len(stored(session, 0)[0]) == 25

@@ -1,0 +1,69 @@
+"""A region as a device: what is said of columns counts from its first one."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from machines import LEAST
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.presets import get
+from sardonyx.runtime.region import Region, part, pitch
+
+
+class Told:
+    """A machine whose controllers' registers have given values."""
+
+    def __init__(self, arch: Arch, **values: int) -> None:
+        self.arch, self.values = arch, values
+
+    def read_register(self, name: str, glb_tile: "int | None" = None, region: int = 0) -> int:
+        assert (glb_tile, region) == (None, 1)
+        return self.values[name]
+
+    def write_register(self, *said: object) -> None:
+        raise AssertionError(f"{said} reached the machine")
+
+    write_memory = read_memory = configure = write_register
+
+
+WIDE = replace(LEAST, columns=40, glb=replace(LEAST.glb, columns_per_tile=2), regions=4)
+
+
+def region(first: int, **values: int) -> Region:
+    device: Any = Told(WIDE, **values)
+    return Region(device, 1, first, 4, lambda limit: True)
+
+
+@pytest.mark.parametrize("first", [0, 5, 15, 16])
+def test_columns_of_events_count_from_the_first_of_the_region(first: int) -> None:
+    for column in range(8):
+        moved = 1 << (2 * first + column) % 32
+        view = region(first, overflow_column=2 * first + column, moved_columns=moved)
+        assert view.read_register("overflow_column") == column
+        assert view.read_register("moved_columns") == 1 << column
+    assert region(first, overflow_column=0).read_register("overflow_column") == 0
+
+
+def test_the_fingerprint_is_that_of_the_part() -> None:
+    view, alone = region(5), part(WIDE, 4)
+    assert view.read_register("fingerprint_high") << 32 | view.read_register("fingerprint_low") == alone.fingerprint
+    assert (alone.columns, alone.regions) == (8, 1)
+
+
+@pytest.mark.parametrize("name,columns", [("onyx", 4), ("amber", 4), ("small", 4)])
+def test_regions_begin_where_the_columns_are_as_from_0_on(name: str, columns: int) -> None:
+    assert pitch(get(name)) == columns
+
+
+def test_what_is_not_the_regions_is_refused() -> None:
+    view = region(5)
+    for wrong in (lambda: view.write_register("load_start", 0, 4), lambda: view.write_memory(4 * WIDE.glb.tile_bytes, BLOCK),
+                  lambda: view.read_memory(4 * WIDE.glb.tile_bytes - 8, 5), lambda: view.configure([(8 << 24, 0)]),
+                  lambda: part(WIDE, 21), lambda: region(17)):
+        with pytest.raises(UserError):
+            wrong()
+
+
+BLOCK: Any = [0]
