@@ -23,6 +23,8 @@ REGION_STRIDE = 0x80
 MOST_REGIONS = 16
 # GLB tiles that a register has a bit for.
 MOST_CLAIMED = 32
+# Bits of the registers in which the GLB tiles' DMAs have one each: where there are more tiles, those modulo their number.
+ENDS_BITS = 32
 
 GLB_REGISTERS = 0x1000
 GLB_REGISTER_STRIDE = 0x100
@@ -82,7 +84,7 @@ class Register:
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
 BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT, \
-    CONFIGURING, CONFIGURED, ASTRAY = range(11)
+    CONFIGURING, CONFIGURED, ASTRAY, LOAD_ENDED, STORE_ENDED = range(13)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in the last run"),
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
@@ -92,6 +94,8 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
            ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach, or of another "
                                  "region; it was dropped"))
+_ENDS = (("load", LOAD_ENDED, 1, "a load of irq_loads has ended; loads_ended says which"),
+         ("store", STORE_ENDED, 1, "a store of irq_stores has ended; stores_ended says which"))
 
 
 def register_file(*rows: Row) -> tuple[Register, ...]:
@@ -113,8 +117,8 @@ CONTROLLER = register_file(
     ("status", RO, "state of the run and of configuration; all but busy bits stay until the next of its kind starts",
      (("busy", BUSY, 1, "a run is going on"), *_EVENTS, ("config_busy", CONFIG_BUSY, 1, "a configuration read is under way"),
       ("configuring", CONFIGURING, 1, "configuration DMAs stream"))),
-    ("irq_enable", RW, "events that raise the interrupt", _EVENTS),
-    ("irq_status", W1C, "events since they were cleared", _EVENTS),
+    ("irq_enable", RW, "events that raise the interrupt", _EVENTS + _ENDS),
+    ("irq_status", W1C, "events since they were cleared", _EVENTS + _ENDS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
     ("cycles", RO, "cycles from the end of the first flush to the end of the last run"),
     ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
@@ -133,6 +137,11 @@ CONTROLLER = register_file(
                      "this region or one that has them now runs or configures, for tiles that do not exist, and where there "
                      "is one region"),
     ("tiles", RO, "bit t: GLB tile t is of this region; after reset all are of region 0"),
+    ("irq_loads", RW, f"bit i: the end of a load of a GLB tile t with t mod {ENDS_BITS} = i is the event `load`"),
+    ("irq_stores", RW, f"bit i: the end of a store of a GLB tile t with t mod {ENDS_BITS} = i is the event `store`"),
+    ("loads_ended", W1C, "bit i, as in irq_loads: a load has ended since it was cleared: the array took the last word of its "
+                         "part of a run, or of a descriptor with its repetitions where GLB tiles have queues"),
+    ("stores_ended", W1C, "bit i, as in irq_stores: a store has ended likewise; its words are there for who reads them"),
 )
 
 

@@ -22,7 +22,7 @@ def column_bits(glb: Glb) -> int:
 def queue_members(glb: Glb) -> Members:
     """What a unit has more with a queue, see `Descriptors`; `column` is where the word at hand goes, or comes from."""
     return {"next_column": In(column_bits(glb)), "repeats": In(REPEAT_BITS), "queued": In(1), "taken": Out(1),
-            "ended": Out(ENDED_BITS), "column": Out(column_bits(glb))} if glb.queue else {}
+            "ended": Out(ENDED_BITS), "ends": Out(1), "column": Out(column_bits(glb))} if glb.queue else {}
 
 
 class Descriptors(wiring.Component):
@@ -105,5 +105,6 @@ def descriptors(m: Module, unit: str, dma: Any, start: Value, *names: str) -> An
     m.submodules.descriptors = found = macro(Descriptors(unit, data.StructLayout(shapes | {"column": column_bits(dma.glb)})))
     m.d.comb += [getattr(found.registers, name).eq(getattr(dma, name)) for name in names]
     m.d.comb += [found.registers.column.eq(dma.next_column), found.repeats.eq(dma.repeats), found.start.eq(start),
-                 found.stop.eq(dma.stop), found.queued.eq(dma.queued), dma.taken.eq(found.taken), dma.ended.eq(found.ended)]
+                 found.stop.eq(dma.stop), found.queued.eq(dma.queued), dma.taken.eq(found.taken), dma.ended.eq(found.ended),
+                 dma.ends.eq(found.counts)]
     return found

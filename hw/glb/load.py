@@ -36,6 +36,7 @@ class LoadDma(wiring.Component):
     o : Out(stream)           Data tokens.
     next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when the array
                               takes its last word.
+    ends : Out(1)             With `Glb.queue`: the array takes the last word of a descriptor's last repetition.
     column : Out              With `Glb.queue`: where the word on `o` goes.
 
     Timing: the first word leaves `Glb.read_latency` + 1 cycles after start; then one per cycle as long as reads are granted,

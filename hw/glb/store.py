@@ -49,6 +49,7 @@ class StoreDma(wiring.Component):
     mark : In(stream)                 Bits; taken in every cycle.
     next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when its last
                                       word is written.
+    ends : Out(1)                     With `Glb.queue`: the last word of a descriptor's last repetition is taken.
     column : Out                      With `Glb.queue`: where words come from.
     words_before : Out                With `Glb.queue`: `words` of the descriptor before when it ended; 0 after a start.
 

@@ -33,6 +33,7 @@ def control_members(glb: Glb) -> Members:
         **(configuration if glb.configuration_dma else {}),
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
         "start": In(1), "again": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
+        "load_ends": Out(1), "store_ends": Out(1),
         "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
         "host_write_ready": Out(1), "host_read_valid": In(1), "host_read_line": In(line_bits), "host_read_ready": Out(1),
         "host_read_word": Out(64)}
@@ -67,6 +68,7 @@ class GlbTile(wiring.Component):
     start, stop : In(1)            To the load and the store DMA, if enabled.
     again : In(1)                  With start: of a further run, in which what is sliced goes on.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
+    load_ends, store_ends : Out(1)         A unit has come to the end of its part of the run; with `Glb.queue`, of a descriptor.
     host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
     host_write_ready : Out(1)      It is done.
     host_read_valid, host_read_line : In     Read of a 64-bit word.
@@ -135,6 +137,15 @@ class GlbTile(wiring.Component):
             for level in range(len(dma.loops.extent)):
                 m.d.comb += [dma.loops.extent[level].eq(values[f"{name}_extent{level}"][:EXTENT_BITS]),
                              dma.loops.stride[level].eq(values[f"{name}_stride{level}"][:STRIDE_BITS])]
+
+        for dma, ends in ((load, self.load_ends), (store, self.store_ends)):
+            if self.glb.queue:
+                m.d.comb += ends.eq(dma.ends)
+                continue
+            # Beside the unit, whose clock may rest as soon as it is not busy.
+            ran = Signal.like(ends, name=f"{dma.module_name}_ran")
+            m.d.sync += ran.eq(dma.busy & ~self.stop)
+            m.d.comb += ends.eq(ran & ~dma.busy)
 
         for dma, on, each in ((load, load_on, load_clock), (store, store_on | store.holds, store_clock)):
             m.d.comb += [] if each is None else each.on.eq(needed(on, dma))

@@ -16,12 +16,15 @@ from ..arch.soc import (
     CONFIGURING,
     CONTROLLER,
     CYCLE_LIMIT,
+    ENDS_BITS,
     FINISHED,
     FLUSH_CYCLES,
+    LOAD_ENDED,
     MOVED_BITS,
     MOVED_WINDOW,
     OVERFLOW,
     RW,
+    STORE_ENDED,
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
@@ -32,6 +35,11 @@ from ..arch.soc import (
 # Of a run, and of a configuration.
 EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CYCLE_LIMIT)
 CONFIG_EVENTS = (CONFIGURED, ASTRAY)
+
+
+def folded(bits: Value, count: int) -> Value:
+    """At most `count` bits: each is the OR of those whose number is its own modulo `count`."""
+    return Cat(Cat(bits[first::count]).any() for first in range(min(count, len(bits))))
 
 
 class Controller(wiring.Component):
@@ -58,6 +66,7 @@ class Controller(wiring.Component):
     running, moving : In(1)             A DMA runs; something moved anywhere.
     active : In(columns)                A token moved in a tile of the column.
     beyond, lost : In(1)                A store reached its limit; a static store lost a word.
+    load_ends, store_ends : In(glb_tiles)      A load or a store of a tile ends.
     overflow : In(columns)              A level of the column overflowed.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
@@ -79,6 +88,7 @@ class Controller(wiring.Component):
             "register_write": In(1), "register_index": In(10), "register_data": In(32), "register_value": Out(32),
             "flush": Out(1), "start": Out(1), "again": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
+            "load_ends": In(arch.glb_tiles), "store_ends": In(arch.glb_tiles),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
@@ -156,8 +166,8 @@ class Controller(wiring.Component):
             m.d.sync += between.eq(0)
         moved = values["moved_columns"]
         with m.If(active & ~ends):
-            columns = [Cat(self.active[first::MOVED_BITS]).any() for first in range(min(MOVED_BITS, self.arch.columns))]
-            m.d.sync += moved.eq(Mux(values["cycles"] % MOVED_WINDOW == 0, 0, moved) | Cat(columns))
+            columns = folded(self.active, MOVED_BITS)
+            m.d.sync += moved.eq(Mux(values["cycles"] % MOVED_WINDOW == 0, 0, moved) | columns)
 
         column = values["overflow_column"]
         with m.If(written["irq_status"]):
@@ -167,6 +177,7 @@ class Controller(wiring.Component):
         for event, signal in happens.items():    # after the clearing: one in the same cycle is not lost
             with m.If(signal):
                 m.d.sync += [status[event].eq(1), values["irq_status"][event].eq(1)]
+        self._ends(m, values, written)
         with m.If(active & self.overflow.any() & ~status[OVERFLOW]):
             for number in reversed(range(self.arch.columns)):
                 with m.If(self.overflow[number]):
@@ -177,6 +188,14 @@ class Controller(wiring.Component):
             m.d.sync += [flushing.eq(FLUSH_CYCLES), between.eq(0), busy.eq(1), values["cycles"].eq(0),
                          values["runs_done"].eq(0), column.eq(0), moved.eq(0), *(status[event].eq(0) for event in EVENTS)]
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
+
+    def _ends(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
+        """Which loads and stores have ended, and the events of those that are chosen."""
+        for event, unit, ends in ((LOAD_ENDED, "loads", self.load_ends), (STORE_ENDED, "stores", self.store_ends)):
+            name, now = f"{unit}_ended", folded(ends, ENDS_BITS)
+            m.d.sync += values[name].eq(values[name] & ~Mux(written[name], self.register_data, 0) | now)
+            with m.If((now & values[f"irq_{unit}"]).any()):
+                m.d.sync += values["irq_status"][event].eq(1)
 
     def _load(self, m: Module, values: dict[str, Signal], begin: Value, stop: Value) -> tuple[Value, Value]:
         """Configuration by DMAs: whether it goes on, and whether it ends in this cycle."""

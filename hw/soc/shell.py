@@ -153,6 +153,7 @@ class Shell(wiring.Component):
             columns = self._columns(each.mine)
             active = Signal.like(self.active, name=f"active_{number}")
             m.d.comb += [active.eq(self.active & columns), each.active.eq(active), each.overflow.eq(self.overflow & columns),
+                         *(getattr(each, name).eq(Cat(self._every(name)) & each.mine) for name in ("load_ends", "store_ends")),
                          each.running.eq((Cat(self._every("busy")) & each.mine).any()),
                          each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any())]
             m.d.comb += [getattr(each, port).eq((Cat(self._every(name)) & each.mine).any()) for port, name in asked.items()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from hypothesis import strategies as st
@@ -39,15 +39,15 @@ TABLE = named(glb_registers(GLB))
 LEVELS = {"load": GLB.load_loops, "store": GLB.store_loops}
 UNITS = tuple(LEVELS)
 REGISTERS = [register.name for register in glb_registers(GLB)]
-REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL, AGAIN = range(9)
+REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL, AGAIN, ENDS = range(10)
 COMMAND = data.StructLayout({"op": 4, "index": 6, "value": 32, "line": (LINES - 1).bit_length(), "strobe": 8})
 
 
 class Scripted(wiring.Component):
     """A GLB tile that obeys a stream of commands: one register or host access, start, of a first or a further run, stop, or
-    wait until not busy, or until bits of a register are 0.
+    wait until not busy, or until bits of a register are 0, or tell how often each unit has ended.
 
-    `data` gives the words to write; `word` shows the words and registers read.
+    `data` gives the words to write; `word` shows the words and registers read, and ends of loads, and of stores times 2^16.
     """
 
     module_name = "scripted"
@@ -73,6 +73,8 @@ class Scripted(wiring.Component):
                      tile.host_write_strobe.eq(command.strobe), tile.host_write_data.eq(self.data.payload),
                      self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.lost.eq(tile.lost),
                      self.word.valid.eq(full)]
+        ends = [Signal(16, name=f"{unit}s") for unit in UNITS]
+        m.d.sync += [count.eq(count + getattr(tile, f"{unit}_ends")) for unit, count in zip(UNITS, ends)]
         with m.If(reading[-1]):
             m.d.sync += [self.word.payload.eq(tile.host_read_word), full.eq(1)]
         with m.If(full & self.word.ready):
@@ -91,6 +93,10 @@ class Scripted(wiring.Component):
                 m.d.comb += self.command.ready.eq(free)
                 with m.If(asked & free):
                     m.d.sync += [full.eq(1), self.word.payload.eq(tile.register_value)]
+            with m.Case(ENDS):
+                m.d.comb += self.command.ready.eq(free)
+                with m.If(asked & free):
+                    m.d.sync += [full.eq(1), self.word.payload.eq(Cat(ends))]
             with m.Case(START):
                 m.d.comb += [self.command.ready.eq(1), tile.start.eq(asked)]
             with m.Case(AGAIN):

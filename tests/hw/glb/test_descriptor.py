@@ -10,6 +10,7 @@ from glb_script import (
     COLUMNS,
     COMMAND,
     EACH_QUEUE,
+    ENDS,
     GLB,
     POLL,
     REGISTERS,
@@ -120,11 +121,12 @@ def test_queued_loads_stream_the_words_of_one_after_the_other_each_as_often_as_i
     launch(script, "load", queue, random.Random(seed) if scribbles else None)
     script.add(WAIT)
     script.show("ended")
+    script.add(ENDS)
     result = script.run(stalls)
     words = [word for each in queue for _ in each.counts for word in loaded(contents, each.nest)]
     assert {column: result.outputs[f"g2f{column}"] for column in range(2)} == split(queue, words)
     assert [column for _, column in moved(result, "load")] == columns(queue)
-    assert result.outputs["word"] == [len(queue)]
+    assert result.outputs["word"] == [len(queue), len(queue)], "the end of each is told once"
 
 
 @settings(max_examples=120)
@@ -149,6 +151,7 @@ def test_queued_stores_write_the_words_of_one_after_the_other_over_those_of_the_
     script.add(WAIT)
     for name in ("store_words_before", "store_words", "ended"):
         script.show(name)
+    script.add(ENDS)
     script.dump()
     given_ = split(queue, tokens)
     result = script.run(stalls, **{f"f2g{column}": [*given_[column], 7] for column in range(2)})
@@ -157,8 +160,8 @@ def test_queued_stores_write_the_words_of_one_after_the_other_over_those_of_the_
     assert [column for _, column in moved(result, "store")] == columns(queue)
     counts = [each.counts[-1] for each in queue]
     before = [0, *counts[:-1]]
-    assert result.outputs["word"][:len(queue) + 3] == [*before, before[-1], counts[-1], len(queue) << ENDED_BITS]
-    np.testing.assert_array_equal(memory(result.outputs["word"][len(queue) + 3:]), after)
+    assert result.outputs["word"][:len(queue) + 4] == [*before, before[-1], counts[-1], *[len(queue) << ENDED_BITS] * 2]
+    np.testing.assert_array_equal(memory(result.outputs["word"][len(queue) + 4:]), after)
 
 
 PAIRS = pytest.mark.parametrize("first,second", [

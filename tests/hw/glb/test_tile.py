@@ -7,6 +7,7 @@ from glb_script import (
     COLUMNS,
     COMMAND,
     EACH_LATENCY,
+    ENDS,
     GLB,
     LINES,
     READ,
@@ -157,6 +158,7 @@ def test_a_stop_ends_both_and_the_next_start_begins_anew(glb: Glb) -> None:
     script.add(START)
     script.add(WAIT)
     script.show("store_words")
+    script.add(ENDS)
     script.dump()
     result = script.run(f2g0=[99, 1, 2, 3], f2g1=[2, 11, 12])
     assert result.left == {}
@@ -165,8 +167,8 @@ def test_a_stop_ends_both_and_the_next_start_begins_anew(glb: Glb) -> None:
     assert first == contents[:len(first)].tolist()
     after = stored(stored(contents, linear(0, 4), [99, 1, 2, 3]), linear(512, 3), [2, 11, 12])
     assert result.outputs["g2f1"] == loaded(after, linear(100, 30))
-    assert result.outputs["word"][19:21] == [4, 3]
-    np.testing.assert_array_equal(memory(result.outputs["word"][21:]), after)
+    assert result.outputs["word"][19:22] == [4, 3, 1 | 1 << 16], "what is stopped has not ended"
+    np.testing.assert_array_equal(memory(result.outputs["word"][22:]), after)
 
 
 @EACH_LATENCY
@@ -188,12 +190,13 @@ def test_runs_follow_each_other_from_fresh_registers(glb: Glb) -> None:
         script.add(START)
         script.add(WAIT)
         script.show("store_words")
+    script.add(ENDS)
     script.dump()
     for stalls in (None, 1, 2, 3):
         result = script.run(stalls, f2g0=tokens)
         assert result.outputs["g2f0"] == given_
-        assert result.outputs["word"][:6] == counts
-        np.testing.assert_array_equal(memory(result.outputs["word"][6:]), after)
+        assert result.outputs["word"][:7] == [*counts, 6 | 6 << 16], "each ends once in a run"
+        np.testing.assert_array_equal(memory(result.outputs["word"][7:]), after)
 
 
 def test_a_disabled_stream_does_not_start() -> None:
@@ -203,8 +206,10 @@ def test_a_disabled_stream_does_not_start() -> None:
     script.registers(load_control=0, store_control=0)
     script.add(START)
     script.add(WAIT)
+    script.add(ENDS)
     result = script.run(f2g0=[1, 1])
     assert result.outputs["g2f0"] == []
+    assert result.outputs["word"] == [0]
     assert result.left == {"f2g0": 2}
 
 

@@ -18,10 +18,12 @@ from sardonyx.hw.arch.soc import (
     CYCLE_LIMIT,
     FINISHED,
     FLUSH_CYCLES,
+    LOAD_ENDED,
     MOVED_BITS,
     MOVED_WINDOW,
     OVERFLOW,
     RW,
+    STORE_ENDED,
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
@@ -650,3 +652,44 @@ def test_accesses_of_the_configuration_network_and_only_they_are_refused_until_t
         assert driver.read("status") == (0 if stopped else 1 << CONFIGURED)
 
     simulate(scenario)
+
+
+@pytest.mark.parametrize(("unit", "event", "others"), [("load", LOAD_ENDED, "store"), ("store", STORE_ENDED, "load")])
+def test_the_end_of_a_dma_is_noted_and_an_event_if_it_is_chosen(unit: str, event: int, others: str) -> None:
+    async def scenario(driver: Driver) -> None:
+        async def end(tiles: int) -> None:
+            driver.put(**{f"{unit}_ends": tiles})
+            await driver.tick()
+            driver.put(**{f"{unit}_ends": 0})
+
+        await driver.write("irq_enable", 0xFFFFFFFF)
+        await end(0b101)
+        assert (driver.read(f"{unit}s_ended"), driver.read(f"{others}s_ended")) == (0b101, 0)
+        assert (driver.read("irq_status"), driver.read("status")) == (0, 0)
+        await driver.write(f"irq_{others}s", 0xFFFFFFFF)
+        await driver.write(f"irq_{unit}s", 0b010)
+        await end(0b001)
+        assert not driver.sim.get(driver.dut.irq), "it is not one that was chosen"
+        await end(0b010)
+        assert driver.read("irq_status") == 1 << event and driver.sim.get(driver.dut.irq)
+        await driver.write(f"{unit}s_ended", 0b011)
+        assert driver.read(f"{unit}s_ended") == 0b100, "ones clear"
+        await driver.write("irq_status", 1 << event)
+        assert not driver.sim.get(driver.dut.irq)
+        driver.put(**{f"{unit}_ends": 0b010})
+        await driver.write("irq_status", 1 << event)
+        assert driver.read("irq_status") == 1 << event, "what happens in the cycle of the clearing is not lost"
+        await driver.write(f"{unit}s_ended", 0b110)
+        driver.put(**{f"{unit}_ends": 0})
+        assert driver.read(f"{unit}s_ended") == 0b010
+
+    simulate(scenario)
+
+
+def test_the_dmas_of_more_glb_tiles_than_bits_share_them() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(load_ends=1 << 33 | 1 << 7, store_ends=1 << 39)
+        await driver.tick()
+        assert (driver.read("loads_ended"), driver.read("stores_ended")) == (1 << 1 | 1 << 7, 1 << 7)
+
+    simulate(scenario, replace(ARCH, columns=80))

@@ -232,3 +232,14 @@ def test_commands_and_flush_go_to_the_tiles_of_their_region(region: int) -> None
         assert all(bool(count) == (f"{region}" in name) for name, count in watched.items()), watched
 
     with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_the_end_of_a_dma_is_told_to_the_region_that_has_it(region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        ports.put(**{f"glb{region}_load_ends": 1, f"glb{1 - region}_store_ends": 1})
+        await ports.tick()
+        ended = [[await ports.read(number, f"{unit}s_ended") for unit in ("load", "store")] for number in (region, 1 - region)]
+        assert ended == [[1 << region, 0], [0, 2 >> region]]
+
+    with_two_regions(scenario)

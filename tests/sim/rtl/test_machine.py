@@ -17,6 +17,7 @@ from sardonyx.hw.arch.soc import (
     ENDED_BITS,
     FINISHED,
     FLUSH_CYCLES,
+    STORE_ENDED,
     STORE_LIMIT,
     WATCHDOG,
     glb_registers,
@@ -216,36 +217,65 @@ def test_the_watchdog_ends_a_run_that_waits_and_the_next_start_flushes_it(copyin
     assert copying.read_configuration(address(0, 1, STATUS_REGISTER)) == 0
 
 
-def test_queued_descriptors_go_on_without_a_start_and_the_run_ends_with_the_last(copying: Machine) -> None:
+def queue(machine: Machine, block: "list[int]", at: int, repeat: int) -> None:
+    """Write the registers of load and store, and queue them."""
     registers = named(glb_registers(LEAST.glb))
+    machine.write_memory(at, np.array(block, np.uint16))
+    for unit, tile, values in (("load", LOAD, {"extent0": len(block) - 1, "stride0": 2}),
+                               ("store", STORE, {"limit": len(block), "sections": 1})):
+        control = registers[f"{unit}_control"].word(enable=1, queued=1, repeat=repeat)
+        for name, value in {"start": at, **values, "control": control}.items():
+            machine.write_register(f"{unit}_{name}", value, tile)
 
-    def launch(block: "list[int]", at: int, repeat: int) -> None:
-        """Write the registers of load and store, and queue them."""
-        copying.write_memory(at, np.array(block, np.uint16))
-        for unit, tile, values in (("load", LOAD, {"extent0": len(block) - 1, "stride0": 2}),
-                                   ("store", STORE, {"limit": len(block), "sections": 1})):
-            control = registers[f"{unit}_control"].word(enable=1, queued=1, repeat=repeat)
-            for name, value in {"start": at, **values, "control": control}.items():
-                copying.write_register(f"{unit}_{name}", value, tile)
 
-    queued = registers["load_control"].word(queued=1)
-    blocks = [[200, *range(200)], [30, *range(300, 330)]]
-    prepare(copying, [])
-    launch(blocks[0], 0, repeat=30)
-    copying.write_register("control", 1)
-    while any(copying.read_register(f"{unit}_control", tile) & queued for unit, tile in (("load", LOAD), ("store", STORE))):
+def start_queued(machine: Machine) -> None:
+    """Start, till what was queued is taken."""
+    machine.write_register("control", 1)
+    while any(machine.read_register(f"{unit}_control", tile) & QUEUED for unit, tile in (("load", LOAD), ("store", STORE))):
         pass
-    launch(blocks[1], 512, repeat=2)
-    assert copying.read_register("store_control", STORE) & queued, "the first still runs"
+
+
+QUEUED = named(glb_registers(LEAST.glb))["load_control"].word(queued=1)
+BLOCKS = [200, *range(200)], [30, *range(300, 330)]
+
+
+def test_queued_descriptors_go_on_without_a_start_and_the_run_ends_with_the_last(copying: Machine) -> None:
+    prepare(copying, [])
+    queue(copying, BLOCKS[0], 0, repeat=30)
+    start_queued(copying)
+    queue(copying, BLOCKS[1], 512, repeat=2)
+    assert copying.read_register("store_control", STORE) & QUEUED, "the first still runs"
     assert copying.wait(20000)
     assert copying.read_register("status") == 1 << FINISHED
     assert copying.read_register("cycles") < 31 * 201 + 3 * 31 + 50, "a word in every cycle"
     assert [copying.read_register(name, STORE) for name in ("store_words", "store_words_before")] == [31, 201]
     assert (copying.read_register("ended", LOAD), copying.read_register("ended", STORE)) == (2, 2 << ENDED_BITS)
-    assert not copying.read_register("store_control", STORE) & queued
+    assert not copying.read_register("store_control", STORE) & QUEUED
     base = LEAST.glb.tile_bytes * STORE
-    assert copying.read_memory(base, 201).tolist() == blocks[0]
-    assert copying.read_memory(base + 512, 31).tolist() == blocks[1]
+    assert copying.read_memory(base, 201).tolist() == BLOCKS[0]
+    assert copying.read_memory(base + 512, 31).tolist() == BLOCKS[1]
+
+
+def test_the_end_of_each_descriptor_is_an_interrupt_while_the_next_one_runs(copying: Machine) -> None:
+    prepare(copying, [])
+    copying.write_register("irq_enable", 1 << STORE_ENDED)
+    copying.write_register("irq_stores", 1 << STORE)
+    queue(copying, BLOCKS[0], 0, repeat=3)
+    start_queued(copying)
+    base = LEAST.glb.tile_bytes * STORE
+    blocks = [*BLOCKS, [100, *range(500, 600)]]
+    for number, block in enumerate(blocks):
+        at = 512 * (number % 2)
+        if number < 2:
+            queue(copying, blocks[number + 1], 512 - at, repeat=20)
+        assert copying.wait(20_000)
+        assert copying.read_register("irq_status") >> STORE_ENDED & 1
+        assert copying.read_register("ended", STORE) >> ENDED_BITS == number + 1
+        assert copying.read_register("status") == 1 << (BUSY if number < 2 else FINISHED)
+        assert copying.read_memory(base + at, len(block)).tolist() == block, "all its words are there"
+        copying.write_register("irq_status", 1 << STORE_ENDED)
+    assert [copying.read_register(name) for name in ("loads_ended", "stores_ended")] == [1 << LOAD, 1 << STORE]
+    assert not copying.wait(1000)
 
 
 def test_a_store_beyond_its_limit_ends_the_run(copying: Machine) -> None:
