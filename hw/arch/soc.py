@@ -133,9 +133,9 @@ CONTROLLER = register_file(
     ("config_cycles", RO, "cycles that the last configuration by DMAs took"),
     ("runs", RW, "runs that follow the first one of a start by themselves, each behind a flush; may be raised meanwhile"),
     ("runs_done", RO, "runs that have ended since start"),
-    ("claim", PULSE, "takes the GLB tiles of bits that are 1, with their columns, for this region; an error response while "
-                     "this region or one that has them now runs or configures, for tiles that do not exist, and where there "
-                     "is one region"),
+    ("claim", PULSE, "this region has the GLB tiles of bits that are 1, with their columns, from now on, and no others: what "
+                     "it gives up is of no region; an error response while this region or one that has them now runs or "
+                     "configures, for tiles that do not exist, and where there is one region"),
     ("tiles", RO, "bit t: GLB tile t is of this region; after reset all are of region 0"),
     ("irq_loads", RW, f"bit i: the end of a load of a GLB tile t with t mod {ENDS_BITS} = i is the event `load`"),
     ("irq_stores", RW, f"bit i: the end of a store of a GLB tile t with t mod {ENDS_BITS} = i is the event `store`"),

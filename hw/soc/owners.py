@@ -12,10 +12,11 @@ from ..arch.soc import MOST_CLAIMED
 
 
 class Owners(wiring.Component):
-    """Every GLB tile has one owner, which a claim changes.
+    """Every GLB tile has one owner or none, which a claim changes.
 
-    Behaviour: after reset all tiles are of region 0. A claim gives a region the tiles of a mask. It is refused while the region
-    or the owner of such a tile is occupied, so nobody loses a tile in the middle of something, and for tiles that do not exist.
+    Behaviour: after reset all tiles are of region 0. A claim gives a region the tiles of a mask, and takes all others from it:
+    these have no owner, so nothing starts in them with a run of the region. It is refused while the region or the owner of
+    such a tile is occupied, so nobody loses a tile in the middle of something, and for tiles that do not exist.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class Owners(wiring.Component):
 
     Members
     -------
-    claims : In(regions)        A region takes the tiles of `mask`; one at a time, and none that is refused.
+    claims : In(regions)        A region has the tiles of `mask` from now on; one at a time, and none that is refused.
     mask : In(MOST_CLAIMED)
     refused : Out(regions)      Of each region: a claim of `mask` is not allowed.
     occupied : In(regions)      Something goes on in the region.
@@ -45,8 +46,9 @@ class Owners(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        owners = [Signal(range(self.regions), name=f"owner{tile}") for tile in range(self.tiles)]
-        held = Cat(Array(self.occupied)[owner] for owner in owners)
+        nobody = self.regions
+        owners = [Signal(range(nobody + 1), name=f"owner{tile}") for tile in range(self.tiles)]
+        held = Cat(Array([*self.occupied, 0])[owner] for owner in owners)
         wrong = Signal()
         m.d.comb += wrong.eq((self.mask & held).any() | self.mask[self.tiles:].any())
         for region in range(self.regions):
@@ -56,5 +58,7 @@ class Owners(wiring.Component):
                 for tile, owner in enumerate(owners):
                     with m.If(self.mask[tile]):
                         m.d.sync += owner.eq(region)
-        m.d.comb += self.open.eq(Cat(0, *(west == east for west, east in pairwise(owners))))
+                    with m.Elif(owner == region):
+                        m.d.sync += owner.eq(nobody)
+        m.d.comb += self.open.eq(Cat(0, *((west == east) & (west != nobody) for west, east in pairwise(owners))))
         return m

@@ -234,8 +234,12 @@ def test_a_tile_changes_hands_only_when_nothing_goes_on_there(machine: Machine) 
             machine.write_register("claim", mask, region=region)
     machine.write_register("claim", 0b110000, region=2)
     machine.write_register("control", STOP, region=1)
-    machine.write_register("claim", 0b001000, region=2)
+    machine.write_register("claim", 0b111000, region=2)
     assert [machine.read_register("tiles", region=region) for region in range(3)] == [0b000011, 0b000100, 0b111000]
+    machine.write_register("claim", 0b010000, region=2)
+    assert [machine.read_register("tiles", region=region) for region in range(3)] == [0b000011, 0b000100, 0b010000]
+    machine.write_register("claim", 0b111011)
+    assert [machine.read_register("tiles", region=region) for region in range(3)] == [0b111011, 0b000100, 0]
 
 
 def test_a_machine_of_one_region_has_nothing_to_claim() -> None:
@@ -284,7 +288,7 @@ def test_what_a_machine_cannot_be_split_into_is_refused(machine: Machine) -> Non
                           ([2.0], "2.0"), ([True], "True")):
         with pytest.raises(UserError, match=said):
             session.split(columns)
-    assert [machine.read_register("tiles", region=region) for region in range(2)] == [0b110011, 0b001100], "as before"
+    assert [machine.read_register("tiles", region=region) for region in range(2)] == [0b000011, 0b001100], "as before"
     with pytest.raises(UserError, match="there is no region 2"):
         Session(machine, [2, 2]).wait(2)
     with pytest.raises(UserError, match="no program"):
@@ -299,6 +303,16 @@ def test_the_verilog_of_regions_is_without_warnings(arch: Arch, tmp_path: Path) 
     checks.lint(files, "sardonyx")
     checks.check_yosys(files, "sardonyx")
     checks.check_icarus(files, "sardonyx")
+
+
+def test_a_region_starts_nothing_in_tiles_that_it_had_before(machine: Machine) -> None:
+    session = Session(machine, [2, 4])
+    session.regions[1].write_register("store_control", 1, 3)     # of words that nobody sends
+    session.split([2, 2])
+    program = copier(PART)
+    session.load(1, program)
+    session.run(1, [{"a_vals": BLOCK}], {"b_vals": 21})
+    assert stored(session, 1)[0] == [BLOCK.tolist()]
 
 
 def test_a_machine_of_one_region_has_no_session() -> None:
