@@ -68,7 +68,8 @@ class GlbTile(wiring.Component):
     start, stop : In(1)            To the load and the store DMA, if enabled.
     again : In(1)                  With start: of a further run, in which what is sliced goes on.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
-    load_ends, store_ends : Out(1)         A unit has come to the end of its part of the run; with `Glb.queue`, of a descriptor.
+    load_ends, store_ends : Out(1)         A unit came to the end of its part of the run, or with `Glb.queue` of a descriptor, a
+                                   cycle before.
     host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
     host_write_ready : Out(1)      It is done.
     host_read_valid, host_read_line : In     Read of a 64-bit word.
@@ -140,7 +141,7 @@ class GlbTile(wiring.Component):
 
         for dma, ends in ((load, self.load_ends), (store, self.store_ends)):
             if self.glb.queue:
-                m.d.comb += ends.eq(dma.ends)
+                m.d.sync += ends.eq(dma.ends)
                 continue
             # Beside the unit, whose clock may rest as soon as it is not busy.
             ran = Signal.like(ends, name=f"{dma.module_name}_ran")
