@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,6 @@ from .device import Device, fingerprint
 from .faults import explain
 from .order import Phase, ordered
 from .plan import Launch, Transaction, launches, prepare
-
-NO_INTERRUPT = "no interrupt: neither what was started nor its limit of cycles ended"
-
-# Commands that are done: waits, and then the words of every stream that was read.
-_Steps = Generator[Wait, None, dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -42,69 +37,46 @@ class Outcome:
 
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
-        configurable: bool = True, overlapped: bool = True) -> Iterator[Outcome]:
+        configurable: bool = True, overlapped: bool = True, prepared: bool = False) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
     of their own.
 
     bounds: see `launches`. configurable: the device has its configuration network; then tiles can be asked where tokens wait.
-    overlapped: else nothing is written or read while a launch computes.
+    overlapped: else nothing is written or read while a launch computes. prepared: the device is configured for the program.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
-    """
-    yield from _outcomes(device, steps(device, program, transactions, bounds, configurable, overlapped))
-
-
-def steps(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
-          configurable: bool = True, overlapped: bool = True, prepared: bool = False) -> Iterator[Wait | Outcome]:
-    """What `run` does, for one who waits himself: where it gives a `Wait`, it goes on when the interrupt has come.
-
-    prepared: the device has been configured for the program (`prepare`).
     """
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
     seconds = 0.0
 
-    def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> _Steps:
+    def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
         nonlocal seconds
         began = time.perf_counter()
-        found = yield from stepwise(device, commands, program, configurable, counts)
+        found = execute(device, commands, program, configurable, counts)
         seconds += time.perf_counter() - began
         return found
 
     if not prepared:
-        yield from do(prepare(program, device.arch, configurable))
+        do(prepare(program, device.arch, configurable))
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
     for phase, launch in ordered(launches(program, device.arch, transactions, bounds), overlapped):
         match phase:
             case Phase.LOADS:
-                yield from do(launch.loads)
+                do(launch.loads)
             case Phase.STARTS:
-                yield from do(launch.starts)
+                do(launch.starts)
             case Phase.ENDS:
                 counts: dict[str, int] = {}
-                yield from do(launch.ends, counts)
+                do(launch.ends, counts)
                 ended[launch] = device.read_register("cycles"), counts
             case Phase.READS:
                 cycles, counts = ended.pop(launch)
-                stored = by_transaction(program, launch, (yield from do(launch.reads, counts)))
+                stored = by_transaction(program, launch, do(launch.reads, counts))
                 spent, seconds = seconds, 0.0
                 yield Outcome(stored, cycles, launch.loaded, spent)
-
-
-def _outcomes(device: Device, doing: Iterable[Wait | Outcome]) -> Iterator[Outcome]:
-    """What steps give, waiting for the device where they do."""
-    for each in doing:
-        if isinstance(each, Outcome):
-            yield each
-        else:
-            await_interrupt(device, each)
-
-
-def await_interrupt(device: Device, wait: Wait) -> None:
-    """Wait for the interrupt of a device."""
-    assert device.wait(wait.limit), NO_INTERRUPT
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
@@ -114,18 +86,6 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
     program: whose tiles are named if a run is stopped, by the errors of `run`. counts: words that streams have stored, by name,
     as commands found before; those that are found now are added.
     """
-    doing = stepwise(device, commands, program, configurable, counts)
-    while True:
-        try:
-            await_interrupt(device, next(doing))
-        except StopIteration as ended:
-            found: dict[str, np.ndarray] = ended.value
-            return found
-
-
-def stepwise(device: Device, commands: Iterable[Command], program: Program | None = None,
-             configurable: bool = True, counts: dict[str, int] | None = None) -> _Steps:
-    """What `execute` does, for one who waits himself: it goes on behind a `Wait` when the interrupt has come."""
     found: dict[str, np.ndarray] = {}
     stored = {} if counts is None else counts
     for command in commands:
@@ -139,8 +99,8 @@ def stepwise(device: Device, commands: Iterable[Command], program: Program | Non
             case Start(configure):
                 what = {"configure": 1} if configure else {"start": 1}
                 device.write_register("control", named(CONTROLLER)["control"].word(**what))
-            case Wait(configure=configure):
-                yield command
+            case Wait(limit, configure):
+                assert device.wait(limit), "no interrupt: neither what was started nor its limit of cycles ended"
                 status = device.read_register("status")
                 if configure:
                     whole = status >> CONFIGURED & 1 and not status >> ASTRAY & 1

@@ -38,7 +38,7 @@ from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES, Glb
-from ..hw.arch.soc import MOVED_WINDOW, glb_registers, named
+from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, glb_registers, named
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
@@ -357,9 +357,9 @@ def _limit(most: int) -> int:
 
 
 def _interrupts() -> Iterator[Command]:
-    """Forget the events of before, and enable all."""
+    """Forget the events of before, and enable all but those of single loads and stores."""
     yield WriteRegister("irq_status", 0xFFFFFFFF)
-    yield WriteRegister("irq_enable", 0xFFFFFFFF)
+    yield WriteRegister("irq_enable", 0xFFFFFFFF & ~(1 << LOAD_ENDED | 1 << STORE_ENDED))
 
 
 def _ends(program: Program, place: _Place, most: int) -> Iterator[Command]:

@@ -61,16 +61,28 @@ class Region:
         whole = device.arch
         self.arch = part(whole, glb_tiles)
         if first < 0 or first + glb_tiles > whole.glb_tiles:
-            raise UserError(f"a region has GLB tiles {first}..{first + glb_tiles - 1}", f"machine '{whole.name}'",
-                            f"choose among 0..{whole.glb_tiles - 1}")
+            wide = whole.glb.columns_per_tile
+            raise UserError(f"a region has columns {wide * first}..{wide * (first + glb_tiles) - 1}", f"machine '{whole.name}'",
+                            f"there are {whole.columns} in all")
         if not alike(whole, first, glb_tiles):
             raise UserError(f"the columns from {first * whole.glb.columns_per_tile} on are not as those from 0 on",
                             f"machine '{whole.name}'", f"let regions begin at multiples of {pitch(whole)} columns")
-        self.number, self._device, self._first, self._attend = number, device, first, attend
+        self.number, self._device, self._first, self._attend, self._claimed = number, device, first, attend, False
 
     def claim(self) -> None:
         """Take the tiles; AssertionError if the machine refuses that, as something goes on in one."""
+        self._claimed = True
         self.write_register("claim", (1 << self.arch.glb_tiles) - 1 << self._first)
+
+    def release(self) -> None:
+        """Give the tiles up; AssertionError if the machine refuses that, as something goes on in one."""
+        self.write_register("claim", 0)
+        self._claimed = False
+
+    @property
+    def tiles(self) -> range:
+        """Its GLB tiles in the machine."""
+        return range(self._first, self._first + self.arch.glb_tiles)
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the region's controller, or of one of its GLB tiles."""
@@ -113,10 +125,16 @@ class Region:
 
     def wait(self, limit: int) -> bool:
         """Run until the region's interrupt, at most `limit` cycles; whether it came."""
+        self._check()
         return self._attend(limit)
+
+    def _check(self) -> None:
+        if not self._claimed:
+            raise UserError(f"region {self.number} was released", f"machine '{self._device.arch.name}'", "place another one")
 
     def _place(self, glb_tile: int | None, region: int) -> tuple[int | None, int]:
         assert region == 0, "a region has no regions"
+        self._check()
         if glb_tile is None:
             return None, self.number
         if glb_tile not in range(self.arch.glb_tiles):
@@ -131,6 +149,7 @@ class Region:
         return address + (self._first * self.arch.glb.columns_per_tile << 24)
 
     def _byte(self, address: int, count: int) -> int:
+        self._check()
         room = self.arch.glb_tiles * self.arch.glb.tile_bytes
         if address < 0 or address + 2 * count > room:
             raise UserError(f"{count} words at {address:#x} are not in the region's part of the global buffer",

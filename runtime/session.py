@@ -7,27 +7,41 @@
     session.load(1, third)                              while region 0 goes on
 
 Every region is a `Device`, too: ``sardonyx.kernel(..., arch=session.regions[1].arch, engine=session.regions[1])`` waits for
-that program, and the others go on meanwhile.
+that program, and the others go on meanwhile. `runtime.scheduler` does so for any number of jobs.
 
-The machine has one interrupt. The session asks the regions that are waited for which of them it is of, and serves these.
+The machine has one interrupt. The session asks the regions that are waited for which of them it is of, and these go on.
 
 Errors:  UserError for regions that the machine cannot have, a program of another machine, a region that is busy or not loaded.
-         What stops a run ends the work of its region only, and `wait` for that region raises it.
+         What stops a run ends the work of its region only, and `wait` for that region raises it, or what is next asked of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from ..compiler.ir.program import Program
+from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from .commands import Wait
+from ..hw.arch.soc import CONTROLLER, named
+from . import host
 from .device import Device
-from .host import NO_INTERRUPT, Outcome, steps, stepwise
+from .host import Outcome
 from .plan import Transaction, prepare
-from .region import Region
+from .region import Region, alike
+from .task import Task
 
 STRANGE = "the interrupt is of a region that is waited for"
+
+
+def glb_tiles_of(columns: object, arch: Arch) -> int:
+    """GLB tiles of a region of so many columns; UserError if there is no such region."""
+    pitch = arch.glb.columns_per_tile
+    if not isinstance(columns, int) or isinstance(columns, bool) or not 0 < columns <= arch.columns or columns % pitch:
+        raise UserError(f"a region of {columns} columns", f"machine '{arch.name}'",
+                        f"give a multiple of {pitch}, {arch.columns} at most")
+    return columns // pitch
 
 
 class Session:
@@ -36,145 +50,192 @@ class Session:
     Parameters
     ----------
     device : Device                With `Arch.regions` of 2 or more, in which nothing runs.
-    columns : sequence of int      Columns of each region, see `split`.
-
-    Members
-    -------
-    regions : tuple of Region
+    columns : sequence of int      Columns of each region at the beginning, see `split`.
     """
 
-    def __init__(self, device: Device, columns: Sequence[int]) -> None:
+    def __init__(self, device: Device, columns: Sequence[int] = ()) -> None:
+        if device.arch.regions == 1:
+            raise UserError("the machine has one region", f"machine '{device.arch.name}'",
+                            "describe one with `regions` of 2 or more, or give the machine itself as the engine")
         self._device = device
+        self._regions: dict[int, Region] = {}
         self._programs: dict[int, Program] = {}
-        self._doing: dict[int, Iterator[Wait | Outcome]] = {}
-        self._waits: dict[int, Wait] = {}
-        self._found: dict[int, list[Outcome]] = {}
-        self._failed: dict[int, Exception] = {}
-        self.regions: tuple[Region, ...] = ()
+        self._tasks: dict[int, Task] = {}
         for region in range(device.arch.regions):
             device.write_register("irq_enable", 0, region=region)
+            device.write_register("claim", 0, region=region)
         self.split(columns)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions there are, by number."""
+        return tuple(self._regions[number] for number in sorted(self._regions))
 
     def split(self, columns: Sequence[int]) -> None:
         """Give the machine other regions, of so many columns each from the west; nothing may run, and programs are gone.
 
         Where this raises UserError, all is as before.
         """
-        arch, pitch = self._device.arch, self._device.arch.glb.columns_per_tile
-        if self._doing:
-            raise UserError(f"region {min(self._doing)} is busy", "session", "wait for it before the machine is split anew")
-        if arch.regions == 1:
-            raise UserError("the machine has one region", f"machine '{arch.name}'",
-                            "describe one with `regions` of 2 or more, or give the machine itself as the engine")
-        if not 1 <= len(columns) <= arch.regions:
+        arch = self._device.arch
+        if any(not task.done for task in self._tasks.values()):
+            busy = min(number for number, task in self._tasks.items() if not task.done)
+            raise UserError(f"region {busy} is busy", "session", "wait for it before the machine is split anew")
+        if len(columns) > arch.regions:
             raise UserError(f"{len(columns)} regions are asked for", f"machine '{arch.name}'",
-                            f"ask for 1..{arch.regions}, or describe a machine with more `regions`")
-        numbers = all(isinstance(each, int) and not isinstance(each, bool) for each in columns)
-        if not numbers or any(each <= 0 or each % pitch for each in columns) or sum(columns) > arch.columns:
-            raise UserError(f"regions of {', '.join(map(str, columns))} columns", f"machine '{arch.name}'",
-                            f"give multiples of {pitch}, {arch.columns} in all at most")
-        tiles = [size // pitch for size in columns]
-        regions = tuple(Region(self._device, number, sum(tiles[:number]), size, self._attend(number))
-                        for number, size in enumerate(tiles))
-        for state in (self._programs, self._found, self._failed):
-            state.clear()
+                            f"ask for {arch.regions} at most, or describe a machine with more `regions`")
+        tiles = [glb_tiles_of(size, arch) for size in columns]
+        regions = [Region(self._device, number, sum(tiles[:number]), size, self._attend(number))
+                   for number, size in enumerate(tiles)]
+        for number in [*self._regions]:
+            self.release(number)
         for each in regions:
-            each.claim()
-        self.regions = regions
+            self._take(each)
+
+    def place(self, columns: int) -> Region:
+        """A new region of so many columns, at the first place from the west that is free, while the others go on."""
+        arch = self._device.arch
+        found = self.room(columns)
+        if found is None:
+            taken = ", ".join(f"{each.number} has {each.arch.columns}" for each in self.regions)
+            raise UserError(f"there is no room for {columns} of {arch.columns} columns in {arch.regions} regions: "
+                            f"region {taken}", f"machine '{arch.name}'", "release one first")
+        return self._take(found)
+
+    def room(self, columns: int) -> Region | None:
+        """The region that `place` would make; None if there is no room."""
+        arch, tiles = self._device.arch, glb_tiles_of(columns, self._device.arch)
+        numbers = [number for number in range(arch.regions) if number not in self._regions]
+        taken = {tile for each in self._regions.values() for tile in each.tiles}
+        firsts = [first for first in range(arch.glb_tiles - tiles + 1)
+                  if taken.isdisjoint(range(first, first + tiles)) and alike(arch, first, tiles)]
+        return Region(self._device, numbers[0], firsts[0], tiles, self._attend(numbers[0])) if numbers and firsts else None
+
+    def release(self, region: int) -> None:
+        """Give the columns of a region up; what it gave and nobody waited for is gone, but what stopped it is raised."""
+        self._idle(region).release()
+        self._regions.pop(region)
+        self._programs.pop(region, None)
 
     def load(self, region: int, program: Program) -> None:
-        """Configure a region for a program, while others go on."""
+        """Configure a region for a program and wait till it is, while others go on."""
         view = self._idle(region)
         if program.fingerprint != view.arch.fingerprint:
             raise UserError(f"the program is for machine {program.fingerprint:016x}, region {region} is "
                             f"{view.arch.fingerprint:016x}, '{view.arch.name}'", "session",
-                            f"compile it for regions[{region}].arch")
+                            "compile it for the `arch` of this region")
+
+        def configure(view: Region) -> None:
+            host.execute(view, prepare(program, view.arch), program)
+
         self._programs.pop(region, None)
-        self._begin(region, stepwise(view, prepare(program, view.arch), program))
+        self.begin(region, configure)
         self.wait(region)
         self._programs[region] = program
 
     def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None) -> None:
-        """Start the region's program on transactions, see `runtime.host.run`; `wait` gives what they stored."""
-        view = self._idle(region)
+        """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on."""
+        self._idle(region)
         if region not in self._programs:
-            raise UserError(f"region {region} has no program", "session", f"load({region}, program) first")
-        self._begin(region, steps(view, self._programs[region], transactions, bounds, prepared=True))
+            raise UserError(f"region {region} has no program", "session", f"load({region}, ...) first")
+        program = self._programs[region]
+        self.begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+
+    def begin(self, region: int, work: Callable[[Region], Any]) -> Task:
+        """Begin work on a region as a device: it goes on to its first wait now, and further while others wait."""
+        view = self._idle(region)
+        self._tasks[region] = task = Task(partial(self._do, view, work))
+        task.resume()
+        return task
+
+    def forget(self, region: int) -> None:
+        """Leave what work that has ended gave, or what stopped it, to who has its task."""
+        assert self._tasks[region].done, "work that goes on is not forgotten"
+        self._tasks.pop(region)
 
     def wait(self, region: int) -> list[Outcome]:
-        """Run until a region is done; what it gave since it was idle. Raises what has stopped it."""
+        """Let time pass until a region is done; the launches since it was idle. Raises what has stopped it."""
         self._region(region)
-        while region in self._doing:
-            assert self._device.wait(min(each.limit for each in self._waits.values())), NO_INTERRUPT
-            assert self._serve(), STRANGE
-        if region in self._failed:
-            raise self._failed.pop(region)
-        return self._found.pop(region, [])
+        while region in self._tasks and not self._tasks[region].done:
+            self.step()
+        return self._tasks.pop(region).result() or [] if region in self._tasks else []
 
     def busy(self, region: int) -> bool:
         """Whether a region has work that has not ended; regions whose interrupt has come go on."""
         self._region(region)
-        self._serve()
-        return region in self._doing
+        if Task.here() is None:
+            self._serve()
+        return region in self._tasks and not self._tasks[region].done
+
+    def step(self) -> None:
+        """Let time pass until an interrupt that is waited for, or the first limit of those who wait, and let these go on."""
+        if Task.here() is not None:
+            raise UserError("work in a region waits for other work", "session", "wait for it outside")
+        waiting = [task for task in self._tasks.values() if not task.done]
+        assert waiting, "somebody waits"
+        limit = min(task.limit for task in waiting)
+        if self._device.wait(limit):
+            assert self._serve(), STRANGE
+            return
+        for task in waiting:
+            task.limit -= limit
+            if task.limit <= 0:
+                task.resume(False)
+
+    def _take(self, region: Region) -> Region:
+        region.claim()
+        self._regions[region.number] = region
+        return region
 
     def _region(self, number: int) -> Region:
-        if number not in range(len(self.regions)):
-            raise UserError(f"there is no region {number}", "session", f"choose one of 0..{len(self.regions) - 1}")
-        return self.regions[number]
+        if number not in self._regions:
+            there = ", ".join(map(str, sorted(self._regions)))
+            raise UserError(f"there is no region {number}", "session", f"choose one of {there}" if there else "place one first")
+        return self._regions[number]
 
     def _idle(self, number: int) -> Region:
         view = self._region(number)
-        if number in self._doing:
+        if number in self._tasks and not self._tasks[number].done:
             raise UserError(f"region {number} is busy", "session", f"wait({number}) first")
-        self._found.pop(number, None)
-        self._failed.pop(number, None)
+        if number in self._tasks:
+            self._tasks.pop(number).result()
         return view
 
-    def _begin(self, number: int, doing: Iterator[Wait | Outcome]) -> None:
-        self._doing[number] = doing
-        self._found[number] = []
-        self._go_on(number)
-
-    def _go_on(self, number: int) -> None:
-        """Do what a region has to do until it waits or is done."""
-        self._waits.pop(number, None)
-        doing = self._doing.pop(number)         # not busy any more if this raises
-        for each in doing:
-            if isinstance(each, Wait):
-                self._doing[number], self._waits[number] = doing, each
-                return
-            self._found[number].append(each)
+    def _do(self, view: Region, work: Callable[[Region], Any]) -> Any:
+        """Do work; when it ends, by an error too, nothing of it goes on in the machine."""
+        try:
+            return work(view)
+        finally:
+            view.write_register("irq_enable", 0)
+            view.write_register("control", named(CONTROLLER)["control"].word(stop=1))
 
     def _rings(self, number: int) -> int:
         """The events of a region's interrupt, if that is its own."""
-        view = self.regions[number]
+        view = self._regions[number]
         return view.read_register("irq_status") & view.read_register("irq_enable")
 
     def _rang(self, number: int) -> bool:
         """Whether an interrupt is a region's; it is answered."""
         events = self._rings(number)
         if events:
-            self.regions[number].write_register("irq_status", events)
+            self._regions[number].write_register("irq_status", events)
         return bool(events)
 
     def _serve(self) -> bool:
-        """Let all regions go on whose interrupt came, and keep what stops one for its `wait`; whether there was any."""
-        served = False
-        for number in [*self._waits]:
-            if self._rang(number):
-                served = True
-                try:
-                    self._go_on(number)
-                except (UserError, AssertionError) as error:
-                    self._failed[number] = error
-        return served
+        """Let all go on whose interrupt came; whether there was any."""
+        waiting = [task for task in self._tasks.values() if not task.done]
+        rang = [task for task in waiting if self._rang(task.region)]
+        for task in rang:
+            task.resume()
+        return bool(rang)
 
     def _attend(self, number: int) -> Callable[[int], bool]:
-        """Waits for the interrupt of a region that is used as a device; what it was configured for is unknown then."""
+        """Waits for the interrupt of a region that is used as a device."""
         def attend(limit: int) -> bool:
-            if number in self._doing:
-                raise UserError(f"region {number} is busy", "session", f"wait({number}) before it is used as a device")
-            self._programs.pop(number, None)
+            task = Task.here()
+            if task is not None:
+                return task.pause(number, limit)
+            self._idle(number)
+            self._programs.pop(number, None)    # what it is configured for is unknown from now on
             while not self._rang(number):
                 if not self._device.wait(limit):
                     return False

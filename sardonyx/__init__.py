@@ -6,7 +6,7 @@
     3
 
 `einsum` and `kernel` run programs; `get_arch` gives the description of a machine; `UserError` is what they raise.
-`simulated` makes a device of one, and `Session` runs several programs on a device at once.
+`simulated` makes a device of one, `Session` runs several programs on it at once, and `Scheduler` finds places for them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from .api import Result, einsum, kernel, simulated
     from .hw.arch.errors import UserError
     from .hw.arch.presets import get as get_arch
+    from .runtime.scheduler import Scheduler
     from .runtime.session import Session
 
 _PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
            "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get"),
-           "Session": ("runtime.session", "Session"), "simulated": ("api", "simulated")}
-__all__ = ["Result", "Session", "UserError", "einsum", "get_arch", "kernel", "simulated"]
+           "Scheduler": ("runtime.scheduler", "Scheduler"), "Session": ("runtime.session", "Session"),
+           "simulated": ("api", "simulated")}
+__all__ = ["Result", "Scheduler", "Session", "UserError", "einsum", "get_arch", "kernel", "simulated"]
 
 
 def __getattr__(name: str) -> Any:

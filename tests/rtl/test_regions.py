@@ -1,7 +1,7 @@
 """Regions in generated Verilog: each has its own runs, and nothing in one reaches another."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from sardonyx.hw.configuration import word_bits
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
 from sardonyx.runtime.data.images import images
+from sardonyx.runtime.plan import prepare
+from sardonyx.runtime.region import Region
+from sardonyx.runtime.scheduler import Scheduler
 from sardonyx.runtime.session import Session
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
@@ -72,7 +75,7 @@ def test_a_region_of_more_columns_is_another_machine(machine: Machine) -> None:
     wide = copier(replace(LEAST, columns=4))
     session.load(0, wide)
     session.load(1, copier(PART))
-    with pytest.raises(UserError, match="compile it for regions"):
+    with pytest.raises(UserError, match="compile it for the `arch` of this region"):
         session.load(1, wide)
     for region in (0, 1):
         session.run(region, [{"a_vals": BLOCK}], {"b_vals": 21})
@@ -283,8 +286,8 @@ def test_a_track_ends_at_a_wall_and_goes_on_where_there_is_none(arch: Arch, wall
 
 def test_what_a_machine_cannot_be_split_into_is_refused(machine: Machine) -> None:
     session = Session(machine, [2, 2])
-    for columns, said in (([], "0 regions"), ([2] * 4, "4 regions"), ([4, 4], "4, 4 columns"), ([0, 2], "0, 2 columns"),
-                          ([3, 2], "from 3 on are not.*\n.*multiples of 2 columns"), (["2", 2], "regions of 2, 2"),
+    for columns, said in (([2] * 4, "4 regions"), ([4, 4], "columns 4..7"), ([2, 0], "a region of 0 columns"),
+                          ([3, 2], "from 3 on are not.*\n.*multiples of 2 columns"), (["2", 2], "of 2 columns"),
                           ([2.0], "2.0"), ([True], "True")):
         with pytest.raises(UserError, match=said):
             session.split(columns)
@@ -351,3 +354,38 @@ def test_a_region_is_a_device_while_others_go_on_and_then_has_no_program(machine
     with pytest.raises(UserError, match="region 0 is busy"):
         session.regions[0].wait(10)
     assert len(stored(session, 0)[0]) == 25
+
+
+def copied(words: np.ndarray) -> "Callable[[Region], list[int]]":
+    """Work: words through a region, launch by launch."""
+    def work(region: Region) -> list[int]:
+        given = [{"a_vals": np.concatenate(([len(part)], part)).astype(np.uint16)} for part in np.array_split(words, 4)]
+        outcomes = host.run(region, copier(region.arch), given, {"b_vals": 40})
+        return [word for outcome in outcomes for each in outcome.stored for word in each["b_vals"][1:].tolist()]
+
+    return work
+
+
+def test_scheduled_jobs_have_their_words_wherever_and_beside_whatever_they_run(machine: Machine) -> None:
+    columns, words = (2, 2, 4, 6, 2, 2, 2, 4, 6, 2, 4, 2), np.random.default_rng(5).integers(0, 1 << 16, (12, 120))
+    with Scheduler(machine) as scheduler:
+        jobs = [scheduler.submit(size, copied(each)) for size, each in zip(columns, words, strict=True)]
+        assert len({job.first for job in jobs[:2]} - {None}) == 2, "the first two run at once"
+    assert [job.result() for job in jobs] == words.tolist()
+    assert [machine.read_register("tiles", region=region) for region in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("command", [START, CONFIGURE])
+def test_what_a_job_leaves_going_on_is_stopped_before_another_has_its_columns(machine: Machine, command: int) -> None:
+    def leave(region: Region) -> None:
+        host.execute(region, prepare(copier(region.arch), region.arch))
+        for tile in range(2):
+            for name, value in (("config_control", 1), ("config_words", 2000), ("store_control", 1), ("store_sections", 9)):
+                region.write_register(name, value, tile)
+        region.write_register("control", command)
+
+    words = np.arange(120)
+    with Scheduler(machine) as scheduler:
+        for columns in (2, 4, 6):
+            scheduler.submit(columns, leave)
+            assert scheduler.submit(6, copied(words)).result() == words.tolist()

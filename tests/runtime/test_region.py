@@ -22,10 +22,13 @@ class Told:
         assert (glb_tile, region) == (None, 1)
         return self.values[name]
 
-    def write_register(self, *said: object) -> None:
+    def write_register(self, name: str, value: int, *where: object) -> None:
+        assert name == "claim" and where == (None, 1), f"{name} reached the machine"
+
+    def read_memory(self, *said: object) -> None:
         raise AssertionError(f"{said} reached the machine")
 
-    write_memory = read_memory = configure = write_register
+    write_memory = configure = read_memory
 
 
 WIDE = replace(LEAST, columns=40, glb=replace(LEAST.glb, columns_per_tile=2), regions=4)
@@ -33,7 +36,9 @@ WIDE = replace(LEAST, columns=40, glb=replace(LEAST.glb, columns_per_tile=2), re
 
 def region(first: int, **values: int) -> Region:
     device: Any = Told(WIDE, **values)
-    return Region(device, 1, first, 4, lambda limit: True)
+    view = Region(device, 1, first, 4, lambda limit: True)
+    view.claim()
+    return view
 
 
 @pytest.mark.parametrize("first", [0, 5, 15, 16])
@@ -64,6 +69,15 @@ def test_what_is_not_the_regions_is_refused() -> None:
                   lambda: part(WIDE, 21), lambda: region(17)):
         with pytest.raises(UserError):
             wrong()
+
+
+def test_a_region_that_was_released_reaches_nothing() -> None:
+    view = region(5)
+    view.release()
+    for access in (lambda: view.write_register("control", 1), lambda: view.read_register("status"), lambda: view.wait(1),
+                   lambda: view.write_memory(0, BLOCK), lambda: view.read_memory(0, 1), lambda: view.configure([(0, 0)])):
+        with pytest.raises(UserError, match="region 1 was released"):
+            access()
 
 
 BLOCK: Any = [0]
