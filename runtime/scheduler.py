@@ -69,8 +69,8 @@ class Scheduler:
     ----------
     device : Device      With `Arch.regions` of 2 or more, of which so many jobs run at once; in which nothing runs.
 
-    At the end of a ``with`` statement all jobs are done, and the first error is raised that no `result` has raised. Where an
-    error leaves the statement, jobs are stopped.
+    At the end of a ``with`` statement all jobs are done, the machine is one again, and the first error is raised that no
+    `result` has raised. Where an error leaves the statement, jobs are stopped.
     """
 
     def __init__(self, device: Device) -> None:
@@ -107,15 +107,14 @@ class Scheduler:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is not None:
+        try:
+            if error is None:
+                self.finish()
+        finally:
             self._waiting.clear()
-            for job in self._running.values():
-                assert job._task is not None
-                job._task.cancel()
-            return
-        self.finish()
+            self._session.close()
         for job in self._failed:
-            if not job._told:
+            if error is None and not job._told:
                 job.result()
 
     def _next(self) -> Job[Any] | None:

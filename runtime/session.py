@@ -51,6 +51,8 @@ class Session:
     ----------
     device : Device                With `Arch.regions` of 2 or more, in which nothing runs.
     columns : sequence of int      Columns of each region at the beginning, see `split`.
+
+    At the end of a ``with`` statement, or with `close`, the machine is one again.
     """
 
     def __init__(self, device: Device, columns: Sequence[int] = ()) -> None:
@@ -61,10 +63,18 @@ class Session:
         self._regions: dict[int, Region] = {}
         self._programs: dict[int, Program] = {}
         self._tasks: dict[int, Task] = {}
+        regions = self._planned(columns)
         for region in range(device.arch.regions):
             device.write_register("irq_enable", 0, region=region)
             device.write_register("claim", 0, region=region)
-        self.split(columns)
+        for each in regions:
+            self._take(each)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -76,20 +86,22 @@ class Session:
 
         Where this raises UserError, all is as before.
         """
-        arch = self._device.arch
-        if any(not task.done for task in self._tasks.values()):
-            busy = min(number for number, task in self._tasks.items() if not task.done)
-            raise UserError(f"region {busy} is busy", "session", "wait for it before the machine is split anew")
-        if len(columns) > arch.regions:
-            raise UserError(f"{len(columns)} regions are asked for", f"machine '{arch.name}'",
-                            f"ask for {arch.regions} at most, or describe a machine with more `regions`")
-        tiles = [glb_tiles_of(size, arch) for size in columns]
-        regions = [Region(self._device, number, sum(tiles[:number]), size, self._attend(number))
-                   for number, size in enumerate(tiles)]
+        for number in self._regions:
+            self._idle(number)
+        regions = self._planned(columns)
         for number in [*self._regions]:
             self.release(number)
         for each in regions:
             self._take(each)
+
+    def close(self) -> None:
+        """Stop what goes on and give all columns to region 0, as after reset: the machine is a device by itself again."""
+        for task in self._tasks.values():
+            task.cancel()
+        self._tasks.clear()
+        for number in [*self._regions]:
+            self.release(number)
+        self._device.write_register("claim", (1 << self._device.arch.glb_tiles) - 1)
 
     def place(self, columns: int) -> Region:
         """A new region of so many columns, at the first place from the west that is free, while the others go on."""
@@ -180,6 +192,16 @@ class Session:
             task.limit -= limit
             if task.limit <= 0:
                 task.resume(False)
+
+    def _planned(self, columns: Sequence[int]) -> list[Region]:
+        """Regions of so many columns each from the west, as numbers and places; UserError if there are no such."""
+        arch = self._device.arch
+        if len(columns) > arch.regions:
+            raise UserError(f"{len(columns)} regions are asked for", f"machine '{arch.name}'",
+                            f"ask for {arch.regions} at most, or describe a machine with more `regions`")
+        tiles = [glb_tiles_of(size, arch) for size in columns]
+        return [Region(self._device, number, sum(tiles[:number]), size, self._attend(number))
+                for number, size in enumerate(tiles)]
 
     def _take(self, region: Region) -> Region:
         region.claim()

@@ -372,7 +372,10 @@ def test_scheduled_jobs_have_their_words_wherever_and_beside_whatever_they_run(m
         jobs = [scheduler.submit(size, copied(each)) for size, each in zip(columns, words, strict=True)]
         assert len({job.first for job in jobs[:2]} - {None}) == 2, "the first two run at once"
     assert [job.result() for job in jobs] == words.tolist()
-    assert [machine.read_register("tiles", region=region) for region in range(3)] == [0, 0, 0]
+    assert [machine.read_register("tiles", region=region) for region in range(3)] == [0b111111, 0, 0]
+    given = [{"a_vals": BLOCK}]
+    outcome, = host.run(machine, copier(THREE), given, {"b_vals": 21})
+    assert outcome.stored[0]["b_vals"].tolist() == BLOCK.tolist(), "the machine is one again"
 
 
 @pytest.mark.parametrize("command", [START, CONFIGURE])

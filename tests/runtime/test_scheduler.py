@@ -95,7 +95,7 @@ def test_every_job_runs_once_on_columns_of_its_own_in_nearly_the_order_given(job
     for place, number in enumerate(begun):
         assert sum(other > number for other in begun[:place]) <= MOST_OVERTAKEN
     assert all(job.first is not None and job.first % 2 == 0 and job.first + job.columns <= COLUMNS for job in given_)
-    assert not any(device.tiles.values()), "all columns are given up"
+    assert device.tiles == {0: (1 << COLUMNS) - 1, 1: 0, 2: 0}, "the machine is one again"
 
 
 def test_jobs_compute_at_the_same_time_where_there_is_room_and_begin_where_one_ends() -> None:
@@ -144,6 +144,7 @@ def test_what_a_job_raises_is_raised_by_its_result_and_at_the_end_if_nobody_aske
     assert not device.rings, "what it began is stopped"
     with Scheduler(device) as scheduler:
         job = scheduler.submit(4, fail)
+        assert device.tiles[0] == 0
         for _ in range(2):
             with pytest.raises(UserError, match="job: no"):
                 job.result()
@@ -163,6 +164,7 @@ def test_an_error_in_the_statement_stops_the_jobs() -> None:
             scheduler.submit(columns, work)
         raise ZeroDivisionError
     assert stopped == [0, 0] and not device.rings
+    assert device.tiles[0] == (1 << COLUMNS) - 1
 
 
 def test_a_job_may_submit_others_but_not_wait_for_one() -> None:
@@ -222,6 +224,25 @@ def test_places_are_given_and_given_up_while_others_go_on() -> None:
     session.wait(0)
     session.release(0)
     assert session.place(4).tiles == range(4) and device.now == 40
+
+
+def test_a_split_or_a_session_that_is_refused_leaves_the_machine_as_it_is() -> None:
+    device = machine()
+    with pytest.raises(UserError, match=r"columns 10\.\.13"):
+        Session(device, [10, 4])
+    assert device.tiles == {0: (1 << COLUMNS) - 1}
+
+    def fail(region: Region) -> None:
+        raise UserError("no", "job", "yes")
+
+    with Session(device, [4, 4]) as session:
+        session.begin(1, fail)
+        with pytest.raises(UserError, match="job: no"):
+            session.split([12])
+        assert [each.tiles for each in session.regions] == [range(4), range(4, 8)]
+        session.split([12])
+        session.begin(0, lambda region: run(region, 1000))
+    assert device.now == 0 and not device.rings and device.tiles[0] == (1 << COLUMNS) - 1
 
 
 def test_a_task_that_is_cancelled_before_it_began_does_nothing() -> None:
