@@ -45,7 +45,7 @@ def _without_reset(text: str) -> str:
     """Modules of which nothing is reset, without the port for it: what they pass to each other is no use of it."""
     inside = "|".join(re.escape(name) for name in re.findall(r"^module (\S+)$", text, re.M))
     passed = re.sub(rf"^  cell (?:{inside}) \S+\n(?:    .*\n)*",
-                    lambda match: match[0].replace("    connect \\rst \\rst\n", ""), text, flags=re.M)
+                    lambda match: re.sub(r" {4}connect \\rst \\rst(?: \[0\])?\n", "", match[0]), text, flags=re.M)
     plain = re.sub(r"^  wire width 1 input \d+ \\rst\n", "", passed, flags=re.M)
     used = re.search(r"\\rst(?=\s)", re.sub(r"^    connect \\rst ", "", plain, flags=re.M))
     return text if used else plain
