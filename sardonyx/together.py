@@ -29,17 +29,21 @@ DEMO_SYSTEM = System(processor=True, serial_cycles=4)
 PICTURE, COMMANDS = "timeline.svg", "commands.c"
 
 
-def run(jobs: Mapping[str, Job], arch: Arch,
-        progress: Callable[[str], None] = silent) -> tuple[system.Ran, dict[str, object]]:
+def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = silent,
+        periods: tuple[int, int] = (1, 1)) -> tuple[system.Ran, dict[str, object]]:
     """Run compiled jobs, of one part each, one after the other in a simulated system, and check all.
 
-    Their operands are in memory outside. Returns what the system did, and of every job what its report says.
+    Their operands are in memory outside. Returns what the system did, and of every job what its report says: `cycles` of the
+    machine's clock, `switch_cycles` and `cycles_with_transfers` of the processor's.
+
+    periods: of the clocks of processor and machine, in any common unit, for a machine with `system.own_clock`.
     """
     parts = {name: iter(job.parts()) for name, job in jobs.items()}
     data = {name: next(each) for name, each in parts.items()}
     most = loops_of_transactions(arch.glb)
-    ran = system.run_jobs([firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds())
-                           for name, part in data.items()], [part.take for part in data.values()], arch, progress)
+    made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds())
+            for name, part in data.items()]
+    ran = system.run_jobs(made, [part.take for part in data.values()], arch, progress, periods=periods)
     reports: dict[str, object] = {}
     for number, (name, job) in enumerate(jobs.items()):
         assert next(parts[name], None) is None, f"program {name} has one part"

@@ -79,7 +79,7 @@ class Run:
     loaded : int              Words that were loaded, in Verilog.
     simulator : str           What simulated the Verilog, and why that; nothing for a device.
     build_s, simulate_s       Seconds spent on building the simulation, and in it or with the device.
-    simulated : int           Cycles simulated, bus traffic included.
+    simulated : int           Cycles simulated, bus traffic included; of the processor's clock, where that is one of its own.
     verilog : Path | None     Folder of the Verilog that ran.
     activity : Activity       What moved, if it was counted.
     """

@@ -20,13 +20,13 @@ from ..runtime.faults import stopped
 from ..runtime.firmware import Firmware, Job, Report, firmware, read_report, stored
 from .rtl.system import MEMORY_BYTES, SimulatedSystem
 
-# First cycle of a span, and the first after it; cycles since reset.
+# First cycle of a span, and the first after it; cycles of the processor's clock since reset.
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a system did.
+    """What a system did; all cycles but `machine_cycles` are of the processor's clock.
 
     Parameters
     ----------
@@ -62,27 +62,32 @@ class Ran:
                     if mark.job == job and mark.what == "left")
 
     def machine_cycles(self, job: int) -> int:
-        """Cycles that the machine counted in the launches of a job."""
+        """Cycles of its own clock that the machine counted in the launches of a job."""
         return sum(cycles for mark, cycles in zip(self.firmware.marks, self.report.cycles, strict=True)
                    if mark.job == job and mark.what == "end")
 
 
 def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arch: Arch,
-             progress: Callable[[str], None], cache: Path | None = None) -> Ran:
-    """Run jobs one after the other, and give what each transaction stored to the job's function of `takes`."""
+             progress: Callable[[str], None], cache: Path | None = None, periods: tuple[int, int] = (1, 1)) -> Ran:
+    """Run jobs one after the other, and give what each transaction stored to the job's function of `takes`.
+
+    periods: of the clocks of processor and machine, see `SimulatedSystem`.
+    """
     arch = with_processor(arch)
     progress("compiling the firmware")
     made = firmware(jobs, arch, MEMORY_BYTES)
     image = toolchain.compiled(made, arch, header(arch))
     progress(f"preparing the Verilog of '{arch.name}' and its processor")
-    with SimulatedSystem(arch, cache=cache) as system:
+    with SimulatedSystem(arch, cache=cache, periods=periods) as system:
         progress("simulating the system")
         began = time.perf_counter()
         system.write(0, image)
         for address, content in made.content:
             system.write(address, content)
-        cycles = system.run(made.limit)
-        assert cycles is not None, f"the processor did not end within {made.limit} cycles"
+        # What it says of the machine are cycles of another clock.
+        limit = made.limit + made.limit * periods[1] // periods[0] if arch.system.own_clock else made.limit
+        cycles = system.run(limit)
+        assert cycles is not None, f"the processor did not end within {limit} cycles"
         report = read_report(made, system.read(made.report, 2 * made.report_words).view("<u4"))
         if not report.ended or report.faults:
             stopped(report.status, report.faults)

@@ -32,11 +32,14 @@ class System:
     ram_bytes : int       The processor's memory, instructions and data, a power of two from 4 K to 1 M. It is filled from
                           memory outside after reset.
     serial_cycles : int   Cycles of a bit of the serial line, 4..65535.
+    own_clock : bool      The processor and what is beside it, memory outside too, have a clock of their own, which need not
+                          know of the machine's (`soc.crossing`); else all have one.
     """
 
     processor: bool = False
     ram_bytes: Annotated[int, PowerOfTwo(1 << 12, 1 << 20)] = 64 * 1024
     serial_cycles: Annotated[int, Whole(4, 65535)] = 16
+    own_clock: bool = False
 
     def __post_init__(self) -> None:
         check(self, "system")
@@ -44,7 +47,7 @@ class System:
     @property
     def without_effect(self) -> tuple[str, ...]:
         """The fields that decide nothing: without a processor there is nothing beside it."""
-        return () if self.processor else ("ram_bytes", "serial_cycles")
+        return () if self.processor else ("ram_bytes", "serial_cycles", "own_clock")
 
 
 # Transfers that may wait in each direction, besides the one that goes on; and bits of their number.

@@ -16,6 +16,12 @@ CHANNELS = ("aw", "w", "b", "ar", "r")
 UNUSED = ("lock", "cache", "prot")
 
 
+def carried(ports: Mapping[str, wiring.Member], prefix: str, channel: str) -> list[str]:
+    """The fields of a channel that are more than its handshake and mean something here, by their names with the prefix."""
+    before = prefix + channel
+    return [name for name in ports if name.startswith(before) and name.removeprefix(before) not in (*UNUSED, "valid", "ready")]
+
+
 def sliced(m: Module, slave: wiring.Component, ports: Mapping[str, wiring.Member], prefix: str) -> SimpleNamespace:
     """Put a `Fifo2` on every channel of a slave's AXI port; return signals of the same names without prefix behind them.
 
@@ -26,10 +32,9 @@ def sliced(m: Module, slave: wiring.Component, ports: Mapping[str, wiring.Member
     behind = {name.removeprefix(prefix): Signal(member.shape, name=name.removeprefix(prefix))
               for name, member in ports.items()}
     for channel in CHANNELS:
-        fields = [name for name in behind if name.startswith(channel)
-                  and name.removeprefix(channel) not in (*UNUSED, "valid", "ready")]
-        outside = Cat(getattr(slave, prefix + name) for name in fields)
-        inside = Cat(behind[name] for name in fields)
+        fields = carried(ports, prefix, channel)
+        outside = Cat(getattr(slave, name) for name in fields)
+        inside = Cat(behind[name.removeprefix(prefix)] for name in fields)
         valid, ready = (getattr(slave, f"{prefix}{channel}{part}") for part in ("valid", "ready"))
         m.submodules[f"{channel}_slice"] = fifo = Fifo2(len(inside))
         if ports[f"{prefix}{channel}valid"].flow is In:

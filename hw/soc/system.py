@@ -4,27 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amaranth.hdl import Module
+from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..arch.cgra import Arch
+from ..arch.system import System
 from ..connectivity import RESET, End, Wire
-from ..emit import macro
+from ..emit import Clock, macro
 from .around import SHELL
+from .crossing import HostSide, MachineSide, between_members, bus_ports
 from .host import Host, outside_members
 from .shell import bus_members
 from .top import Sardonyx
 
-HOST = Host.module_name
+HOST, HOST_SIDE, MACHINE_SIDE = Host.module_name, HostSide.module_name, MachineSide.module_name
+# What has the host's clock, if that is one of its own.
+BY_HOST_CLOCK = (HOST, HOST_SIDE)
 
 
-def in_front() -> Iterator[Wire]:
+def in_front(system: System) -> Iterator[Wire]:
     """All wires between the host and the machine's ports, which are those of its shell."""
-    for name, member in bus_members().items():
-        ends = End(HOST, name), End(SHELL, name)
+    if not system.own_clock:
+        yield from _buses(HOST, SHELL)
+        return
+    yield from _buses(HOST, HOST_SIDE)
+    for name, member in between_members(bus_ports()).items():
+        ends = End(MACHINE_SIDE, name), End(HOST_SIDE, name)
         yield Wire(*ends) if member.flow is In else Wire(*reversed(ends))
-    yield Wire(End(HOST, "reset"), End(SHELL, RESET))
+    yield from _buses(MACHINE_SIDE, SHELL)
+
+
+def _buses(master: str, slave: str) -> Iterator[Wire]:
+    """The machine's ports, and its reset, between two instances."""
+    for name, member in bus_members().items():
+        ends = End(master, name), End(slave, name)
+        yield Wire(*ends) if member.flow is In else Wire(*reversed(ends))
+    yield Wire(End(master, "reset"), End(slave, RESET))
 
 
 class SardonyxSystem(wiring.Component):
@@ -37,8 +53,10 @@ class SardonyxSystem(wiring.Component):
     Members
     -------
     m_axi_*, rx, tx, trap : as of `Host`.
+    host_clk : In(1)      With `own_clock` only: the clock of all other ports, reset included; `clk` is the machine's then.
 
-    Timing: one clock, synchronous reset, active high; a cycle of reset is enough.
+    Timing: one clock, or two that need not know of each other (`crossing`); synchronous reset, active high; a cycle of reset is
+    enough, with two clocks but for the first one.
     Source: Onyx JSSC II.
     """
 
@@ -47,16 +65,23 @@ class SardonyxSystem(wiring.Component):
     def __init__(self, arch: Arch) -> None:
         assert arch.system.processor, "a system has a processor"
         self.arch = arch
-        super().__init__(outside_members())
+        super().__init__(outside_members() | ({"host_clk": In(1)} if arch.system.own_clock else {}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.host = host = macro(Host(self.arch.system))
-        m.submodules.machine = machine = macro(Sardonyx(self.arch), reset=host.reset)
-        for wire in in_front():
+        own = self.arch.system.own_clock
+        clock = Clock(Const(1), self.host_clk) if own else None
+        m.submodules.host = host = macro(Host(self.arch.system), clock=clock)
+        parts, reset = {HOST: host}, host.reset
+        if own:
+            m.submodules.host_side = parts[HOST_SIDE] = macro(HostSide(), reset=host.reset, clock=clock)
+            m.submodules.machine_side = parts[MACHINE_SIDE] = machine_side = macro(MachineSide())
+            reset = machine_side.reset
+        m.submodules.machine = parts[SHELL] = macro(Sardonyx(self.arch), reset=reset)
+        for wire in in_front(self.arch.system):
             if wire.sink.port != RESET:
-                source, sink = (machine, host) if wire.source.instance == SHELL else (host, machine)
-                m.d.comb += getattr(sink, wire.sink.port).eq(getattr(source, wire.source.port))
+                sink, source = (getattr(parts[end.instance], end.port) for end in (wire.sink, wire.source))
+                m.d.comb += sink.eq(source)
         for name, member in outside_members().items():
             outer, inner = getattr(self, name), getattr(host, name)
             m.d.comb += inner.eq(outer) if member.flow is In else outer.eq(inner)

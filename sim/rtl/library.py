@@ -31,6 +31,7 @@ from ...hw.arch.glb import ENABLE
 from ...hw.column import Column
 from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
+from ...hw.soc.crossing import HostSide, MachineSide
 from ...hw.soc.host import Host
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile
@@ -87,7 +88,8 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
-        link(folder, built([*modules(arch), Host(arch.system)], store), store, SYSTEM)
+        crossing = [HostSide(), MachineSide()] if arch.system.own_clock else []
+        link(folder, built([*modules(arch), *crossing, Host(arch.system)], store), store, SYSTEM)
 
     name = f"system-{digest(arch, SYSTEM.read_text())}"
     if found := store.find("tiles", name):

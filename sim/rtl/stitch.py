@@ -5,6 +5,7 @@ configuration registers, with one the tiles that the program uses, folded to it.
 
     kind tile_pe_even 0 10 n_data_i_payload ...        see stitched.h
     part x3_y2 tile_pe_odd
+    clock host 1
     wire x3_y2 e_data_o_payload x4_y2 w_data_i_payload
 
 Early inputs, those that an output follows in the same cycle (`hw/paths.py`), are a matter of parity: the outputs of an even
@@ -24,16 +25,17 @@ from ...hw.connectivity import BORDER, Constant, End, Site, Wire, column_name, c
 from ...hw.glb.tile import GlbTile
 from ...hw.paths import early_inputs
 from ...hw.soc.around import ARRAY, SHELL, around, glb_name
-from ...hw.soc.system import HOST, in_front
+from ...hw.soc.system import BY_HOST_CLOCK, HOST, HOST_SIDE, MACHINE_SIDE, in_front
 from ...hw.tile.tile import logic_name
 from .folding import folded_name
 
 WINDOW = "memory_window"
 # In which order parts settle after the tiles: the shell follows the columns, GLB tiles the shell, which then follows them, and
 # what fills memories follows the shell.
-# Nothing that the host gives follows what it is given within a cycle.
+# Nothing that the host gives follows what it is given within a cycle. The crossing follows host and shell, and gives them
+# nothing that does; the words that its sides give each other follow what they ask for.
 COLUMN_RANK, SHELL_RANK, GLB_RANK, WINDOW_RANK = 1, 2, 3, 4
-HOST_RANK = COLUMN_RANK
+HOST_RANK, CROSSING_RANK = COLUMN_RANK, GLB_RANK
 
 
 def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool = False) -> str:
@@ -45,8 +47,8 @@ def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool 
     registers = program is None
     lines = [*_parts(arch, sites, program)]
     if host:
-        lines += [f"kind {HOST} {HOST_RANK} 0", f"part {HOST} {HOST}"]
-    for wire in chain(wires(arch, sites, registers), in_front() if host else ()):
+        lines += _host(arch)
+    for wire in chain(wires(arch, sites, registers), in_front(arch.system) if host else ()):
         sink = wire.sink
         if not isinstance(wire, Wire):
             lines.append(f"set {sink.instance} {sink.port} {wire.value:x}")
@@ -79,6 +81,17 @@ def wires(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterat
         if isinstance(source, End) and source.instance == BORDER:
             source = sources[source.port]
         yield Wire(source, sink) if isinstance(source, End) else Constant(sink, source)
+
+
+def _host(arch: Arch) -> Iterator[str]:
+    """What stands in front of the machine, each a kind of its own."""
+    ranks = {HOST: HOST_RANK}
+    if arch.system.own_clock:
+        ranks |= {HOST_SIDE: CROSSING_RANK, MACHINE_SIDE: CROSSING_RANK}
+    for name, rank in ranks.items():
+        yield from (f"kind {name} {rank} 0", f"part {name} {name}")
+    if arch.system.own_clock:
+        yield from (f"clock {name} 1" for name in BY_HOST_CLOCK)
 
 
 def _parts(arch: Arch, sites: Mapping[Site, TileSpec], program: Mapping[Site, int] | None) -> Iterator[str]:

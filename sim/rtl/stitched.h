@@ -3,12 +3,13 @@
 // The list is text, which comes on standard input behind its length (32 bits); its words are separated by white space:
 //   kind NAME RANK N PORT...          a module and its N early inputs
 //   part NAME KIND                    an instance
+//   clock NAME NUMBER                 of an instance: 0, if none is given, or 1
 //   wire PART PORT PART PORT          a port drives a port of the same size
 //   bit PART PORT PART PORT NUMBER    a port of one bit drives a bit
 //   set PART PORT HEX                 a port that has one value, most significant digit first
 //
 // A cycle settles in a fixed order, because valid and ready are registered in tiles of different parity:
-//   1. every part takes its rising edge;
+//   1. every part takes its rising edge, or where there are two clocks, every part of the one or of both that have an edge;
 //   2. early wires move: what comes from registers, and what outputs of rank 0 (tiles) follow. Those tiles settle;
 //   3. all other wires of tiles move;
 //   4. the ranks above settle one after the other, and their wires move; then once more those whose inputs changed.
@@ -60,11 +61,15 @@ struct Count {
     uint64_t changes = 0, clocked = 0, reads = 0, writes = 0;
 };
 
+// Clocks, to be added: a part has one of them.
+constexpr uint32_t kMachineClock = 1, kHostClock = 2;
+
 struct Part {
     std::string name;
     const Kind* kind;
     char* state;
     int rank;
+    uint32_t clock = kMachineClock;
     bool stale = false;         // an input changed since it settled
     bool touched = true;        // an input changed in this cycle
     bool awake = true;
@@ -334,6 +339,10 @@ void read(const std::string& text) {
         } else if (word == "set") {
             file >> name >> port >> other;
             set(parts[part(name)], port, other);
+        } else if (word == "clock") {
+            uint32_t clock;
+            file >> name >> clock;
+            parts[part(name)].clock = 1u << clock;
         } else if (word == "wire" || word == "bit") {
             file >> name >> port >> other >> sink;
             Part& source = parts[part(name)];
@@ -369,9 +378,11 @@ static void settle() {
     settle_ranks();
 }
 
-static void step() {
+// An edge of some clocks.
+static void step(uint32_t clocks = kMachineClock | kHostClock) {
     for (uint32_t number : awake) {
         Part& part = parts[number];
+        if (!(part.clock & clocks)) continue;
         if (part.stale) settle_part(part);
         if (counting) count_changes(part);
         if (counting) count_accesses(part);
@@ -383,7 +394,7 @@ static void step() {
             if (!part.awake) count_accesses(part);      // the same one every cycle
     if (checking)
         for (Part& part : parts)
-            if (!part.awake) check_asleep(part);
+            if (!part.awake && (part.clock & clocks)) check_asleep(part);
     // Parts that wake up join the list behind its end: they have taken no edge, and need none.
     size_t running = awake.size();
     for (size_t at = 0; at < running; ++at) move_early(parts[awake[at]]);
@@ -395,7 +406,7 @@ static void step() {
     if (checking) check_settled();
     size_t left = 0;
     for (uint32_t number : awake) {
-        rest(number);
+        if (parts[number].clock & clocks) rest(number);
         if (parts[number].awake) awake[left++] = number;
     }
     awake.resize(left);

@@ -9,7 +9,10 @@
 //                             -> count, cycles (64 bit): the first of a span, the first after it, the first of the next, ...
 //   T                         -> cycles since reset (64 bit)
 //   u                         -> length, bytes that the serial line has sent since reset
-// Every address, count and direction is 32 bits wide.
+// Every address, count and direction is 32 bits wide; cycles are those of the host's clock.
+//
+// Arguments: bytes of memory outside, its latency, cycles of a bit of the serial line, the periods of the clocks of the host and
+// of the machine, in any common unit, and those of stitched.h. In the first cycle of a run both clocks have an edge.
 //
 // Memory outside takes bursts of reads and of writes at the same time, each in order, a 64-bit beat a cycle: the first word of a
 // burst that was asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is answered
@@ -34,6 +37,8 @@ static const uint32_t kOkay = 0, kError = 2;
 
 static std::vector<uint64_t> memory;
 static uint64_t latency, serial_cycles, cycles, stood;
+// Of the clocks, and the time until the next edge of each.
+static uint64_t host_period, machine_period, host_wait, machine_wait;
 
 struct Burst {
     uint64_t at;            // byte address of the next beat
@@ -127,6 +132,19 @@ static void take() {
     listen(top->tx);
 }
 
+// The edge of the host's clock at the end of a cycle, and those of the machine's since the one before.
+static void edge() {
+    for (; machine_wait < host_wait; machine_wait = machine_period) {
+        host_wait -= machine_wait;
+        step(kMachineClock);
+    }
+    machine_wait -= host_wait;
+    host_wait = host_period;
+    if (machine_wait) return step(kHostClock);
+    machine_wait = machine_period;
+    step();
+}
+
 static bool run(uint64_t limit) {
     reads.clear();
     writes.clear();
@@ -135,8 +153,9 @@ static bool run(uint64_t limit) {
     for (auto& each : edges) each.clear();
     top->m_axi_arready = top->m_axi_rvalid = top->m_axi_awready = top->m_axi_wready = top->m_axi_bvalid = 0;
     top->rx = 1;
+    host_wait = machine_wait = host_period;
     reset(true);
-    for (int cycle = 0; cycle < 4; ++cycle) step();
+    for (int cycle = 0; cycle < 4; ++cycle) edge();
     reset(false);
     // What the serial line has taken it sends to the end.
     uint64_t stop = limit;
@@ -149,17 +168,19 @@ static bool run(uint64_t limit) {
             stop = cycles + kFrames * serial_cycles;
         }
         take();
-        step();
+        edge();
     }
     return stood;
 }
 
 int main(int argc, char** argv) {
-    if (argc < 4) return 2;
+    if (argc < 6) return 2;
     memory.resize(strtoull(argv[1], nullptr, 0) / 8);
     latency = strtoull(argv[2], nullptr, 0);
     serial_cycles = strtoull(argv[3], nullptr, 0);
-    create(argc - 4, argv + 4);
+    host_period = strtoull(argv[4], nullptr, 0);
+    machine_period = strtoull(argv[5], nullptr, 0);
+    create(argc - 6, argv + 6);
     for (;;) {
         const char command = get<char>();
         if (command == 'L' || command == 'm') {

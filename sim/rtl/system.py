@@ -29,20 +29,28 @@ class SimulatedSystem(Process):
     memory_bytes : int     Of memory outside, from address 0 on; a multiple of 8.
     latency : int          Cycles from an address outside to its first word, and from the last beat of a write to its answer, 1
                            or more. Otherwise a 64-bit beat passes in every cycle, in both directions at once.
+    periods : tuple        Of the clocks of host and machine, in any common unit, each 1 or more: 97, 50 are 500 and 970 MHz.
+                           Equal ones where the system has one clock. Memory outside has the host's, of which all cycles are.
     check : bool           As of `Machine`.
     cache : Path           Folder of built models; default: the user's cache folder.
     """
 
     def __init__(self, arch: Arch, memory_bytes: int = MEMORY_BYTES, latency: int = LATENCY, check: bool = False,
-                 cache: Path | None = None) -> None:
+                 cache: Path | None = None, periods: tuple[int, int] = (1, 1)) -> None:
         if not arch.system.processor:
             raise UserError("this machine has no processor", f"machine '{arch.name}'", "give it system=System(processor=True)")
         for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
             if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
                 raise UserError(f"{name} is {value}", "simulated system", f"give a multiple of {step}, {step}..2^32")
+        for period in periods:
+            if not isinstance(period, int) or not 1 <= period <= 1 << 32:
+                raise UserError(f"a period is {period}", "simulated system", "give whole numbers 1..2^32")
+        if periods[0] != periods[1] and not arch.system.own_clock:
+            raise UserError(f"periods {periods[0]} and {periods[1]} are of two clocks, the system has one",
+                            f"machine '{arch.name}'", "give equal periods, or a machine with system.own_clock")
         self.arch, self.memory_bytes = arch, memory_bytes
         self.model = library.system_model(arch, cache)
-        super().__init__([str(self.model.executable), *map(str, (memory_bytes, latency, arch.system.serial_cycles)),
+        super().__init__([str(self.model.executable), *map(str, (memory_bytes, latency, arch.system.serial_cycles, *periods)),
                           *(["--check"] if check else [])], stitch.wire_list(arch, host=True))
 
     def write(self, address: int, content: bytes) -> None:
@@ -60,7 +68,10 @@ class SimulatedSystem(Process):
         return found[:count].copy()
 
     def run(self, limit: int) -> int | None:
-        """Reset the system and run it until its processor stands still; the cycles that took, None if more than the limit."""
+        """Reset the system and run it until its processor stands still; the cycles that took, None if more than the limit.
+
+        Cycles are of the host's clock, as everywhere here.
+        """
         stands, cycles = self._ask(struct.pack("<cQ", b"G", limit), "IQ")
         return cycles if stands else None
 

@@ -175,18 +175,19 @@ class Chain(Harness):
                    (inside == 0) | (Value.cast(part.o.payload) == numbers[n + 1]))
 
 
-def number_words(m: Module, name: str, words: Any) -> Signal:
+def number_words(m: Module, name: str, words: Any, domain: str = "sync") -> Signal:
     """The number of words that have passed a stream, modulo what its payload can say."""
     number = Signal(len(Value.cast(words.payload)), name=name)
     with m.If(words.valid & words.ready):
-        m.d.sync += number.eq(number + 1)
+        m.d[domain] += number.eq(number + 1)
     return number
 
 
-def keeps_contract(m: Module, name: str, words: Any, say: Callable[[Module, str, Value], None] = always) -> Signal:
+def keeps_contract(m: Module, name: str, words: Any, say: Callable[[Module, str, Value], None] = always,
+                   domain: str = "sync") -> Signal:
     """Assert, or assume: an offer stands, unchanged, until it is taken. Returns whether one was not taken before."""
     waits, payload = Signal(name=f"{name}_waits"), Signal(len(Value.cast(words.payload)), name=f"{name}_waiting")
-    m.d.sync += [waits.eq(words.valid & ~words.ready), payload.eq(words.payload)]
+    m.d[domain] += [waits.eq(words.valid & ~words.ready), payload.eq(words.payload)]
     say(m, f"{name} is not retracted", ~waits | words.valid)
     say(m, f"{name} does not change", ~waits | ~words.valid | (Value.cast(words.payload) == payload))
     return waits

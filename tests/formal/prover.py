@@ -43,6 +43,8 @@ class Harness(wiring.Component):
     """
 
     module_name = "harness"
+    # Whether clocks besides `clk` are signals that are 1 in the steps at whose end they have an edge.
+    ticks = False
 
     def __init__(self, probes: Mapping[str, tuple[str, int]] | None = None) -> None:
         self.probes = {name: wire for name, (wire, _) in (probes or {}).items()}
@@ -164,10 +166,28 @@ def _convert(harness: Harness, folder: Path, only: Sequence[str] = ()) -> None:
                    f"chformal -assert -remove t:$check {' '.join(f'{each} %d' for each in wanted)}"]
     # smtbmc would take the multiplier apart. Nothing that is proved depends on which function of its operands
     # it computes, so let it compute a cheap one.
+    if harness.ticks:
+        _tick(script, folder)
+        script = ["read_rtlil ticked.il"]
     script += ["chtype -set $xor t:$mul", "chformal -lower", "async2sync", "opt_clean", "dffunmap",
                "write_smt2 -wires harness.smt2"]
     (folder / "harness.ys").write_text("\n".join(script) + "\n")
     run_yosys(["-q", "-s", "harness.ys"], folder)
+
+
+def _tick(script: Sequence[str], folder: Path) -> None:
+    """Give registers of other clocks than ``clk`` that one, and theirs for an enable: ``ticked.il``."""
+    (folder / "clocked.ys").write_text("\n".join([*script, "dffunmap", "opt_clean", "write_rtlil clocked.il"]) + "\n")
+    run_yosys(["-q", "-s", "clocked.ys"], folder)
+
+    def ticked(match: re.Match[str]) -> str:
+        if match["clock"] == "\\clk":
+            return match[0]
+        enable = f"    parameter \\EN_POLARITY 1'1\n    connect \\EN {match['clock']}\n    connect \\CLK \\clk\n"
+        return f"  cell $dffe {match['name']}\n{match['before']}{enable}"
+
+    cell = r"  cell \$dff (?P<name>\S+)\n(?P<before>(?:    .*\n)*?)    connect \\CLK (?P<clock>.*)\n"
+    (folder / "ticked.il").write_text(re.sub(cell, ticked, (folder / "clocked.il").read_text()))
 
 
 def _solve(options: list[str], folder: Path) -> tuple[int, str]:

@@ -1,4 +1,7 @@
-"""The processor and what is beside it, in Verilog, with programs by hand: no compiler is needed."""
+"""The processor and what is beside it, in Verilog, with programs by hand: no compiler is needed.
+
+Most of it with one clock for all, and with two; cycles are those of the processor's.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -18,6 +21,11 @@ from sardonyx.sim.rtl.system import SimulatedSystem
 
 RAM = 4096
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=RAM, serial_cycles=4))
+CROSSED = replace(ARCH, system=replace(ARCH.system, own_clock=True))
+# Periods of the clocks of processor and machine: 500 and 970 MHz, as in the papers, the other way around, and one three times
+# the other; None: there is one clock.
+PERIODS = [None, (1, 1), (97, 50), (50, 97), (3, 1), (1, 3)]
+each_clocking = pytest.mark.parametrize("periods", PERIODS, ids=str)
 GLB = ARCH.glb_tiles * ARCH.glb.tile_bytes
 HERE = {name: HOST_REGISTERS + offset for name, offset in offsets(HOST).items()}
 FAULTS = named(HOST)["faults"]
@@ -39,9 +47,15 @@ def shown(register: str, slot: int) -> list[int]:
     return copy(HERE[register], SCRATCH + 8 * slot)
 
 
-def run(*pieces: list[int], latency: int = 5, outside: "np.ndarray | None" = None) -> "tuple[np.ndarray, int, bytes]":
+def system_of(periods: "tuple[int, int] | None", *given: int, check: bool = False) -> SimulatedSystem:
+    """A system of one clock or of two, with memory outside as given."""
+    return SimulatedSystem(CROSSED if periods else ARCH, *given, check=check, periods=periods or (1, 1))
+
+
+def run(*pieces: list[int], latency: int = 5, outside: "np.ndarray | None" = None,
+        periods: "tuple[int, int] | None" = None) -> "tuple[np.ndarray, int, bytes]":
     """Memory outside after a program, in 64-bit words; cycles, and what the serial line said."""
-    with SimulatedSystem(ARCH, RAM + OUTSIDE, latency) as system:
+    with system_of(periods, RAM + OUTSIDE, latency) as system:
         if outside is not None:
             system.write(RAM, outside.tobytes())
         system.write(0, image(*pieces))
@@ -50,9 +64,9 @@ def run(*pieces: list[int], latency: int = 5, outside: "np.ndarray | None" = Non
         return system.read(0, (RAM + OUTSIDE) // 2).view("<u8"), cycles, system.line
 
 
-def values(*pieces: list[int], count: int) -> list[int]:
+def values(*pieces: list[int], count: int, periods: "tuple[int, int] | None" = None) -> list[int]:
     """What a program has left in the first words of its own."""
-    memory, _, _ = run(*pieces, WAIT, move("out", SCRATCH, RAM, SCRATCH), WAIT)
+    memory, _, _ = run(*pieces, WAIT, move("out", SCRATCH, RAM, SCRATCH), WAIT, periods=periods)
     return [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + count]]
 
 
@@ -86,12 +100,22 @@ def test_a_program_that_does_not_end_is_stopped() -> None:
         assert system.run(5000) is None
 
 
-def test_a_system_runs_again() -> None:
-    with SimulatedSystem(ARCH, RAM) as system:
+@each_clocking
+def test_a_system_runs_again(periods: "tuple[int, int] | None") -> None:
+    """Also if it was stopped in the midst of transfers both ways; the machine is reset, too."""
+    uses, there = copy(MACHINE_REGISTERS + RUNS, SCRATCH) + store(MACHINE_REGISTERS + RUNS, 77), RAM + 2 * GLB
+    with system_of(periods, RAM + OUTSIDE) as system:
         for letter in "ab":
-            system.write(0, image(store(HERE["serial"], ord(letter))))
+            system.write(0, image(uses, *[move("in", RAM, GLB_WINDOW, GLB), move("out", GLB_WINDOW, there, GLB)] * 3))
+            assert system.run(RAM // 8 + 400) is None
+            system.write(0, image(uses, store(HERE["serial"], ord(letter)), move("in", RAM, GLB_WINDOW, GLB), WAIT,
+                                  move("out", SCRATCH, there, 8), move("out", GLB_WINDOW, there + 8, GLB), WAIT))
+            words = np.arange(GLB // 8, dtype=np.uint64) * np.uint64(ord(letter))
+            system.write(RAM, words.tobytes())
             assert system.run(LIMIT) is not None
             assert system.line == letter.encode()
+            found = system.read(there, 4 + GLB // 2).view("<u8")
+            assert found[0] & 0xFFFFFFFF == 0 and np.array_equal(found[1:], words)
 
 
 @st.composite
@@ -111,9 +135,11 @@ def chip_address(word: int) -> int:
     return SCRATCH + 8 * word if word < SCRATCH // 8 else GLB_WINDOW + 8 * word - SCRATCH
 
 
-@settings(max_examples=12)
+@each_clocking
+@settings(max_examples=8)
 @given(moves=moves(), latency=st.sampled_from([1, 2, 13, 50]))
-def test_moves_leave_what_copies_in_their_order_do(moves: "list[tuple[str, int, int, int]]", latency: int) -> None:
+def test_moves_leave_what_copies_in_their_order_do(periods: "tuple[int, int] | None",
+                                                   moves: "list[tuple[str, int, int, int]]", latency: int) -> None:
     outside = np.arange(1, OUTSIDE // 8 + 1, dtype=np.uint64) << np.uint64(32)
     chip = np.zeros((SCRATCH + GLB) // 8, np.uint64)
     expected = outside.copy()
@@ -131,15 +157,16 @@ def test_moves_leave_what_copies_in_their_order_do(moves: "list[tuple[str, int, 
             there[:] = here
             program.append(move("out", chip_address(on_chip), RAM + 8 * first, 8 * size))
         before = direction
-    memory, _, _ = run(*program, WAIT, latency=latency, outside=outside)
+    memory, _, _ = run(*program, WAIT, latency=latency, outside=outside, periods=periods)
     assert len(image(*program, WAIT)) < SCRATCH, "the program is not where words move"
     assert np.array_equal(memory[RAM // 8:], expected)
 
 
-def test_the_registers_of_the_machine_are_those_of_its_description() -> None:
+@each_clocking
+def test_the_registers_of_the_machine_are_those_of_its_description(periods: "tuple[int, int] | None") -> None:
     found = values(copy(MACHINE_REGISTERS, SCRATCH), copy(MACHINE_REGISTERS + 4, SCRATCH + 8),
                    store(MACHINE_REGISTERS + RUNS, 77), copy(MACHINE_REGISTERS + RUNS, SCRATCH + 16),
-                   shown("faults", 3), count=4)
+                   shown("faults", 3), count=4, periods=periods)
     assert found == [ARCH.fingerprint >> 32, ARCH.fingerprint & 0xFFFFFFFF, 77, 0]
 
 
@@ -160,9 +187,12 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
 
 
 @pytest.mark.parametrize("name, access", [pytest.param(*each, id=f"{each[0]} {number}") for number, each in enumerate(wrong())])
-def test_what_is_refused_is_told_until_it_is_cleared(name: str, access: list[int]) -> None:
+@pytest.mark.parametrize("periods", [None, (97, 50)], ids=str)
+def test_what_is_refused_is_told_until_it_is_cleared(periods: "tuple[int, int] | None", name: str, access: list[int]) -> None:
     bit = 1 << FAULTS.bits(name).start
-    found = values(access, WAIT, shown("faults", 1), store(HERE["faults"], bit), shown("faults", 2), count=3)
+    # A write is answered when the next access is done.
+    found = values(access, copy(MACHINE_REGISTERS, SCRATCH + 64), WAIT, shown("faults", 1), store(HERE["faults"], bit),
+                   shown("faults", 2), count=3, periods=periods)
     assert found[1:] == [bit, 0]
     assert found[0] == 0, "it reads 0, or brings nothing"
 
@@ -172,15 +202,30 @@ def test_time_is_that_since_reset() -> None:
     assert RAM // 8 < first < second < first + 200
 
 
-def test_a_read_takes_a_cycle_in_memory_two_beside_it_and_seven_in_the_machine() -> None:
-    """Told apart by what ten more of them take."""
+@pytest.mark.parametrize("periods, cycles", [(None, 7), ((1, 1), 13)], ids=str)
+def test_a_read_takes_a_cycle_in_memory_two_beside_it_and_more_in_the_machine(periods: "tuple[int, int] | None",
+                                                                              cycles: int) -> None:
+    """Told apart by what ten more of them take; the crossing takes three cycles each way."""
     kept = SCRATCH + 512
     took = []
     for source in (SCRATCH, HERE["time"], MACHINE_REGISTERS + RUNS):
-        start, end = values(shown("time", 0), *[copy(source, kept)] * 10, shown("time", 1), count=2)
+        start, end = values(shown("time", 0), *[copy(source, kept)] * 10, shown("time", 1), count=2, periods=periods)
         took.append(end - start)
     in_memory, beside, in_machine = took
-    assert (beside - in_memory, in_machine - in_memory) == (10 * (2 - 1), 10 * (7 - 1))
+    assert (beside - in_memory, in_machine - in_memory) == (10 * (2 - 1), 10 * (cycles - 1))
+
+
+@pytest.mark.parametrize("direction, ends", [("in", (RAM, GLB_WINDOW)), ("out", (GLB_WINDOW, RAM))])
+@pytest.mark.parametrize("periods", [None, (1, 1), (3, 1)], ids=str)
+def test_words_cross_as_fast_as_they_come(periods: "tuple[int, int] | None", direction: str, ends: "tuple[int, int]") -> None:
+    """Over and over, so that what waits at the end of a transfer plays no part; a machine that is faster holds up nothing."""
+    def cycles(count: int) -> int:
+        start, end = values(shown("time", 0), *[move(direction, *ends, GLB)] * count, WAIT, shown("time", 1), count=2,
+                            periods=periods)
+        return end - start
+
+    # The processor looks again in a few cycles.
+    assert cycles(3) - cycles(1) <= 2 * GLB // 8 + 20
 
 
 def test_memory_outside_has_ends() -> None:
@@ -198,15 +243,27 @@ def test_a_memory_that_cannot_be_is_refused(wrong: "dict[str, int]") -> None:
         SimulatedSystem(ARCH, **wrong)
 
 
+@pytest.mark.parametrize("periods, message", [
+    ((0, 1), "simulated system: a period is 0\n  try: give whole numbers 1..2^32"),
+    ((1, 1.5), "simulated system: a period is 1.5\n  try: give whole numbers 1..2^32"),
+    ((97, 50), "machine 'least': periods 97 and 50 are of two clocks, the system has one\n"
+               "  try: give equal periods, or a machine with system.own_clock")])
+def test_clocks_that_cannot_be_are_refused(periods: "tuple[int, int]", message: str) -> None:
+    with pytest.raises(UserError) as error:
+        SimulatedSystem(ARCH, RAM, periods=periods)
+    assert str(error.value) == message
+
+
 def test_a_machine_without_a_processor_is_no_system() -> None:
     with pytest.raises(UserError, match="this machine has no processor"):
         SimulatedSystem(LEAST)
 
 
-def test_nothing_wakes_up_late() -> None:
+@each_clocking
+def test_nothing_wakes_up_late(periods: "tuple[int, int] | None") -> None:
     """Evaluating what is asleep changes nothing."""
     words = list(itertools.chain(*(store(HERE["serial"], ord(letter)) for letter in "hi")))
-    with SimulatedSystem(ARCH, RAM, check=True) as system:
+    with system_of(periods, RAM, check=True) as system:
         system.write(0, image(words, move("in", 0, GLB_WINDOW, 64), move("out", GLB_WINDOW, 512, 64), WAIT))
         assert system.run(LIMIT) is not None
         assert system.line == b"hi"

@@ -127,11 +127,12 @@ def silent(stage: str) -> None:
     pass
 
 
-def run(*blocks: np.ndarray) -> system.Ran:
+def run(*blocks: np.ndarray, arch: Arch = ARCH, periods: "tuple[int, int]" = (1, 1)) -> system.Ran:
     """Copy blocks, twice as two jobs, and compare them."""
     found: tuple[list[list[int]], ...] = ([], [])
     ran = system.run_jobs([job(*blocks), job(*blocks[::-1])],
-                          [lambda stored, each=each: each.append(stored[STORE].tolist()) for each in found], ARCH, silent)
+                          [lambda stored, each=each: each.append(stored[STORE].tolist()) for each in found], arch, silent,
+                          periods=periods)
     expected = [each.tolist() for each in blocks]
     assert found == (expected, expected[::-1])
     return ran
@@ -154,6 +155,17 @@ def test_words_are_those_of_the_programs(blocks: list[np.ndarray]) -> None:
         assert launched[-1][1] <= ran.left(number) < ran.cycles
         # Times are those at which the processor comes to note them.
         assert 0 < ran.machine_cycles(number) < sum(end - start + NOTED for start, end in launched)
+
+
+@needs_compiler
+@pytest.mark.parametrize("periods", [(1, 1), (97, 50), (50, 97), (3, 1), (1, 30)], ids=str)
+def test_words_are_the_same_with_two_clocks_and_the_machine_takes_as_many_of_its_cycles(periods: "tuple[int, int]") -> None:
+    """Interrupts, registers and transfers cross; the limit of cycles knows of a slow machine."""
+    blocks = [block(*range(ROOM // 3))] * 9
+    own = replace(ARCH, system=replace(ARCH.system, own_clock=True))
+    one, two = run(*blocks), run(*blocks, arch=own, periods=periods)
+    for number in (0, 1):
+        assert one.machine_cycles(number) == two.machine_cycles(number)
 
 
 @each_compiler
