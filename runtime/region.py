@@ -1,7 +1,7 @@
 """A region of a machine as a machine of its own: programs are compiled for its width and run wherever it lies.
 
     whole = get("onyx") with regions      part(whole, 4)            8 columns: what to compile for
-    Region(device, whole, 1, 8, 4)                                  GLB tiles 8..11 as region 1, with that description
+    Region(device, 1, 8, 4, attend).claim()                         GLB tiles 8..11 as region 1, with that description
 
 What a program says of tiles and columns counts from the region's first one, so placing it is adding an offset. Columns have to
 be alike there: of the same kinds, and at an even distance, as tiles of odd and even places differ (`alike`).
@@ -130,7 +130,8 @@ class Region:
 
     def _check(self) -> None:
         if not self._claimed:
-            raise UserError(f"region {self.number} was released", f"machine '{self._device.arch.name}'", "place another one")
+            raise UserError(f"region {self.number} has no columns, or was released", f"machine '{self._device.arch.name}'",
+                            "place another one")
 
     def _place(self, glb_tile: int | None, region: int) -> tuple[int | None, int]:
         assert region == 0, "a region has no regions"

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from ..hw.arch.errors import UserError
 from .device import Device
 from .region import Region
 from .session import Session, glb_tiles_of
@@ -37,7 +38,7 @@ class Job(Generic[T]):
     -------
     columns : int             How many it asked for.
     first : int | None        The first of its columns; None until it begins.
-    done : bool               It has ended, or raised.
+    done : bool               It has ended, or raised, or was stopped with the scheduler.
     """
 
     def __init__(self, scheduler: Scheduler, columns: int, work: Callable[[Region], T]) -> None:
@@ -46,17 +47,18 @@ class Job(Generic[T]):
         self._scheduler, self._work = scheduler, work
         self._task: Task | None = None
         self._overtaken = 0
-        self._told = False
+        self._told = self._dropped = False
 
     @property
     def done(self) -> bool:
-        return self._task is not None and self._task.done
+        return self._dropped or (self._task is not None and self._task.done)
 
     def result(self) -> T:
-        """Let time pass until the job is done; what its work returned. Raises what that raised."""
+        """Let time pass until the job is done; what its work returned. Raises what that raised, UserError if it was stopped."""
         while not self.done:
             self._scheduler.step()
-        assert self._task is not None
+        if self._task is None:
+            raise UserError("the job never began", "scheduler", "submit it again")
         self._told = True
         value: T = self._task.result()
         return value
@@ -111,6 +113,8 @@ class Scheduler:
             if error is None:
                 self.finish()
         finally:
+            for job in self._waiting:
+                job._dropped = True
             self._waiting.clear()
             self._session.close()
         for job in self._failed:

@@ -183,7 +183,8 @@ class Session:
         if Task.here() is not None:
             raise UserError("work in a region waits for other work", "session", "wait for it outside")
         waiting = [task for task in self._tasks.values() if not task.done]
-        assert waiting, "somebody waits"
+        if not waiting:
+            raise UserError("nothing goes on that could end", "session", "begin work first")
         limit = min(task.limit for task in waiting)
         if self._device.wait(limit):
             assert self._serve(), STRANGE

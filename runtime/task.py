@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from ..hw.arch.errors import UserError
 
 
 class Task(greenlet):
@@ -21,7 +23,7 @@ class Task(greenlet):
 
     Members
     -------
-    done : bool          It has returned or raised.
+    done : bool          It has returned or raised, or was cancelled.
     region, limit        Of which region it awaits the interrupt, and for how many cycles at most. While it is paused.
     """
 
@@ -43,6 +45,8 @@ class Task(greenlet):
         """Do all of it. Called where it is resumed first."""
         try:
             self._value = self._work()
+        except GreenletExit:
+            self._error = UserError("work was stopped before its end", "session", "wait for it before the session ends")
         except Exception as error:
             self._error = error
         finally:
@@ -61,11 +65,11 @@ class Task(greenlet):
 
     @property
     def failed(self) -> bool:
-        """Whether it has raised."""
+        """Whether it has no value."""
         return self._error is not None
 
     def result(self) -> Any:
-        """What it returned; raises what it raised."""
+        """What it returned; raises what it raised, and UserError if it was cancelled."""
         assert self.done, "a task that has ended has a result"
         if self._error is not None:
             raise self._error

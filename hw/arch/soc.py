@@ -18,13 +18,15 @@ from .glb import Glb
 REGISTER_ADDRESS_BITS = 16
 DATA_ADDRESS_BITS = 32
 
+REGISTER_BITS = 32
+
 # Regions have their controllers' registers from 0 on, so far apart.
 REGION_STRIDE = 0x80
 MOST_REGIONS = 16
 # GLB tiles that a register has a bit for.
-MOST_CLAIMED = 32
+MOST_CLAIMED = REGISTER_BITS
 # Bits of the registers in which the GLB tiles' DMAs have one each: where there are more tiles, those modulo their number.
-ENDS_BITS = 32
+ENDS_BITS = REGISTER_BITS
 
 GLB_REGISTERS = 0x1000
 GLB_REGISTER_STRIDE = 0x100
@@ -36,7 +38,7 @@ FLUSH_CYCLES = 4
 # `moved_columns` has the columns that moved since `cycles` was last a multiple of this, a power of two, so that a run that is
 # stopped at a multiple shows all that moved in so many cycles. Its bits stand for the columns modulo their number.
 MOVED_WINDOW = 1024
-MOVED_BITS = 32
+MOVED_BITS = REGISTER_BITS
 
 # Bits of the loop registers of an address generator. Extents count 16-bit words, strides are bytes.
 EXTENT_BITS = 24

@@ -42,6 +42,8 @@ class SimulatedSystem(Process):
         for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
             if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
                 raise UserError(f"{name} is {value}", "simulated system", f"give a multiple of {step}, {step}..2^32")
+        if len(periods) != 2:
+            raise UserError(f"there are {len(periods)} periods", "simulated system", "give those of host and machine")
         for period in periods:
             if not isinstance(period, int) or not 1 <= period <= 1 << 32:
                 raise UserError(f"a period is {period}", "simulated system", "give whole numbers 1..2^32")

@@ -245,6 +245,7 @@ def test_a_memory_that_cannot_be_is_refused(wrong: "dict[str, int]") -> None:
 
 @pytest.mark.parametrize("periods, message", [
     ((0, 1), "simulated system: a period is 0\n  try: give whole numbers 1..2^32"),
+    ((1,), "simulated system: there are 1 periods\n  try: give those of host and machine"),
     ((1, 1.5), "simulated system: a period is 1.5\n  try: give whole numbers 1..2^32"),
     ((97, 50), "machine 'least': periods 97 and 50 are of two clocks, the system has one\n"
                "  try: give equal periods, or a machine with system.own_clock")])

@@ -215,7 +215,7 @@ def test_places_are_given_and_given_up_while_others_go_on() -> None:
     with pytest.raises(UserError, match="no room for 2 of 12 columns in 3 regions: region 0 has 4, 1 has 6, 2 has 2"):
         session.place(2)
     session.release(first.number)
-    with pytest.raises(UserError, match="region 1 was released"):
+    with pytest.raises(UserError, match="region 1 has no columns, or was released"):
         first.write_register("runs", 1)
     assert session.place(4).tiles == range(4, 8)
     with pytest.raises(UserError, match="region 0 is busy"):
@@ -250,3 +250,23 @@ def test_a_task_that_is_cancelled_before_it_began_does_nothing() -> None:
     task = Task(lambda: began.append(1))
     task.cancel()
     assert not began
+
+
+def test_what_was_stopped_has_no_result() -> None:
+    device = machine()
+    with pytest.raises(ZeroDivisionError), Scheduler(device) as scheduler:
+        jobs = [scheduler.submit(columns, lambda region: run(region, 1000)) for columns in (12, 4)]
+        raise ZeroDivisionError
+    for job, said in zip(jobs, ("was stopped before its end", "never began"), strict=True):
+        assert job.done
+        with pytest.raises(UserError, match=said):
+            job.result()
+
+
+def test_where_nothing_goes_on_no_time_passes() -> None:
+    device = machine()
+    with Session(device, [4]) as session, pytest.raises(UserError, match="nothing goes on"):
+        session.step()
+    scheduler = Scheduler(device)
+    with pytest.raises(UserError, match="nothing goes on"):
+        scheduler.step()
