@@ -1,9 +1,11 @@
 """Write converted modules as Verilog with Yosys, and tidy it, several at once, while others are still being converted.
 
+Each has runs of Yosys of its own: names that it has met before, those of other modules too, decide the order of what it writes.
+
 Input:   RTLIL of each module (`rtlil.readable`), macros before what has instances of them.
 Output:  Verilog with ``always_comb``, because plain ``always @*`` never runs in Icarus while its inputs do not change. What is
          written of a module does not depend on when it is, and beside which others.
-Cost:    Yosys runs twice for each group of modules, 4 ms each and what there is to do.
+Cost:    Yosys runs twice for each module, 4 ms each and what there is to do.
 """
 
 from __future__ import annotations
@@ -24,9 +26,6 @@ from .kept import KEY_DIGITS, generator, load, save
 from .rtlil import whole_reads
 from .tidy import tidy
 from .yosys import run_yosys
-
-# Letters of RTLIL that are worth a run of Yosys while there is more to come.
-GROUP = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Writer:
 
     Members
     -------
-    take(module)    Starts Yosys, in a thread of its own, as soon as there is enough to do for it.
+    take(module)    Starts Yosys, in a thread of its own.
     texts()         The Verilog of all modules that were taken, in their order.
     """
 
@@ -99,8 +98,7 @@ class Writer:
         self._modules: dict[str, EmittedModule] = {}
         self._parts: set[str] = set()
         self._kept: dict[str, str] = {}
-        self._waiting: list[EmittedModule] = []
-        self._running: list[Future[dict[str, str]]] = []
+        self._running: dict[str, Future[str]] = {}
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
 
     def __enter__(self) -> Writer:
@@ -120,29 +118,16 @@ class Writer:
         if text is not None:
             self._kept[module.name] = text
             return
-        self._waiting.append(module)
-        if sum(len(each.rtlil) for each in self._waiting) >= GROUP:
-            self._start(self._waiting)
-            self._waiting = []
+        self._running[module.name] = self._pool.submit(self._write, module)
 
     def texts(self) -> dict[str, str]:
-        for group in _groups(self._waiting, os.cpu_count() or 1):
-            self._start(group)
-        self._waiting = []
-        found = dict(self._kept)
-        for running in self._running:
-            found |= running.result()
-        return {name: found[name] for name in self._modules}
+        return {name: self._kept[name] if name in self._kept else self._running[name].result() for name in self._modules}
 
-    def _start(self, group: Sequence[EmittedModule]) -> None:
-        self._running.append(self._pool.submit(self._write, group))
-
-    def _write(self, group: Sequence[EmittedModule]) -> dict[str, str]:
-        texts = _written(self._modules, group)
+    def _write(self, module: EmittedModule) -> str:
+        text = _written(module, [self._modules[name].outside for name in module.macros])
         if self._cache is not None:
-            for module in group:
-                save(self._cache, self._key(module), texts[module.name])
-        return texts
+            save(self._cache, self._key(module), text)
+        return text
 
     def _key(self, module: EmittedModule) -> str:
         """What Yosys reads to write a module."""
@@ -151,35 +136,23 @@ class Writer:
         return f"{module.name}-sv-{hashlib.sha256(seen.encode()).hexdigest()[:KEY_DIGITS]}"
 
 
-def _groups(modules: Sequence[EmittedModule], count: int) -> list[list[EmittedModule]]:
-    """Modules in so many groups of about the same size of text, for as many runs of Yosys at once."""
-    groups: list[list[EmittedModule]] = [[] for _ in range(count)]
-    for module in sorted(modules, key=lambda module: -len(module.rtlil)):
-        min(groups, key=lambda group: sum(len(each.rtlil) for each in group)).append(module)
-    return [group for group in groups if group]
-
-
-def _written(modules: Mapping[str, EmittedModule], group: Sequence[EmittedModule]) -> dict[str, str]:
-    """The Verilog of some modules; what they have instances of stands beside them with its ports only."""
-    names = [module.name for module in group]
-    inside = dict.fromkeys(name for module in group for name in module.macros if name not in names)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "all.il").write_text("\n".join((*(modules[name].outside for name in inside),
-                                                  *(module.rtlil for module in group))))
+def _written(module: EmittedModule, outsides: Sequence[str]) -> str:
+    """The Verilog of a module; outsides: what it has instances of, with its ports only."""
+    name = module.name
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "all.il").write_text("\n".join((*outsides, module.rtlil)))
         # What is no macro (Amaranth's own submodules) is drawn into its parent, so that every file is a module that a
         # designer named. Without muxes and ROMs, processes stay `if` and `case` as they were written.
-        script = ["read_rtlil all.il", "hierarchy -check", *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in names),
+        script = ["read_rtlil all.il", "hierarchy -check", f"setattr -mod -set keep_hierarchy 1 {name}",
                   "flatten -noscopeinfo -separator _", "proc -nomux -norom", "memory_collect", "write_rtlil flat.il"]
         (folder / "flatten.ys").write_text("\n".join(script) + "\n")
         run_yosys(["-q", "-s", "flatten.ys"], folder)
         # Last, because what is drawn in reads parts of its parent's vectors, and `proc` cuts vectors of which a part is
         # overridden.
         (folder / "whole.il").write_text(whole_reads((folder / "flat.il").read_text()))
-        script = ["read_rtlil whole.il"]
-        script += [f"select {name}\nwrite_verilog -sv -noattr -selected {name}.sv" for name in names]
-        (folder / "write.ys").write_text("\n".join(script) + "\n")
+        (folder / "write.ys").write_text(f"read_rtlil whole.il\nselect {name}\nwrite_verilog -sv -noattr -selected {name}.sv\n")
         run_yosys(["-q", "-s", "write.ys"], folder)
         # Yosys' header names its build.
-        texts = {name: (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n") for name in names}
-        return {name: modules[name].said.comment + tidy(text, modules[name].said.fields) for name, text in texts.items()}
+        text = (folder / f"{name}.sv").read_text().partition("*/\n")[2].lstrip("\n")
+    return module.said.comment + tidy(text, module.said.fields)

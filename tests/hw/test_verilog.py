@@ -1,4 +1,4 @@
-"""Modules are written with the same bytes however they are grouped, and as soon as there is enough to do."""
+"""A module is written with the same bytes whatever stands beside it, and as soon as it is there."""
 
 import threading
 from pathlib import Path
@@ -9,24 +9,22 @@ from test_emit import Pair, Same
 
 from sardonyx.cache import Cache
 from sardonyx.hw import emit, verilog
+from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.arch.primitive import BUFFER
+from sardonyx.hw.tile.core import TileCore, build
 from sardonyx.hw.yosys import YosysError
 
 
-def texts(platform: emit.EmitPlatform) -> "dict[str, str]":
-    with verilog.Writer(None) as writer:
-        for module in platform.modules.values():
-            writer.take(module)
-        return writer.texts()
-
-
-def test_groups_and_cores_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    platform, found = emit.collect(Pair()), []
-    for cores, group in ((1, 10**9), (3, 10**9), (1, 1)):
-        monkeypatch.setattr(verilog.os, "cpu_count", lambda cores=cores: cores)
-        monkeypatch.setattr(verilog, "GROUP", group)
-        found.append(texts(platform))
-    assert list(found[0]) == ["adder", "counter_1", "counter_3", "pair"]
-    assert found[0] == found[1] == found[2]
+def test_what_is_written_beside_a_module_changes_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verilog.os, "cpu_count", lambda: 1)
+    arch, found = PRESETS["tiny"], []
+    for name in ("all", "most"):
+        cache = Cache(tmp_path / f"{name}_cache")
+        if name == "most":      # the other part comes from the cache then
+            emit.emit(build(BUFFER, arch.mem, shared=True), tmp_path / "part", cache)
+        emit.emit(TileCore(arch, arch.mem), tmp_path / name, cache)
+        found.append({file.name: file.read_text() for file in (tmp_path / name).iterdir()})
+    assert "core_mem.sv" in found[0] and found[0] == found[1]
 
 
 def test_yosys_runs_before_all_is_converted_and_one_fault_ends_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -37,11 +35,10 @@ def test_yosys_runs_before_all_is_converted_and_one_fault_ends_all(monkeypatch: 
         assert name != "counter" or begun.wait(60), "the adder inside is not being written"
         return text
 
-    def write(modules: Any, group: Any) -> "dict[str, str]":
+    def write(*_: Any) -> str:
         begun.set()
-        return {module.name: "" for module in group}
+        return ""
 
-    monkeypatch.setattr(verilog, "GROUP", 1)
     monkeypatch.setattr(verilog, "_written", write)
     monkeypatch.setattr(emit.rtlil, "convert", convert)
     with pytest.raises(AssertionError, match="two different components are called counter"):
