@@ -3,19 +3,18 @@
 A program after the other is configured and run, as `host.run` does it, but by the processor: it writes registers, lets the
 system DMA bring and take words, and waits. What registers hold already is not written again.
 
-    memory outside    0                   the processor's memory: firmware and commands
-                      from its end on     configurations, operands, results, the report (`c/firmware.h`)
+    memory outside    0                   the processor's memory: the program in ``c/``
+                      from its end on     configurations, operands, results, pages of commands (`pages`), the report (`report`)
 
 Input:   `Job`s, Arch with a processor, bytes of memory outside.
-Output:  `Firmware`: a C text, which `toolchain` compiles with those in ``c/``, what memory outside holds, where results are.
+Output:  `Firmware`: a C text, which `toolchain` compiles, what memory outside holds, where results are.
 Errors:  UserError where memory outside is too small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,16 +29,14 @@ from .data.blocks import Blocks
 from .device import register_address, whole_lines
 from .host import by_transaction
 from .order import Phase, ordered
+from .pages import Line, note_bytes, note_words, page_bytes, paged, text
 from .plan import Launch, Transaction, launches, prepare
+from .report import REPORT_HEAD, Layout, Mark
 
 # Where pieces of memory outside begin: at bursts of the system DMA.
 PIECE_BYTES = 512
 # Far above what the processor takes for a command, and the system DMA for a byte.
 CYCLES_PER_COMMAND, CYCLES_PER_BYTE = 10_000, 16
-# Words of a report before the times of its marks.
-REPORT_HEAD = 4
-# The command that sets a register.
-SET = "SET"
 
 
 @dataclass(frozen=True)
@@ -50,22 +47,6 @@ class Job:
     program: Program
     transactions: Iterable[Transaction]
     bounds: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """An event whose time the processor notes.
-
-    Parameters
-    ----------
-    job : int        Which job.
-    what : str       ``configure``, ``configured``, ``start`` or ``end`` of a launch, ``left``: all words are outside.
-    launch : int     Which of its launches.
-    """
-
-    job: int
-    what: str
-    launch: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,53 +65,25 @@ class Firmware:
 
     Parameters
     ----------
-    commands : str              The C text.
-    content : tuple             Byte addresses of memory outside, and the bytes from there on.
+    commands : str              The C text, a page behind the other.
+    page_bytes : int            The size of a page.
+    place : int                 Byte address of the first page in memory outside.
+    content : tuple             Byte addresses of memory outside, and the bytes from there on: all but processor's memory and
+                                pages.
     report : int                Byte address of the report.
-    marks : tuple of Mark       In the order of time.
-    counts : int                Counts in the report.
+    layout : Layout             What is where in it.
     launches : tuple            Of every job, its launches and where each leaves its words.
     limit : int                 Cycles that it takes at most, if nothing hangs.
     """
 
     commands: str
+    page_bytes: int
+    place: int
     content: tuple[tuple[int, bytes], ...]
     report: int
-    marks: tuple[Mark, ...]
-    counts: int
+    layout: Layout
     launches: tuple[tuple[tuple[Launch, tuple[_Result, ...]], ...], ...]
     limit: int
-
-    @property
-    def report_words(self) -> int:
-        """32-bit words of the report."""
-        return REPORT_HEAD + 2 * _even(len(self.marks)) + _even(self.counts)
-
-
-def _even(count: int) -> int:
-    return count + count % 2
-
-
-@dataclass(frozen=True)
-class Report:
-    """What the processor has noted.
-
-    Parameters
-    ----------
-    ended : bool        Every command was done.
-    status : int        Of the machine, where one was not.
-    faults : int        Of the host.
-    times : tuple       Of every mark, cycles since reset.
-    cycles : tuple      Of the marks at the ends of launches, those that the machine counted for them.
-    counts : tuple      Words that streams have stored.
-    """
-
-    ended: bool
-    status: int
-    faults: int
-    times: tuple[int, ...]
-    cycles: tuple[int, ...]
-    counts: tuple[int, ...]
 
 
 class _Memory:
@@ -160,10 +113,12 @@ class _Writer:
 
     def __init__(self, arch: Arch, memory: _Memory) -> None:
         self.arch, self.memory = arch, memory
-        self.lines: list[str] = []
-        self.marks: list[Mark] = []
-        self.counts = 0
+        self.lines: list[Line] = []
+        self.marks: list[tuple[Mark, int, int | None]] = []     # the notes of time and cycles, by number
+        self.counts: list[int] = []                             # a note each
+        self._counted: dict[int, int] = {}                      # of GLB tiles, which of them is the last
         self.limit = 0      # of cycles
+        self._notes = 0
         self._held: dict[tuple[str, int | None], int] = {}
         self._moving: dict[str, None] = {}      # what waits for transfers that may go on
         self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(arch.glb)))
@@ -171,8 +126,7 @@ class _Writer:
 
     def mark(self, mark: Mark) -> None:
         """The next event, after what is written so far."""
-        self.lines.append(f"    MARK,  /* {mark.what} {mark.launch} */")
-        self.marks.append(mark)
+        self.marks.append((mark, self.add("MARK", notes=1, remark=f"{mark.what} {mark.launch}"), None))
 
     def settle(self) -> None:
         """Wait for the transfers that go on."""
@@ -180,13 +134,16 @@ class _Writer:
             self.add(line)
         self._moving.clear()
 
-    def move(self, line: str, end: str) -> None:
+    def move(self, line: str, words: int, end: str) -> None:
         """A transfer, and what waits for its end."""
-        self.add(line)
+        self.add(line, words)
         self._moving[end] = None
 
-    def add(self, line: str) -> None:
-        self.lines.append(f"    {line},")
+    def add(self, command: str, words: int = 1, notes: int = 0, sets: bool = False, remark: str = "") -> int:
+        """A command of so many words, which notes so many; the number of the first of these."""
+        self.lines.append(Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, sets))
+        self._notes += notes
+        return self._notes - notes
 
     def register(self, name: str, value: int, glb_tile: int | None) -> None:
         """A write, unless the register holds the value."""
@@ -198,7 +155,7 @@ class _Writer:
         register_address(self.arch, name, glb_tile)     # there is one
         place = (f"SARDONYX_{name.upper()}" if glb_tile is None
                  else f"SARDONYX_GLB({glb_tile}) + SARDONYX_GLB_{name.upper()}")
-        self.add(f"{SET}({place}, {value:#x}u)")
+        self.add(f"SET({place}, {value:#x}u)", 2, sets=True)
 
     def write(self, commands: Iterable[Command], ends: Mark | None = None) -> None:
         """Commands that read no words; ends: the event that is waited for."""
@@ -209,7 +166,7 @@ class _Writer:
                 case WriteMemory(address, words):
                     if len(words):
                         lines = whole_lines(words)
-                        self.move(f"BRING({self.memory.hold(lines):#x}u, {address:#x}u, {len(lines):#x}u)", "BROUGHT")
+                        self.move(f"BRING({self.memory.hold(lines):#x}u, {address:#x}u, {len(lines):#x}u)", 4, "BROUGHT")
                 case Start(configure):
                     self.settle()
                     what = {"configure": 1} if configure else {"start": 1}
@@ -219,37 +176,39 @@ class _Writer:
                     self.settle()
                     self.limit += limit
                     assert ends is not None, "what is waited for is an event"
-                    self.lines.append(f"    WAIT({CONFIGURED if configure else FINISHED}u),  /* {ends.what} {ends.launch} */")
-                    self.marks.append(ends)
+                    note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
+                                    remark=f"{ends.what} {ends.launch}")
+                    self.marks.append((ends, note, note + 1))
                 case Count(_, glb_tile):
-                    self.add(f"COUNT({self.counts}u, {glb_tile}u)")
-                    self.counts += 1
+                    self._counted[glb_tile] = len(self.counts)
+                    self.counts.append(self.add(f"COUNT({glb_tile}u)", notes=1))
                 case Read():
                     raise AssertionError("what is read needs a place")
                 case Configure():
                     raise UserError("firmware configures by DMAs, and this machine has none", f"machine '{self.arch.name}'",
                                     "give it glb.configuration_dma")
 
-    def count(self, commands: Iterable[Command], ends: Mark) -> dict[str, int]:
-        """Commands that end a launch; by stream, the number of its count."""
-        first, commands = self.counts, list(commands)
+    def count(self, commands: Iterable[Command], ends: Mark) -> dict[str, Count]:
+        """Commands that end a launch; the counts among them, by stream."""
+        commands = list(commands)
         self.write(commands, ends)
-        streams = [each.stream for each in commands if isinstance(each, Count)]
-        return {stream: first + number for number, stream in enumerate(streams)}
+        return {each.stream: each for each in commands if isinstance(each, Count)}
 
-    def read(self, launch: Launch, program: Program, counts: Mapping[str, int]) -> Iterator[_Result]:
-        """Take what a launch gave; where it will be."""
+    def read(self, launch: Launch, program: Program, counts: Mapping[str, Count]) -> Iterator[_Result]:
+        """Take what a launch gave, before any of the next one is counted; where it will be."""
         room = {each.name: each.room for each in program.stores}
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
             most = room[each.stream] if each.words is None else each.words
             size = -(-most * WORD_BYTES // 8) * 8
-            place = self.memory.room(size)
+            place, number = self.memory.room(size), 0
             if each.words is None:
-                self.move(f"TAKE_COUNTED({counts[each.stream]}u, {each.address:#x}u, {place:#x}u)", "TAKEN")
+                tile = counts[each.stream].glb_tile
+                number = self._counted[tile]
+                self.move(f"TAKE_COUNTED({tile}u, {each.address:#x}u, {place:#x}u)", 3, "TAKEN")
             elif size:
-                self.move(f"TAKE({each.address:#x}u, {place:#x}u, {size:#x}u)", "TAKEN")
-            yield _Result(each.stream, place, each.words, counts.get(each.stream, 0))
+                self.move(f"TAKE({each.address:#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
+            yield _Result(each.stream, place, each.words, number)
 
 
 def _falls(name: str, tiled: bool, glb: Glb) -> bool:
@@ -263,29 +222,29 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int) -> Firmware:
     writer = _Writer(arch, memory)
     found = []
     for number, job in enumerate(jobs):
-        writer.lines.append(f"    /* {number}: {_comment(job.name)} */")
+        writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
         writer.mark(Mark(number, "configure"))
         writer.write(prepare(job.program, arch), Mark(number, "configured"))
         found.append(tuple(_launches(writer, number, job, arch)))
         # What is being taken may lie where the next configurations come to.
         writer.settle()
         writer.mark(Mark(number, "left"))
-    lines = "\n".join(_grouped(writer.lines))
-    text = f'#include "firmware.h"\n\nconst uint32_t commands[] = {{\n{lines}\n    END\n}};\n'
-    counts, marks = max(1, writer.counts), tuple(writer.marks)
+    size = page_bytes(arch.system)
+    pages = list(paged(writer.lines, size))
+    place, layout = memory.room(size * len(pages)), _layout(writer, pages, size)
+    report = memory.room(4 * layout.words)
     limit = writer.limit + CYCLES_PER_COMMAND * len(writer.lines) + CYCLES_PER_BYTE * memory.used
-    made = Firmware(text, (), 0, marks, counts, tuple(found), limit)
-    report = memory.room(4 * made.report_words)
-    return replace(made, content=tuple(memory.content), report=report)
+    return Firmware(text(pages), size, place, tuple(memory.content), report, layout, tuple(found), limit)
 
 
-def _grouped(lines: Iterable[str]) -> Iterator[str]:
-    """Lines with the count of registers before those that set them."""
-    for sets, group in groupby(lines, lambda line: line.lstrip().startswith(SET)):
-        some = list(group)
-        if sets:
-            yield f"    REGISTERS({len(some)}u),"
-        yield from some
+def _layout(writer: _Writer, pages: Sequence[Sequence[Line]], size: int) -> Layout:
+    """Where the report has what was noted."""
+    places = [REPORT_HEAD + word for word in note_words(pages, size)]
+    marks = writer.marks
+    return Layout(REPORT_HEAD + note_bytes(size) // 4 * len(pages), tuple(mark for mark, _, _ in marks),
+                  tuple(places[time] for _, time, _ in marks),
+                  tuple(None if cycles is None else places[cycles] for _, _, cycles in marks),
+                  tuple(places[note] for note in writer.counts))
 
 
 def _comment(name: str) -> str:
@@ -295,7 +254,7 @@ def _comment(name: str) -> str:
 
 def _launches(writer: _Writer, number: int, job: Job, arch: Arch) -> Iterator[tuple[Launch, tuple[_Result, ...]]]:
     """The launches of a job, and where each leaves its words."""
-    counts: dict[Launch, dict[str, int]] = {}
+    counts: dict[Launch, dict[str, Count]] = {}
     numbers: dict[Launch, int] = {}
     for phase, launch in ordered(launches(job.program, arch, job.transactions, job.bounds)):
         match phase:
@@ -309,16 +268,6 @@ def _launches(writer: _Writer, number: int, job: Job, arch: Arch) -> Iterator[tu
                 counts[launch] = writer.count(launch.ends, Mark(number, "end", numbers[launch]))
             case Phase.READS:
                 yield launch, tuple(writer.read(launch, job.program, counts[launch]))
-
-
-def read_report(made: Firmware, words: np.ndarray) -> Report:
-    """What the 32-bit words of a report say."""
-    marks = len(made.marks)
-    assert len(words) == made.report_words, "a report has the size that its firmware gives it"
-    head, rest = words[:REPORT_HEAD], words[REPORT_HEAD:]
-    times, cycles, counts = np.split(rest, [_even(marks), 2 * _even(marks)])
-    return Report(bool(head[0]), int(head[1]), int(head[2]), tuple(map(int, times[:marks])), tuple(map(int, cycles[:marks])),
-                  tuple(map(int, counts)))
 
 
 def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],

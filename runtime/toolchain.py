@@ -1,4 +1,4 @@
-"""A C compiler for the processor in front of a machine: firmware in, the contents of its memory out.
+"""A C compiler for the processor in front of a machine: firmware in, the contents of its memory and pages of commands out.
 
 Zig's, a package of PyPI, or GCC for RISC-V where that is installed.
 
@@ -19,6 +19,8 @@ from pathlib import Path
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from .firmware import Firmware
+from .pages import note_bytes
+from .report import REPORT_HEAD
 
 SOURCES = Path(__file__).parent / "c"
 ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
@@ -57,28 +59,50 @@ def tools() -> Tools:
     return next(iter(found.values()))
 
 
-def compiled(made: Firmware, arch: Arch, header: str) -> bytes:
-    """The contents of the processor's memory, as many bytes as it has; header: of the machine, `hw.tables.header`."""
-    found = tools()
+@dataclass(frozen=True)
+class Image:
+    """What of a firmware is compiled: the contents of the processor's memory, all of it, and the pages of commands."""
+
+    memory: bytes
+    pages: bytes
+
+
+def compiled(made: Firmware, arch: Arch, header: str) -> Image:
+    """Compile a firmware; header: of the machine, `hw.tables.header`."""
+    found, room = tools(), arch.system.ram_bytes
+    sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
+             "REPORT": made.report, "REPORT_BYTES": 4 * REPORT_HEAD}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sardonyx.h").write_text(header)
         (folder / "commands.c").write_text(made.commands)
         script = folder / "firmware.ld"
-        script.write_text(f"RAM_BYTES = {arch.system.ram_bytes};\n{(SOURCES / 'firmware.ld').read_text()}")
-        sizes = {"MARKS": len(made.marks), "COUNTS": made.counts, "REPORT": made.report,
-                 "REPORT_BYTES": 4 * made.report_words}
-        done = _run([
-            *found.compiler, *_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}",
-            "-T", str(script), "-o", str(folder / "firmware.elf"), str(SOURCES / "firmware.c"), str(folder / "commands.c")])
+        script.write_text(f"RAM_BYTES = {room};\n{(SOURCES / 'firmware.ld').read_text()}")
+        flags = [*_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
+        try:
+            memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
+        except _TooLarge:
+            raise UserError(f"the firmware does not fit into {room} bytes of the processor's memory", f"machine '{arch.name}'",
+                            "give it more system.ram_bytes") from None
+        pages = _binary(found, [*flags, str(folder / "commands.c")], SOURCES / "commands.ld")
+    return Image(memory + bytes(room - len(memory)), pages)
+
+
+class _TooLarge(Exception):
+    """The linker says so."""
+
+
+def _binary(found: Tools, arguments: Sequence[str], script: Path) -> bytes:
+    """What a linker script lays out of what a compiler makes, from address 0 on."""
+    with tempfile.TemporaryDirectory() as name:
+        program, binary = (str(Path(name) / each) for each in ("made.elf", "made.bin"))
+        done = _run([*found.compiler, *arguments, "-T", str(script), "-o", program])
         if _TOO_LARGE in done.stdout:
-            raise UserError(f"the commands of these programs do not fit into {arch.system.ram_bytes} bytes of the processor's "
-                            "memory", f"machine '{arch.name}'", "give smaller operands, or more system.ram_bytes")
+            raise _TooLarge
         assert done.returncode == 0, f"the firmware does not compile:\n{done.stdout}"
-        binary = _run([*found.objcopy, "-O", "binary", str(folder / "firmware.elf"), str(folder / "firmware.bin")])
-        assert binary.returncode == 0, f"the firmware has no binary:\n{binary.stdout}"
-        image = (folder / "firmware.bin").read_bytes()
-    return image + bytes(arch.system.ram_bytes - len(image))
+        done = _run([*found.objcopy, "-O", "binary", program, binary])
+        assert done.returncode == 0, f"the firmware has no binary:\n{done.stdout}"
+        return Path(binary).read_bytes()
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

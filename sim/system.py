@@ -8,7 +8,7 @@ Errors:  UserError without a C compiler, where memory or a level is too small; A
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from ..hw.tables import header
 from ..runtime import toolchain
 from ..runtime.data.blocks import Blocks
 from ..runtime.faults import stopped
-from ..runtime.firmware import Firmware, Job, Report, firmware, read_report, stored
-from .rtl.system import MEMORY_BYTES, SimulatedSystem
+from ..runtime.firmware import Firmware, Job, firmware, stored
+from ..runtime.report import Mark, Report, read_report
+from .rtl.system import LATENCY, MEMORY_BYTES, SimulatedSystem
 
 # First cycle of a span, and the first after it; cycles of the processor's clock since reset.
 Span = tuple[int, int]
@@ -52,43 +53,43 @@ class Ran:
     def spans(self, job: int, what: str) -> list[Span]:
         """When a job was configured (``configure``) or its launches computed (``start``), by the notes of the processor."""
         until = {"configure": "configured", "start": "end"}[what]
-        times = {(mark.what, mark.launch): time for mark, time in zip(self.firmware.marks, self.report.times, strict=True)
-                 if mark.job == job}
+        times = {(mark.what, mark.launch): time for mark, time in self._noted(self.report.times) if mark.job == job}
         return [(begun, times[until, launch]) for (name, launch), begun in times.items() if name == what]
 
     def left(self, job: int) -> int:
         """When the last word of a job had gone to memory outside, by the notes of the processor."""
-        return next(time for mark, time in zip(self.firmware.marks, self.report.times, strict=True)
-                    if mark.job == job and mark.what == "left")
+        return next(time for mark, time in self._noted(self.report.times) if mark.job == job and mark.what == "left")
 
     def machine_cycles(self, job: int) -> int:
         """Cycles of its own clock that the machine counted in the launches of a job."""
-        return sum(cycles for mark, cycles in zip(self.firmware.marks, self.report.cycles, strict=True)
-                   if mark.job == job and mark.what == "end")
+        return sum(cycles for mark, cycles in self._noted(self.report.cycles) if mark.job == job and mark.what == "end")
+
+    def _noted(self, what: Sequence[int]) -> Iterator[tuple[Mark, int]]:
+        return zip(self.firmware.layout.marks, what, strict=True)
 
 
 def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arch: Arch,
-             progress: Callable[[str], None], cache: Path | None = None, periods: tuple[int, int] = (1, 1)) -> Ran:
+             progress: Callable[[str], None], cache: Path | None = None, periods: tuple[int, int] = (1, 1),
+             latency: int = LATENCY) -> Ran:
     """Run jobs one after the other, and give what each transaction stored to the job's function of `takes`.
 
-    periods: of the clocks of processor and machine, see `SimulatedSystem`.
+    periods, latency: of the clocks of processor and machine, and of memory outside, see `SimulatedSystem`.
     """
     arch = with_processor(arch)
     progress("compiling the firmware")
     made = firmware(jobs, arch, MEMORY_BYTES)
     image = toolchain.compiled(made, arch, header(arch))
     progress(f"preparing the Verilog of '{arch.name}' and its processor")
-    with SimulatedSystem(arch, cache=cache, periods=periods) as system:
+    with SimulatedSystem(arch, latency=latency, cache=cache, periods=periods) as system:
         progress("simulating the system")
         began = time.perf_counter()
-        system.write(0, image)
-        for address, content in made.content:
+        for address, content in (*made.content, (0, image.memory), (made.place, image.pages)):
             system.write(address, content)
         # What it says of the machine are cycles of another clock.
         limit = made.limit + made.limit * periods[1] // periods[0] if arch.system.own_clock else made.limit
         cycles = system.run(limit)
         assert cycles is not None, f"the processor did not end within {limit} cycles"
-        report = read_report(made, system.read(made.report, 2 * made.report_words).view("<u4"))
+        report = read_report(made.layout, system.read(made.report, 2 * made.layout.words).view("<u4"))
         if not report.ended or report.faults:
             stopped(report.status, report.faults)
         for number, (job, take) in enumerate(zip(jobs, takes, strict=True)):

@@ -1,6 +1,7 @@
 /* The commands of a plan, as words that the firmware executes one after the other.
  *
- * A command is a word with its kind and a number, and more words where it says so.
+ * A command is a word with its kind and a number, and more words where it says so. Commands lie in memory outside, in pages; the
+ * system DMA brings one page while the processor executes another. What is noted goes out in pieces, one for each page.
  */
 #ifndef FIRMWARE_H
 #define FIRMWARE_H
@@ -10,9 +11,13 @@
 #include "sardonyx.h"
 
 enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED, KIND_BROUGHT,
-            KIND_TAKEN, KIND_END };
+            KIND_TAKEN, KIND_NEXT, KIND_END };
 
 #define COMMAND(kind, number) ((uint32_t)(kind) << 28 | (number))
+/* The first word of a page: which page comes after it, 0 if none does. */
+#define FOLLOWED_BY(page) (page)
+/* Go on in that page. */
+#define NEXT COMMAND(KIND_NEXT, 0u)
 /* The program has ended. */
 #define END COMMAND(KIND_END, 0u)
 /* Write so many registers of the machine, each as it is set behind it. */
@@ -21,30 +26,30 @@ enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_T
 /* Let the system DMA bring bytes from memory outside to the global buffer, or take them from there. */
 #define BRING(outside, glb, bytes) COMMAND(KIND_BRING, 0u), (outside), SARDONYX_GLB_WINDOW + (glb), (bytes)
 #define TAKE(glb, outside, bytes) COMMAND(KIND_TAKE, 0u), SARDONYX_GLB_WINDOW + (glb), (outside), (bytes)
-/* Take as many 16-bit words as a count has found. */
-#define TAKE_COUNTED(count, glb, outside) COMMAND(KIND_TAKE_COUNTED, (count)), SARDONYX_GLB_WINDOW + (glb), (outside)
+/* Take as many 16-bit words as the count of a GLB tile has found. */
+#define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Wait until all is brought, or taken. */
 #define BROUGHT COMMAND(KIND_BROUGHT, 0u)
 #define TAKEN COMMAND(KIND_TAKEN, 0u)
-/* Wait for the machine's interrupt, and note the time as that of the next event; that bit of its status says that all is well. */
+/* Wait for the machine's interrupt, and note the time and the cycles of the machine's run; that bit of its status says that all
+ * is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
-/* Read register store_words of a GLB tile as one of the counts. */
-#define COUNT(count, tile) COMMAND(KIND_COUNT, (count)), SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS
-/* Note the time of the next event. */
+/* Read register store_words of a GLB tile, and note it. */
+#define COUNT(tile) COMMAND(KIND_COUNT, (tile))
+/* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 
-/* What the firmware leaves in memory outside: a multiple of 8 bytes. */
+#define PAGE_WORDS (PAGE_BYTES / 4u)
+#define NOTE_WORDS (NOTE_BYTES / 4u)
+
+/* What the firmware leaves in memory outside, in front of the notes of the first page: a multiple of 8 bytes. */
 struct report {
-    uint32_t ended;             /* 1: every command was done */
-    uint32_t status;            /* of the machine, where one was not */
-    uint32_t faults;            /* of the host, see its register */
+    uint32_t ended;     /* 1: every command was done */
+    uint32_t status;    /* of the machine, where one was not */
+    uint32_t faults;    /* of the host, see its register */
     uint32_t unused;
-    uint32_t times[MARKS + MARKS % 2u];     /* of the events */
-    uint32_t cycles[MARKS + MARKS % 2u];    /* of the machine's run that an event ended */
-    uint32_t counts[COUNTS + COUNTS % 2u];
 };
 
-extern const uint32_t commands[];
-extern struct report report;
+extern const uint32_t commands[][PAGE_WORDS];
 
 #endif

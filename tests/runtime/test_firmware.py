@@ -12,18 +12,19 @@ from riscv import FOUND, each_compiler, needs_compiler
 import sardonyx
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import OVERFLOW, STORE_LIMIT
+from sardonyx.hw.arch.soc import CONFIGURED, OVERFLOW, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.faults import stopped
-from sardonyx.runtime.firmware import Firmware, Job, firmware, read_report
+from sardonyx.runtime.firmware import Firmware, Job, firmware
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
 PROGRAM = copier(LEAST)
 LOAD, STORE = PROGRAM.loads[0].name, PROGRAM.stores[0].name
 ROOM = LEAST.glb.bank_bytes // 2
+TIGHT = replace(ARCH, system=replace(ARCH.system, ram_bytes=4096))
 MEMORY = 1 << 20
 NOTED = 50
 
@@ -55,7 +56,7 @@ def test_operands_lie_behind_the_memory_of_the_processor_and_nowhere_twice() -> 
 def test_a_register_that_holds_a_value_is_not_written_again() -> None:
     large = block(*range(ROOM - 10))
     made = written(job(large, large, large))
-    assert len([mark for mark in made.marks if mark.what == "start"]) == 3
+    assert len([mark for mark in made.layout.marks if mark.what == "start"]) == 3
     for name, count in (("WATCHDOG_LIMIT", 1), ("IRQ_STATUS", 4), ("SARDONYX_CONTROL", 4)):
         assert len(lines(made, name)) == count, name
 
@@ -92,19 +93,6 @@ def test_a_machine_whose_host_writes_its_configuration_is_refused() -> None:
         firmware([Job("copy", copier(plain), [], {})], plain, MEMORY)
 
 
-def test_a_report_is_read_as_it_was_noted() -> None:
-    made = written(job(block(1)))
-    words = np.arange(made.report_words, dtype=np.uint32)
-    found = read_report(made, words)
-    count = len(made.marks)
-    assert (found.ended, found.status, found.faults) == (False, 1, 2)
-    assert count % 2 == 1
-    assert found.times == tuple(range(4, 4 + count))
-    assert found.cycles == tuple(range(5 + count, 5 + 2 * count))
-    assert found.counts[0] == 6 + 2 * count
-    assert len(found.counts) == made.counts + made.counts % 2
-
-
 @pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its bank")])
 def test_a_machine_that_stops_for_its_data_is_a_mistake_of_the_user(status: int, says: str) -> None:
     with pytest.raises(UserError, match=says):
@@ -127,12 +115,12 @@ def silent(stage: str) -> None:
     pass
 
 
-def run(*blocks: np.ndarray, arch: Arch = ARCH, periods: "tuple[int, int]" = (1, 1)) -> system.Ran:
+def run(*blocks: np.ndarray, arch: Arch = ARCH, periods: "tuple[int, int]" = (1, 1), latency: int = 50) -> system.Ran:
     """Copy blocks, twice as two jobs, and compare them."""
     found: tuple[list[list[int]], ...] = ([], [])
     ran = system.run_jobs([job(*blocks), job(*blocks[::-1])],
                           [lambda stored, each=each: each.append(stored[STORE].tolist()) for each in found], arch, silent,
-                          periods=periods)
+                          periods=periods, latency=latency)
     expected = [each.tolist() for each in blocks]
     assert found == (expected, expected[::-1])
     return ran
@@ -175,11 +163,44 @@ def test_every_compiler_makes_firmware_that_runs(compiler: str, monkeypatch: pyt
 
 
 @needs_compiler
-def test_commands_that_do_not_fit_are_refused() -> None:
-    tight = replace(ARCH, system=replace(ARCH.system, ram_bytes=4096))
-    made = written(job(*[block(*range(ROOM - 10))] * 60), arch=tight)
-    with pytest.raises(UserError, match="do not fit into 4096 bytes of the processor's memory"):
-        toolchain.compiled(made, tight, header(tight))
+@pytest.mark.parametrize("latency", [1, 50, 3000])
+def test_more_commands_run_than_the_memory_of_the_processor_holds(latency: int) -> None:
+    """And more is noted; also where a page takes longer to come than its commands."""
+    ran = run(*[block(*range(number, number + ROOM // 3)) for number in range(150)], arch=TIGHT, latency=latency)
+    commands, notes = ran.firmware.commands.count("FOLLOWED_BY") * ran.firmware.page_bytes, 4 * ran.firmware.layout.words
+    assert commands > 2 * TIGHT.system.ram_bytes and notes > TIGHT.system.ram_bytes // 2
+    for number in (0, 1):
+        spans = [ran.spans(number, "configure")[0], *ran.spans(number, "start")]
+        assert len(spans) > 50 and all(before[1] < after[0] for before, after in itertools.pairwise(spans))
+        assert all(0 < end - start < 5000 + 2 * latency for start, end in spans)
+
+
+@needs_compiler
+def test_cycles_are_those_of_a_larger_memory() -> None:
+    """The machine's; pages of another size only end elsewhere."""
+    blocks = [block(*range(ROOM // 3))] * 20
+    small, large = run(*blocks, arch=TIGHT), run(*blocks)
+    assert small.firmware.page_bytes < large.firmware.page_bytes
+    for number in (0, 1):
+        assert small.machine_cycles(number) == large.machine_cycles(number)
+
+
+@needs_compiler
+def test_a_program_that_stops_is_told_though_its_report_is_not_whole() -> None:
+    """What was noted before is lost, the status is not."""
+    short = [{LOAD: each} for each in [block(1)] * 300 + [np.array([5, 1], np.uint16)]]
+    status = 1 << CONFIGURED | 1 << WATCHDOG
+    with pytest.raises(AssertionError, match=f"stopped at status {status:#x} of the machine, faults 0x0"):
+        system.run_jobs([Job("short", PROGRAM, short, {STORE: 40})], [lambda stored: None], TIGHT, silent)
+
+
+@needs_compiler
+def test_firmware_that_does_not_fit_is_refused() -> None:
+    made = replace(written(job(block(1)), arch=TIGHT), page_bytes=2048)
+    with pytest.raises(UserError) as error:
+        toolchain.compiled(made, TIGHT, header(TIGHT))
+    assert str(error.value) == ("machine 'least': the firmware does not fit into 4096 bytes of the processor's memory\n"
+                                "  try: give it more system.ram_bytes")
 
 
 @needs_compiler

@@ -1,0 +1,98 @@
+"""Commands in pages: in order, with room for all, and no page is left half empty."""
+
+import itertools
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from machines import LEAST
+from riscv import needs_compiler
+
+from sardonyx.hw.arch.system import System
+from sardonyx.hw.tables import header
+from sardonyx.runtime.firmware import Firmware
+from sardonyx.runtime.pages import Line, note_bytes, note_words, page_bytes, paged, text
+from sardonyx.runtime.report import REPORT_HEAD, Layout, read_report
+from sardonyx.runtime.toolchain import compiled
+from sardonyx.sim.rtl.system import SimulatedSystem
+
+TIGHT = replace(LEAST, system=System(processor=True, ram_bytes=4096, serial_cycles=4))
+
+SET = Line("    SET(a, 1u),", 2, sets=True)
+WAIT = Line("    WAIT(1u),", 1, notes=2)
+REMARK = Line("    /* here */", 0)
+LINES = st.lists(st.sampled_from([SET, WAIT, REMARK, Line("    MARK,", notes=1), Line("    BRING(0u, 0u, 8u),", 4)]),
+                 max_size=200)
+
+
+def words_of(page: "list[Line]") -> int:
+    """As the text has them, in front of each run of registers their number."""
+    shown = text([page])
+    return sum(line.words for line in page) + shown.count("REGISTERS") + len(re.findall("FOLLOWED_BY|END", shown))
+
+
+@pytest.mark.parametrize("ram, size", [(4096, 256), (16384, 1024), (65536, 2048), (1 << 20, 2048)])
+def test_a_page_is_a_part_of_the_memory_and_no_longer_than_brings_something(ram: int, size: int) -> None:
+    assert page_bytes(System(processor=True, ram_bytes=ram)) == size
+    assert size % 8 == 0 == note_bytes(size) % 8
+
+
+@given(lines=LINES, size=st.sampled_from([32, 64, 256]))
+def test_pages_hold_all_in_order_and_as_much_as_has_room(lines: "list[Line]", size: int) -> None:
+    pages = list(paged(lines, size))
+    assert [line for page in pages for line in page] == lines
+    for number, page in enumerate(pages):
+        notes = sum(line.notes for line in page)
+        assert 4 * words_of(page) <= size and 4 * notes <= note_bytes(size)
+        if number + 1 < len(pages):
+            after = pages[number + 1][0]
+            assert 4 * words_of([*page, after]) > size or 4 * (notes + after.notes) > note_bytes(size)
+
+
+def test_pages_as_c() -> None:
+    assert text([[REMARK, SET, SET, WAIT, SET], []]) == """#include "firmware.h"
+
+const uint32_t commands[][PAGE_WORDS] = {
+{
+    FOLLOWED_BY(1u),
+    /* here */
+    REGISTERS(2u),
+    SET(a, 1u),
+    SET(a, 1u),
+    WAIT(1u),
+    REGISTERS(1u),
+    SET(a, 1u),
+    NEXT
+}, {
+    FOLLOWED_BY(0u),
+    END
+}
+};
+"""
+
+
+def test_notes_are_where_those_of_their_page_begin() -> None:
+    assert note_words([[WAIT, SET], [SET], [WAIT]], 64) == [0, 1, 8, 9]
+
+
+@needs_compiler
+@pytest.mark.parametrize("latency", [1, 3000])
+def test_no_page_begins_before_it_has_come(latency: int) -> None:
+    """Of commands that wait for nothing else, and each of which notes something."""
+    ram = TIGHT.system.ram_bytes
+    size, mark = page_bytes(TIGHT.system), Line("    MARK,", notes=1)
+    pages = list(paged([mark] * 500, size))
+    notes = note_words(pages, size)
+    words = REPORT_HEAD + notes[-1] + note_bytes(size)
+    layout = Layout(words, (), tuple(REPORT_HEAD + note for note in notes), (), ())
+    made = Firmware(text(pages), size, ram, (), ram + size * len(pages), layout, (), 0)
+    with SimulatedSystem(TIGHT, 65536, latency) as system:
+        image = compiled(made, TIGHT, header(TIGHT))
+        system.write(0, image.memory)
+        system.write(made.place, image.pages)
+        assert system.run(500_000) is not None
+        found = read_report(layout, system.read(made.report, 2 * words).view("<u4"))
+    assert found.ended and found.faults == 0
+    assert len(found.times) == 500 and all(before < after for before, after in itertools.pairwise(found.times))
