@@ -24,11 +24,36 @@ class WriteRegister:
 
 
 @dataclass(frozen=True, eq=False)
+class Box:
+    """Part of an image as it lies in memory: some rows of it, whole or some columns of them.
+
+    Parameters
+    ----------
+    image : uint16 array    ``[.., y, x]``, in C order. A row is a number of 64-bit lines, so x counts a multiple of 4.
+    corner : tuple          Its first element there, x last, which is a multiple of 4.
+    shape : tuple           Elements in each dimension; those of x are a multiple of 4.
+    """
+
+    image: np.ndarray
+    corner: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def words(self) -> np.ndarray:
+        """The words, of as many dimensions as the image; nothing is copied."""
+        return self.image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))]
+
+
+@dataclass(frozen=True, eq=False)
 class WriteMemory:
-    """Write 16-bit words from a byte address of the global buffer on."""
+    """Write 16-bit words from a byte address of the global buffer on.
+
+    words: in order; where they are those of a `box`, in its dimensions, row after row.
+    """
 
     address: int
     words: np.ndarray
+    box: Box | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ Errors:  UserError where memory outside is too small.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +26,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
-from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Box, Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Blocks
 from .device import register_address, whole_lines
 from .host import by_transaction
@@ -92,6 +94,7 @@ class _Memory:
     def __init__(self, first: int, size: int) -> None:
         self.used, self._size = first, size
         self.content: list[tuple[int, bytes]] = []
+        self._images: dict[int, tuple[np.ndarray, int]] = {}    # which stay, so that no other one has their identity
 
     def room(self, size: int) -> int:
         """The address of so many bytes."""
@@ -106,6 +109,27 @@ class _Memory:
         at = self.room(len(content))
         self.content.append((at, content))
         return at
+
+    def image(self, image: np.ndarray) -> int:
+        """The address of the words of an image, which are there once."""
+        if id(image) not in self._images:
+            self._images[id(image)] = image, self.hold(image.astype("<u2").tobytes())
+        return self._images[id(image)][1]
+
+
+def runs(box: Box) -> Iterator[tuple[int, int, int, int]]:
+    """The bytes of a box as they lie in its image: where some begin, from one row to the next, rows, bytes a row.
+
+    What the image has one behind the other is one row.
+    """
+    sizes, whole = box.shape[::-1], box.image.shape[::-1]
+    inner = next((dim for dim in range(len(sizes)) if sizes[dim] != whole[dim]), len(sizes) - 1)
+    pitches = [WORD_BYTES * math.prod(whole[:dim]) for dim in range(len(whole))]
+    begin = sum(pitch * first for pitch, first in zip(pitches, box.corner[::-1], strict=True))
+    size, rest = sizes[inner] * pitches[inner], [*zip(sizes, pitches, strict=True)][inner + 1:]
+    (rows, pitch), outer = rest[0] if rest else (1, size), rest[1:]
+    for place in itertools.product(*(range(count) for count, _ in outer[::-1])):
+        yield begin + sum(at * step for at, (_, step) in zip(place[::-1], outer, strict=True)), pitch, rows, size
 
 
 class _Writer:
@@ -157,14 +181,28 @@ class _Writer:
                  else f"SARDONYX_GLB({glb_tile}) + SARDONYX_GLB_{name.upper()}")
         self.add(f"SET({place}, {value:#x}u)", 2, sets=True)
 
+    def bring(self, address: int, box: Box) -> None:
+        """Rows of an image as they lie, to a byte address of the global buffer."""
+        outside = self.memory.image(box.image)
+        for first, pitch, rows, size in runs(box):
+            where = f"{outside + first:#x}u, {address:#x}u, {size:#x}u"
+            if rows == 1:
+                self.move(f"BRING({where})", 4, "BROUGHT")
+            else:
+                self.move(f"BRING_ROWS({rows}u, {where}, {pitch:#x}u)", 5, "BROUGHT")
+            address += rows * size
+            self.limit += CYCLES_PER_BYTE * rows * size
+
     def write(self, commands: Iterable[Command], ends: Mark | None = None) -> None:
         """Commands that read no words; ends: the event that is waited for."""
         for command in commands:
             match command:
                 case WriteRegister(name, value, glb_tile):
                     self.register(name, value, glb_tile)
-                case WriteMemory(address, words):
-                    if len(words):
+                case WriteMemory(address, words, box):
+                    if box is not None:
+                        self.bring(address, box)
+                    elif len(words):
                         lines = whole_lines(words)
                         self.move(f"BRING({self.memory.hold(lines):#x}u, {address:#x}u, {len(lines):#x}u)", 4, "BROUGHT")
                 case Start(configure):

@@ -27,12 +27,15 @@ class Outcome:
     stored : tuple        Per transaction the words of every store stream.
     cycles : int          From start to done.
     loaded : int          16-bit words that the load streams brought.
+    lying, arranged       16-bit words written for them, see `Launch`.
     seconds : float       Spent with the device since the launch before.
     """
 
     stored: tuple[Blocks, ...]
     cycles: int
     loaded: int
+    lying: int
+    arranged: int
     seconds: float
 
 
@@ -76,7 +79,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
                 cycles, counts = ended.pop(launch)
                 stored = by_transaction(program, launch, do(launch.reads, counts))
                 spent, seconds = seconds, 0.0
-                yield Outcome(stored, cycles, launch.loaded, spent)
+                yield Outcome(stored, cycles, launch.loaded, launch.lying, launch.arranged, spent)
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
@@ -95,7 +98,7 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
             case WriteRegister(name, value, glb_tile):
                 device.write_register(name, value, glb_tile)
             case WriteMemory(address, words):
-                device.write_memory(address, words)
+                device.write_memory(address, words.reshape(-1))
             case Start(configure):
                 what = {"configure": 1} if configure else {"start": 1}
                 device.write_register("control", named(CONTROLLER)["control"].word(**what))

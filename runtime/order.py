@@ -24,7 +24,9 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
     of their own:
 
-        LOADS 1, STARTS 1, LOADS 2, ENDS 1, STARTS 2, LOADS 3, READS 1, ENDS 2, STARTS 3, READS 2, ENDS 3, READS 3
+        LOADS 1, STARTS 1, LOADS 2, ENDS 1, STARTS 2, READS 1, LOADS 3, ENDS 2, STARTS 3, READS 2, ENDS 3, READS 3
+
+    Reads come first: a processor asks for one at once, for loads row by row.
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
     started.
@@ -33,11 +35,11 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
     ended: Launch | None = None         # whose words have not been read
     for launch in chain(launches, [None]):
         early = overlapped and launch is not None and launch.apart
-        if launch is not None and early:
-            yield Phase.LOADS, launch
         if ended is not None:
             yield Phase.READS, ended
             ended = None
+        if launch is not None and early:
+            yield Phase.LOADS, launch
         if computes is not None:
             yield Phase.ENDS, computes
             ended = computes

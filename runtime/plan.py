@@ -16,6 +16,9 @@ between them so that every schedule begins anew.
 Work of more than one launch takes the halves of the banks in turn, so that the words of the next launch are written, and those
 of the one before are read, while one computes.
 
+Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
+image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`).
+
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
 Errors:  UserError for a stream that does not fit its place.
@@ -25,7 +28,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -42,6 +45,7 @@ from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, glb_registers, 
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
+from .data.window import Window, boxed
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
 # filled by the load DMA of a busy GLB tile, far below it.
@@ -54,8 +58,8 @@ CYCLES_PER_WORD = 16
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
-# Words of every load stream: of an elastic program as they are, of a static one with the loops that read them.
-Transaction = Mapping[str, np.ndarray | Reads]
+# Words of every load stream: of an elastic program as they are, of a static one with the loops that read them, or in an image.
+Transaction = Mapping[str, np.ndarray | Reads | Window]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,7 @@ class Launch:
     loads, starts, ends, reads : tuple      Commands, see above.
     transactions : int     How many it computes.
     loaded : int           16-bit words that its load streams bring.
+    lying, arranged : int  16-bit words that come into the global buffer: as they lie in images, and in an order that was made.
     apart : bool           Its words have other places than those of the launch before: `loads` may be done while that computes.
     """
 
@@ -76,6 +81,8 @@ class Launch:
     reads: tuple[Command, ...]
     transactions: int
     loaded: int
+    lying: int
+    arranged: int
     apart: bool
 
     @property
@@ -84,8 +91,8 @@ class Launch:
         return self.loads + self.starts + self.ends + self.reads
 
 
-# Of every load stream: the words that are held, and the loops that read them.
-_Streams = Mapping[str, Reads]
+# Of every load stream of a transaction: the words that are held and the loops that read them, or a window of an image.
+_Streams = Mapping[str, Reads | Window]
 
 
 @dataclass(frozen=True)
@@ -146,17 +153,18 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     works = (_static(program, each) if static else _elastic(program, each, most) for each in transactions)
     before: int | None = None
     for batch in _batches(program, arch.glb, works):
-        reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static)
-                 for each in program.loads}
         place = _Place(arch.glb, batch.half)
+        reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
+                 for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         sliced = static and count > 1
         starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, count, sliced),
                        _run(count if static else 1, cycles))
-        yield Launch(tuple(WriteMemory(place.address(each), reads[each.name].held) for each in program.loads), tuple(starts),
-                     tuple(_ends(program, place, cycles)), tuple(_reads(program, place, count)), count,
+        loads = tuple(WriteMemory(place.address(each), reads[each.name].held, reads[each.name].box) for each in program.loads)
+        lying = sum(each.words.size for each in loads if each.box is not None)
+        yield Launch(loads, tuple(starts), tuple(_ends(program, place, cycles)), tuple(_reads(program, place, count)), count,
                      # Loops may read a word that is held once several times.
-                     sum(each.count for each in reads.values()),
+                     sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
                      None not in (before, batch.half) and before != batch.half)
         before = batch.half
 
@@ -206,7 +214,7 @@ def _follows(program: Program, glb: Glb, taken: Sequence[_Work], work: _Work) ->
     cycles = max([each.count for each in first.reads.values()] + [each.count for each in program.stores])
     if (len(taken) + 1) * (cycles + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
         return False
-    loads = all(len(one.held) == len(other.held) and one.loops == other.loops and len(one.loops) < glb.load_loops
+    loads = all(one.size == other.size and one.loops == other.loops and len(one.loops) < glb.load_loops
                 for one, other in zip(first.reads.values(), work.reads.values(), strict=True))
     return loads and all(len(each.loops) < glb.store_loops for each in program.stores)
 
@@ -232,7 +240,7 @@ def most_cycles(program: Program, transaction: Transaction) -> int:
 
 def _block(transaction: Transaction, name: str) -> np.ndarray:
     found = transaction[name]
-    assert not isinstance(found, Reads), "blocks are read as they are"
+    assert isinstance(found, np.ndarray), "blocks are read as they are"
     return found
 
 
@@ -243,27 +251,33 @@ def loops_of_transactions(glb: Glb) -> int:
 
 def _static(program: Program, transaction: Transaction) -> _Work:
     """A transaction of a static program; UserError for a stream that does not fit."""
-    reads: dict[str, Reads] = {}
+    reads: dict[str, Reads | Window] = {}
     for each in program.loads:
         found = transaction[each.name]
-        assert isinstance(found, Reads), "a static stream comes with the loops that read it"
+        assert not isinstance(found, np.ndarray), "a static stream comes with the loops that read it"
         assert found.count == each.count, f"stream {each.name} reads {found.count} words, the program takes {each.count}"
-        _check(f"stream {each.name} takes {len(found.held)} words a tile", len(found.held), each.room)
+        _check(f"stream {each.name} takes {found.size} words a tile", found.size, each.room)
         reads[each.name] = found
     for each in program.stores:
         _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
-    room = {name: len(each.held) for name, each in reads.items()} | {each.name: each.count for each in program.stores}
+    room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
     # Its loops end, and the watchdog sees when nothing comes any more.
     return _Work(reads, room, LAUNCH_LIMIT)
 
 
-def _in_turn(reads: Sequence[Reads], glb: Glb, static: bool) -> Reads:
-    """The words of several transactions one behind the other; static ones are walked by one more loop, the outermost one."""
-    held = np.concatenate([each.held for each in reads])
-    if not static:
-        return in_order(held)
-    first = reads[0]
-    return first if len(reads) == 1 else Reads(held, _outermost(first.loops, glb.load_loops, len(reads), len(first.held)))
+def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: int) -> Reads:
+    """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
+    loop, the outermost one."""
+    windows = [each for each in streams if isinstance(each, Window)]
+    if len(windows) == len(streams) and (found := boxed(windows, room)):
+        first, step = found
+    else:
+        reads = [each.apart for each in streams]
+        held = np.concatenate([each.held for each in reads])
+        if not static:
+            return in_order(held)
+        first, step = Reads(held, reads[0].loops), reads[0].size
+    return first if len(streams) == 1 else replace(first, loops=_outermost(first.loops, glb.load_loops, len(streams), step))
 
 
 def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
@@ -304,13 +318,13 @@ class _Place:
         return self.tile(each) * self.glb.tile_bytes + self.start(each)
 
 
-def _load_registers(program: Program, place: _Place, reads: _Streams, sliced: bool) -> Iterator[Command]:
+def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads], sliced: bool) -> Iterator[Command]:
     """The registers of the load streams."""
     control = named(glb_registers(place.glb))["load_control"]
     for each in program.loads:
         tile = place.tile(each)
         yield WriteRegister("load_control", control.word(enable=1, sliced=int(sliced), column=place.column(each)), tile)
-        yield WriteRegister("load_start", place.start(each), tile)
+        yield WriteRegister("load_start", place.start(each) + WORD_BYTES * reads[each.name].first, tile)
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 

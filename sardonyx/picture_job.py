@@ -21,6 +21,7 @@ from .runtime.data.blocks import Blocks
 from .runtime.data.frames import Frames
 from .runtime.data.load_loops import Reads
 from .runtime.data.products import Products, factor_matrix
+from .runtime.data.window import Window
 from .sim.engines import Run
 
 
@@ -49,7 +50,7 @@ class _Part:
     def __len__(self) -> int:
         return len(self.data)
 
-    def transactions(self, most: int) -> Iterator[Mapping[str, Reads]]:
+    def transactions(self, most: int) -> Iterator[Mapping[str, Reads | Window]]:
         return self.data.transactions(most)
 
     def bounds(self) -> Mapping[str, int]:
@@ -118,7 +119,8 @@ class PictureJob:
         return "element", self.expected.size
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
-        return {"elements_per_cycle": round(self.expected.size / cycles, 3)}
+        return {"elements_per_cycle": round(self.expected.size / cycles, 3),
+                "words_in": f"{run.lying:,} as they lie in images, {run.arranged:,} arranged"}
 
 
 def picture_job(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, expected: np.ndarray,

@@ -29,6 +29,7 @@ from ..hw.arch.cgra import Arch
 from ..runtime import host
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.load_loops import Reads
+from ..runtime.data.window import Window
 from ..runtime.device import Device
 from ..runtime.firmware import Job
 from ..runtime.plan import Transaction, loops_of_transactions
@@ -59,7 +60,7 @@ class Data(Protocol):
 
     def __len__(self) -> int: ...
 
-    def transactions(self, most: int) -> Iterator[Mapping[str, np.ndarray]] | Iterator[Mapping[str, Reads]]:
+    def transactions(self, most: int) -> Iterator[Mapping[str, np.ndarray]] | Iterator[Mapping[str, Reads | Window]]:
         """Words of every load stream; where they come with loops, with at most so many."""
 
     def bounds(self) -> Mapping[str, int]:
@@ -82,6 +83,7 @@ class Run:
     simulated : int           Cycles simulated, bus traffic included; of the processor's clock, where that is one of its own.
     verilog : Path | None     Folder of the Verilog that ran.
     activity : Activity       What moved, if it was counted.
+    lying, arranged : int     Words that were written to be loaded: as they lie in images, and in an order that was made.
     """
 
     cycles: int | None = None
@@ -93,6 +95,8 @@ class Run:
     simulated: int = 0
     verilog: Path | None = None
     activity: Activity = field(default_factory=Activity)
+    lying: int = 0
+    arranged: int = 0
 
     def __add__(self, other: Run) -> Run:
         """Both, one after the other."""
@@ -100,7 +104,7 @@ class Run:
         return Run(cycles, self.launches + other.launches, self.loaded + other.loaded,
                    other.simulator or self.simulator, self.build_s + other.build_s,
                    self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog,
-                   self.activity + other.activity)
+                   self.activity + other.activity, self.lying + other.lying, self.arranged + other.arranged)
 
 
 _preparing = threading.Lock()
@@ -150,7 +154,7 @@ def _graph(compiled: CompiledEinsum | CompiledDense, transactions: Iterable[Tran
 
 
 def _words(transaction: Transaction) -> Blocks:
-    return {name: each.words if isinstance(each, Reads) else each for name, each in transaction.items()}
+    return {name: each if isinstance(each, np.ndarray) else each.words for name, each in transaction.items()}
 
 
 def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress) -> Run:
@@ -168,7 +172,7 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
     launches = [launch for launch, _ in ran.firmware.launches[0]]
     return Run(ran.machine_cycles(0), len(launches), sum(each.loaded for each in launches),
                f"{simulator.LIBRARY}: all {len(arch.tiles)} tiles, and a processor", ran.build_s, ran.simulate_s, ran.cycles,
-               ran.verilog)
+               ran.verilog, lying=sum(each.lying for each in launches), arranged=sum(each.arranged for each in launches))
 
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
@@ -208,7 +212,8 @@ def _launches(device: Device, program: Program, transactions: Iterable[Transacti
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)
-        found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds)
+        found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds, lying=outcome.lying,
+                     arranged=outcome.arranged)
         progress(f"{what}, {done} done")
     return found
 

@@ -119,6 +119,10 @@ static uint32_t execute(void)
             } else if (kind == KIND_BRING) {
                 brought = move(IN, next[0], next[1], next[2]);
                 next += 3;
+            } else if (kind == KIND_BRING_ROWS) {
+                for (uint32_t row = 0, from = next[0], to = next[1]; row != number; ++row, from += next[3], to += next[2])
+                    brought = move(IN, from, to, next[2]);
+                next += 4;
             } else if (kind == KIND_TAKE) {
                 taken = move(OUT, next[0], next[1], next[2]);
                 next += 3;

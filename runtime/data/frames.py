@@ -1,8 +1,9 @@
 """Between images and streams: the words of every load stream of a tile, and the picture from those of the store streams.
 
 Images are NumPy arrays with y first, streams and points are x first. A result is computed in tiles of one shape; the last ones
-reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on. What a boundary
-condition says of an image is gathered here, word by word.
+reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on: as far as tiles
+reach, they stand around it. A stream that takes every second element, as one of two lanes does, has an image of these. What a
+boundary condition says of an image is gathered here, word by word, once for all tiles.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from ...compiler.lang.halide.pipeline import Func, Variable
 from ...compiler.lang.halide.walk import postorder
 from .gather import gather
 from .load_loops import Reads, held_once
+from .window import Window, rows
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,38 @@ class Frames:
         starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
         return [corner[::-1] for corner in itertools.product(*starts)]
 
-    def transactions(self, most: int) -> Iterator[dict[str, Reads]]:
+    def transactions(self, most: int) -> Iterator[dict[str, Reads | Window]]:
         """Every load stream, tile by tile, with at most `most` loops."""
         for corner in self._corners:
             yield {load.name: self._load(load, corner, most) for load in self.walk.loads}
 
-    def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads:
+    def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads | Window:
         """One stream."""
+        elements = self._elements(load, corner)
+        if load.name in self._lying:
+            lying = self._lying[load.name]
+            return Window(lying.image, lying.places(elements), most)
+        held, loops = held_once(elements, most)
+        return Reads(self._words(load.stream, held).reshape(-1), loops)
+
+    @cached_property
+    def _lying(self) -> dict[str, _Lying]:
+        """Of every load stream that is over an image: its words, as far as any tile reads them."""
+        found = {}
+        for load in self.walk.loads:
+            stream = load.stream
+            if stream.pattern:
+                continue
+            ends = [self._elements(load, corner) for corner in (self._corners[0], self._corners[-1])]
+            low, high = ([int(choose(np.append(*pair))) for pair in zip(*ends, strict=True)] for choose in (np.min, np.max))
+            steps = [max(1, abs(scale)) if divide == 1 else 1
+                     for scale, divide in zip(stream.scale, stream.divide, strict=True)]
+            reach = [np.arange(first, last + 1, step) for first, last, step in zip(low, high, steps, strict=True)]
+            found[load.name] = _Lying(rows(self._words(stream, reach)), tuple(low), tuple(steps))
+        return found
+
+    def _elements(self, load: Load, corner: Sequence[int]) -> list[np.ndarray]:
+        """For each dimension the element that every point of a tile reads; of a pattern, its number there."""
         grid, stream = self.walk.grid, load.stream
         func = self.gathered.get(stream.image)
         walked = {part.name for part in postorder(*func.values) if isinstance(part, Variable)} if func else set()
@@ -80,14 +108,13 @@ class Frames:
                 places = np.zeros_like(places)
             # Of a pattern, only the remainder of the sum counts.
             elements.append(places % len(stream.pattern) if stream.pattern else places)
-        held, loops = held_once(elements, most)
-        return Reads(self._words(stream, held), loops)
+        return elements
 
     def _words(self, stream: Stream, elements: Sequence[np.ndarray]) -> np.ndarray:
-        """The words of a stream at all combinations of elements, x fastest; zeros outside the image."""
+        """The words of a stream at all combinations of elements, ``[.., y, x]``; zeros outside the image."""
         if stream.pattern:
             total = functools.reduce(np.add.outer, elements[::-1])
-            return np.array(stream.pattern, np.uint16)[total % len(stream.pattern)].reshape(-1)
+            return np.array(stream.pattern, np.uint16)[total % len(stream.pattern)]
         if stream.image in self.gathered:
             return _words(gather(self.gathered[stream.image], self.images, self.starts, elements))
         image = self.images[stream.image]
@@ -100,7 +127,8 @@ class Frames:
         found = image[np.ix_(*(np.clip(each, 0, size - 1) for each, size in zip(where[::-1], sizes[::-1], strict=True)))]
         inside = functools.reduce(np.logical_and.outer,
                                   [(each >= 0) & (each < size) for each, size in zip(where[::-1], sizes[::-1], strict=True)])
-        return _words(np.where(inside, found, 0))
+        # Dimensions of planes are of one element.
+        return _words(np.where(inside, found, 0)).reshape([len(each) for each in elements[::-1]])
 
     def _moved(self, corner: Sequence[int], dim: int) -> int:
         """Points between the first tile and the one with its first element at a corner."""
@@ -134,6 +162,25 @@ class Frames:
         return whole
 
 
+@dataclass(frozen=True, eq=False)
+class _Lying:
+    """An image as a stream reads it.
+
+    Parameters
+    ----------
+    image : uint16 array     As of `Window`.
+    low, steps : tuple       x first: the first element of the whole image that it has, and from one that it has to the next.
+    """
+
+    image: np.ndarray
+    low: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def places(self, elements: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Where elements of the whole image are."""
+        return tuple((each - first) // step for each, first, step in zip(elements, self.low, self.steps, strict=True))
+
+
 def _words(elements: np.ndarray) -> np.ndarray:
-    """Elements of any type as words, x fastest."""
-    return (elements.astype(np.int64) & 0xFFFF).astype(np.uint16).reshape(-1)
+    """Elements of any type as words."""
+    return (elements.astype(np.int64) & 0xFFFF).astype(np.uint16)

@@ -19,21 +19,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..commands import Box
+
 Loop = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Reads:
-    """A stream: for every iteration of the loops, the word at the sum of stride * iteration.
+    """A stream: for every iteration of the loops, the word at `first` and the sum of stride * iteration.
 
     Parameters
     ----------
-    held : uint16 array          Words in the global buffer.
+    held : uint16 array          Words in the global buffer; of several dimensions: a box of an image, its rows one behind the
+                                 other.
     loops : tuple of (int, int)  Iterations and stride in words of every loop, innermost first.
+    first : int                  Of the words that are held, the one that is read first.
+    box : Box                    The box, where `held` is one.
     """
 
     held: np.ndarray
     loops: tuple[Loop, ...]
+    first: int = 0
+    box: Box | None = None
+
+    @property
+    def size(self) -> int:
+        """Words in the global buffer."""
+        return self.held.size
 
     @property
     def count(self) -> int:
@@ -44,7 +56,12 @@ class Reads:
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
         steps = [stride * np.arange(count) for count, stride in reversed(self.loops)]
-        return self.held[functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+        return self.held.reshape(-1)[self.first + functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+
+    @property
+    def apart(self) -> Reads:
+        """Itself: its words are arranged for this stream alone; see `Window.apart`."""
+        return self
 
 
 def in_order(words: np.ndarray) -> Reads:
@@ -61,7 +78,8 @@ def held_once(dims: Sequence[np.ndarray], most: int) -> tuple[list[np.ndarray], 
     once = {dim: found for dim, elements in enumerate(dims) if (found := _once(elements)) is not None}
     while True:
         held = [once[dim][0] if dim in once else elements for dim, elements in enumerate(dims)]
-        loops = _joined([once[dim][1] if dim in once else [(len(elements), 1)] for dim, elements in enumerate(dims)], held)
+        loops = joined([once[dim][1] if dim in once else [(len(elements), 1)] for dim, elements in enumerate(dims)],
+                       [len(each) for each in held])
         if len(loops) <= most:
             return held, loops
         del once[min(once, key=lambda dim: len(dims[dim]) / len(once[dim][0]))]
@@ -91,15 +109,16 @@ def nest(places: np.ndarray) -> list[Loop] | None:
     return loops
 
 
-def _joined(nests: Sequence[Sequence[Loop]], held: Sequence[np.ndarray]) -> tuple[Loop, ...]:
-    """One nest from those of all dimensions, loops that go on where the one inside them ends as one."""
+def joined(nests: Sequence[Sequence[Loop]], sizes: Sequence[int]) -> tuple[Loop, ...]:
+    """One nest from those of all dimensions, of which so many elements are held each; loops that go on where the one inside
+    them ends as one."""
     loops: list[Loop] = []
     pitch = 1
-    for each, elements in zip(nests, held, strict=True):
+    for each, size in zip(nests, sizes, strict=True):
         for count, stride in each:
             if loops and stride * pitch == math.prod(loops[-1]):
                 loops[-1] = loops[-1][0] * count, loops[-1][1]
             elif count > 1:
                 loops.append((count, stride * pitch))
-        pitch *= len(elements)
+        pitch *= size
     return tuple(loops) or ((1, 1),)

@@ -66,7 +66,9 @@ class Products:
                     images[f"{CARRY}.{lane}"] = first = np.zeros((self.rows, self.walk.grid.extents[0]), np.int64)
                     column = self.carry[y:y + self.rows, x + lane:x + lane + 1]
                     first[:len(column), :column.shape[1]] = column
-            yield from Frames(self.walk, images, shape, shape).transactions(most)
+            # These rows are arranged already.
+            for streams in Frames(self.walk, images, shape, shape).transactions(most):
+                yield {name: each.apart for name, each in streams.items()}
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""

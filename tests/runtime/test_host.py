@@ -103,7 +103,7 @@ def test_transactions_are_asked_for_as_launches_need_them(machine: Machine) -> N
     outcomes = run(machine, copier(LEAST), blocks(), {"b_vals": 100})
     assert asked == []
     next(outcomes)
-    # Two fit, and the third says so. It is written before what the first gave is read, and the fourth says that it is alone.
+    # Two fit, and the third says so. It is planned before what the first gave is read, and the fourth says that it is alone.
     assert asked == [0, 1, 2, 3]
 
 

@@ -7,7 +7,7 @@ import pytest
 from sardonyx.runtime.order import ordered
 from sardonyx.runtime.plan import Launch
 
-PLAIN = Launch((), (), (), (), 1, 0, apart=False)
+PLAIN = Launch((), (), (), (), 1, 0, 0, 0, apart=False)
 
 
 def said(apart: "list[bool]", overlapped: bool = True) -> list[str]:
@@ -17,7 +17,7 @@ def said(apart: "list[bool]", overlapped: bool = True) -> list[str]:
 
 
 def test_transfers_of_launches_with_places_of_their_own_are_beside_what_computes() -> None:
-    assert said([False, True, True]) == ["loads 1", "starts 1", "loads 2", "ends 1", "starts 2", "loads 3", "reads 1", "ends 2",
+    assert said([False, True, True]) == ["loads 1", "starts 1", "loads 2", "ends 1", "starts 2", "reads 1", "loads 3", "ends 2",
                                          "starts 3", "reads 2", "ends 3", "reads 3"]
 
 

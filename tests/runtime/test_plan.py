@@ -1,5 +1,6 @@
 """Plans are values that need no machine, and whatever executes them in order gives the words."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from stencils import BLUR
 
 from sardonyx.compiler.backend.encode import contents
 from sardonyx.compiler.backend.image import applied, image, registers
+from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch import presets
@@ -21,6 +23,7 @@ from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW, glb_registers, named
 from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
+from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import (
@@ -242,6 +245,52 @@ def test_a_transaction_leaves_the_outermost_loop_where_there_are_several() -> No
     assert [loops_of_transactions(Glb(load_loops=loops)) for loops in (1, 2, 8)] == [1, 1, 7]
 
 
+def pictures(image: np.ndarray, shape: "tuple[int, int]", tile: "tuple[int, int]") -> "tuple[Program, Frames]":
+    """A blur in tiles."""
+    return compile_pes(BLUR, SMALL, tile).program, Frames(walk(BLUR, tile), {"photo": image}, shape, tile)
+
+
+def walked(launch: Launch, tile: int) -> "list[int]":
+    """The words that the registers of a load let it read out of those that were written, by definition, run after run."""
+    found, levels = set_in(launch.commands, tile), SMALL.glb.load_loops
+    memory = {}
+    for each in launch.loads:
+        assert isinstance(each, WriteMemory) and each.address % LINE_BYTES == 0
+        memory |= {each.address + 2 * at: word for at, word in enumerate(each.words.reshape(-1).tolist())}
+    extents = [found[f"load_extent{level}"] + 1 for level in range(levels)]
+    words, address = [], tile * SMALL.glb.tile_bytes + found["load_start"]
+    for places in itertools.product(*(range(count) for count in extents[::-1])):
+        words.append(memory[address])
+        ended = [at + 1 == count for at, count in zip(places[::-1], extents, strict=True)]
+        if False in ended:
+            address += found[f"load_stride{ended.index(False)}"]
+    return words
+
+
+@pytest.mark.parametrize("shape, tile, launched, boxed", [
+    # As many as have room when they are arranged, but the words that they share come once.
+    pytest.param((60, 30), (20, 30), 1, 64 * 32, id="a row of tiles"),
+    pytest.param((62, 30), (62, 10), 1, 64 * 32, id="rows of the image"),
+    pytest.param((60, 30), (30, 15), 1, 0, id="rows of tiles"),
+    pytest.param((600, 200), (200, 200), 3, 3 * 208 * 202, id="a launch a tile"),
+    pytest.param((601, 203), (200, 100), 12, 12 * 208 * 102, id="beyond the picture")])
+def test_windows_of_an_image_come_as_they_lie(shape: "tuple[int, int]", tile: "tuple[int, int]", launched: int,
+                                              boxed: int) -> None:
+    image = np.random.default_rng(0).integers(0, 65536, (shape[1] + 2, shape[0] + 2)).astype(np.uint16)
+    program, frames = pictures(image, shape, tile)
+    most = loops_of_transactions(SMALL.glb)
+    found = list(launches(program, SMALL, frames.transactions(most)))
+    load = program.loads[0]
+    assert [word for each in found for word in walked(each, load.column // SMALL.glb.columns_per_tile)] == [
+        word for each in frames.transactions(most) for word in each["photo"].words.tolist()]
+    assert (len(found), sum(each.lying for each in found)) == (launched, boxed)
+    assert sum(each.transactions for each in found) == len(frames)
+    # Launches are those of streams that are arranged, whatever comes.
+    apart = [{name: read.apart for name, read in each.items()} for each in frames.transactions(most)]
+    assert [(each.transactions, each.loaded) for each in launches(program, SMALL, apart)] == [
+        (each.transactions, each.loaded) for each in found]
+
+
 def test_a_static_launch_of_one_transaction_has_the_loops_that_read_it() -> None:
     program = blur()
     count, tile = program.loads[0].count, program.loads[0].column // SMALL.glb.columns_per_tile
@@ -341,4 +390,4 @@ def test_words_are_written_and_read_while_others_compute() -> None:
         # The device reads what it copies where it is started.
         first = done.index(("write_memory", 0), 2 + sum(name == "write_memory" for name, _ in done[:4]))
         assert "".join({"write_memory": "w", "read_memory": "r", "wait": ".", "write_register": "S"}[name]
-                       for name, _ in done[first:]).replace("Sr", "S") == ("wSw.Swr.Swr.Swr.Sr.r" if overlapped else "wS.r" * 5)
+                       for name, _ in done[first:]).replace("Sr", "S") == ("wSw.Srw.Srw.Srw.Sr.r" if overlapped else "wS.r" * 5)
