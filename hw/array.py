@@ -33,6 +33,7 @@ from .connectivity import (
     connections,
     flush_name,
     open_name,
+    reports,
     tile_name,
     window_name,
 )
@@ -47,7 +48,7 @@ def shell_members(arch: Arch) -> Members:
     """The ports of an array to the shell, see `Array`."""
     flushes = dict.fromkeys((flush_name(arch, x) for x in range(arch.columns)), In(1))
     walls = {open_name(tile): In(1) for tile in range(1, arch.glb_tiles) if arch.regions > 1}
-    return {**flushes, **walls, "reset": In(1), "active": Out(arch.columns), "overflow": Out(arch.columns),
+    return {**flushes, **walls, "reset": In(1), **{report: Out(arch.columns) for report in reports(arch)},
             **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
 
 
@@ -80,6 +81,7 @@ class Array(wiring.Component):
                                           later, as requests of `config{x}` go (`ConfigChannel`); a cycle is enough.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.
     overflow : Out(columns)               A level of the column grew beyond its buffer.
+    walled : Out(columns)                 With `Arch.regions`: a tile of the column led a word at a wall, in the cycle before.
 
     Timing: streams to the global buffer come from the FIFOs of the IO tiles; streams from it go to the first
     odd tile on their way before they meet a register.
@@ -146,5 +148,5 @@ class Array(wiring.Component):
             if self.program is not None and spec.has_memory:
                 parts[window_name((x, y))] = window(spec.sram_lines, spec.sram_lanes)
         for x in sorted({x for x, _ in self.sites} if not self._abutted else ()):
-            parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows)
+            parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows, reports(self.arch))
         return parts

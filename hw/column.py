@@ -18,26 +18,28 @@ class Column(wiring.Component):
     ----------
     tiles : int                          Tiles in the column, 1 or more.
     config_rows : int                    Rows of a segment of the configuration channel.
+    reports : tuple of str               What each tile reports, see `connectivity.reports`.
 
     Members
     -------
     flush, reset : In(1)                 For all columns.
     tiles_flush : Out(1)                 For the tiles of this one.
-    tiles_active, tiles_overflow : In    What each tile reports.
-    active, overflow : Out(1)            Whether any does.
+    tiles_{report} : In(tiles)           What each tile reports.
+    {report} : Out(1)                    Whether any does.
     config, segment{n}, tile{n}          The configuration channel, see `ConfigChannel`.
     reset{n} : Out(1)                    For the tiles of segment n.
 
     Timing: `tiles_flush` is `flush` of the cycle before, which keeps its fan-out within a column; `reset` goes with the
-    requests of the channel, a segment a cycle; `active` and `overflow` follow in the same cycle.
+    requests of the channel, a segment a cycle; reports follow in the same cycle.
     Source: Onyx JSSC IV-F (one configuration word per column and cycle); Amber JSSC VII (registers every eight rows).
     """
 
-    def __init__(self, tiles: int, config_rows: int) -> None:
+    def __init__(self, tiles: int, config_rows: int, reports: tuple[str, ...]) -> None:
         assert tiles > 0, "a column without tiles needs nothing beside them"
-        self.tiles, self.config_rows = tiles, config_rows
-        super().__init__({"flush": In(1), "reset": In(1), "tiles_flush": Out(1), "tiles_active": In(tiles),
-                          "tiles_overflow": In(tiles), "active": Out(1), "overflow": Out(1), "config": In(CHANNEL),
+        self.tiles, self.config_rows, self.reports = tiles, config_rows, reports
+        super().__init__({"flush": In(1), "reset": In(1), "tiles_flush": Out(1),
+                          **{f"tiles_{report}": In(tiles) for report in reports},
+                          **{report: Out(1) for report in reports}, "config": In(CHANNEL),
                           **tile_channels(tiles, config_rows)})
 
     @property
@@ -52,6 +54,6 @@ class Column(wiring.Component):
         # Without a reset: the controller holds flush at 0 while it is reset.
         flush = Signal(reset_less=True)
         m.d.sync += flush.eq(self.flush)
-        m.d.comb += [self.tiles_flush.eq(flush), self.active.eq(self.tiles_active.any()),
-                     self.overflow.eq(self.tiles_overflow.any())]
+        m.d.comb += [self.tiles_flush.eq(flush),
+                     *(getattr(self, report).eq(getattr(self, f"tiles_{report}").any()) for report in self.reports)]
         return m

@@ -66,6 +66,11 @@ def column_name(x: int) -> str:
     return f"column{x}"
 
 
+def reports(arch: Arch) -> tuple[str, ...]:
+    """What every tile reports as a bit, and a column as the OR of its tiles: with regions also words at a closed wall."""
+    return ("active", "overflow", "walled") if arch.regions > 1 else ("active", "overflow")
+
+
 def flush_name(arch: Arch, x: int) -> str:
     """The port of the border that flushes a column."""
     return "flush" if arch.regions == 1 else f"flush{x // arch.glb.columns_per_tile}"
@@ -157,9 +162,9 @@ def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
     for site in column:
         yield Wire(End(here, "tiles_flush"), End(tile_name(site), "flush"))
         yield Wire(End(here, f"reset{config_segment(site[1], arch.config_rows)}"), End(tile_name(site), RESET))
-        for report in ("active", "overflow"):
+        for report in reports(arch):
             yield Wire(End(tile_name(site), report), End(here, f"tiles_{report}", site[1]))
-    for report in ("active", "overflow"):
+    for report in reports(arch):
         yield Wire(End(here, report), End(BORDER, report, x))
 
 
@@ -182,7 +187,7 @@ def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant
 def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
     """What goes through the tiles of a column: down from the border, and back up to it."""
     down = ("flush", "reset", *(f"config__{part}" for part in REQUEST))
-    up = ("active", "overflow", *(f"config__{part}" for part in ANSWER))
+    up = (*reports(arch), *(f"config__{part}" for part in ANSWER))
     for y in range(arch.rows + 1):
         here, above = tile_name((x, y)), tile_name((x, y - 1))
         yield _place(here, (x, y))
@@ -191,7 +196,7 @@ def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
                 border = flush_name(arch, x) if name == "flush" else name
                 if name.startswith("config"):
                     border = f"config{x}{name.removeprefix('config')}"
-                ends = End(BORDER, border, x if name in ("active", "overflow") else None), End(here, f"n_{name}")
+                ends = End(BORDER, border, x if name in reports(arch) else None), End(here, f"n_{name}")
                 yield Wire(*ends) if name in down else Wire(*reversed(ends))
             continue
         yield Constant(End(here, "cut"), int(config_segment(y, arch.config_rows) != config_segment(y - 1, arch.config_rows)))

@@ -19,7 +19,7 @@ from .arch.cgra import Arch
 from .arch.errors import UserError
 from .arch.tile import LAYERS, TileSpec
 from .cone import Output, outputs
-from .connectivity import REQUEST
+from .connectivity import REQUEST, reports
 from .emit import ENABLED, collect
 from .soc.top import Sardonyx
 from .tile.tile import logic_name, wall_members
@@ -63,9 +63,6 @@ _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
 _CHANNEL = "the channel of a column begins with a register (`hw/channel.py`)"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
-COLUMN = (Path("active", "tiles_active", _JOINED), Path("overflow", "tiles_overflow", _JOINED))
-"""Those of what stands beside a column of tiles."""
-
 AROUND: dict[str, tuple[Path, ...]] = {
     "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                  Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
@@ -82,11 +79,11 @@ AROUND: dict[str, tuple[Path, ...]] = {
                         "a register acts when it is written"),
                    Path("configure|config_stop", "register_(write|index|data)", "a register acts when it is written"),
                    Path("refused", "register_index|foreign", "an access is refused in the cycle of its number"),
-                   Path("stop", "running|beyond|lost|overflow", _STOPS)),
+                   Path("stop", "running|beyond|lost|overflow|walled", _STOPS)),
     "axi_lite": (Path("write", "error", "nothing is written where there is no register"),),
     "axi_data": (),
     "owners": (Path("refused", "mask|occupied", "a claim is refused in its cycle"),),
-    "shell": (Path(r"glb\d+_stop", r"overflow|glb\d+_(busy|beyond|lost)", _STOPS),),
+    "shell": (Path(r"glb\d+_stop", r"overflow|walled|glb\d+_(busy|beyond|lost)", _STOPS),),
 }
 """Those of the modules around the array, by their names."""
 
@@ -96,9 +93,14 @@ def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
     return {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
 
 
-def feed_paths(first: bool) -> tuple[Path, ...]:
+def column_paths(arch: Arch) -> tuple[Path, ...]:
+    """Those of what stands beside a column of tiles."""
+    return tuple(Path(report, f"tiles_{report}", _JOINED) for report in reports(arch))
+
+
+def feed_paths(arch: Arch, first: bool) -> tuple[Path, ...]:
     """Those of what goes through a tile that abuts; first: the northernmost one."""
-    through = Path("s_clk", "clk", _THROUGH), Path("n_active", "s_active", _JOINED), Path("n_overflow", "s_overflow", _JOINED)
+    through = Path("s_clk", "clk", _THROUGH), *(Path(f"n_{each}", f"s_{each}", _JOINED) for each in reports(arch))
     if first:
         return through
     return (*through, Path("s_flush", "n_flush", _THROUGH), Path("s_reset", "n_reset|cut", _THROUGH),
@@ -156,8 +158,8 @@ def listed(arch: Arch, cache: Cache | None = None) -> tuple[Listed, ...]:
     for spec, parity in kinds:
         paths[f"tile_{logic_name(spec, parity)}"] = own = tile_paths(arch, spec, parity)
         if arch.feed_through:
-            paths[f"abutted_{logic_name(spec, parity)}"] = (*own, *feed_paths(spec.kind == "io"))
-    paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN}
+            paths[f"abutted_{logic_name(spec, parity)}"] = (*own, *feed_paths(arch, spec.kind == "io"))
+    paths |= {} if arch.feed_through else {f"column_{arch.rows + 1}": column_paths(arch)}
     found = outputs(collect(Sardonyx(arch), cache))
     # What is gated by enables is a module of another name.
     paths |= {name if name in found else f"{name}{ENABLED}": each for name, each in around_paths(arch).items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .arch.cgra import Arch
-from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, ConfigMap
+from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED, ConfigMap
 from .arch.interconnect import Interconnect
 from .arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGION_STRIDE, Register, glb_registers
 from .arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS
@@ -37,6 +37,7 @@ def registers(arch: Arch) -> str:
                   f"{MACHINE_REGISTERS:#x}, the global buffer, for the system DMA, at {GLB_WINDOW:#x}; at "
                   f"{HOST_REGISTERS:#x}:\n",
                   _register_table(HOST, 0)]
+    walled = f"bit {STATUS_WALLED}, words at a wall; " if arch.regions > 1 else ""
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
         memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs.\n"
@@ -44,8 +45,9 @@ def registers(arch: Arch) -> str:
         parts += [f"## Configuration of {tile.kind} tiles, {space.words} words\n\n"
                   "Address {x[31:24], y[23:16], register[15:0]} through config_address. "
                   f"Register {STATUS_REGISTER:#06x} is the tile's status (read only): from bit 0 on, inputs that hold tokens, "
-                  f"then outputs that wait; bit {STATUS_FAULT}, a fault of its streams; bit {STATUS_OVERFLOW}, that or an "
-                  f"overflow.\n{'' if arch.config_readback else 'All others read as 0. '}{memory}", _space_table(space)]
+                  f"then outputs that wait; {walled}bit {STATUS_FAULT}, a fault of its streams; bit "
+                  f"{STATUS_OVERFLOW}, that or an overflow.\n"
+                  f"{'' if arch.config_readback else 'All others read as 0. '}{memory}", _space_table(space)]
     return "\n".join(parts)
 
 

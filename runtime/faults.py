@@ -8,14 +8,15 @@ from typing import NoReturn
 from ..compiler.backend.encode import address
 from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
-from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER
+from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED
 from ..hw.arch.errors import UserError
 from ..hw.arch.primitive import Flow
-from ..hw.arch.soc import CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
+from ..hw.arch.soc import AT_WALL, CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from .device import Device
 from .plan import WATCHDOG_CYCLES
 
 SMALLER = "use a smaller tile (--tile or tile=)"
+PLACED = "compile the program for the `arch` of the region (`session.regions[n].arch`)"
 STORE_FULL = "a result is larger than its bank of the global buffer"
 
 
@@ -36,6 +37,12 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
                         fix=SMALLER)
     if status >> STORE_LIMIT & 1:
         raise UserError(STORE_FULL, fix=SMALLER)
+    if status >> AT_WALL & 1:
+        column = device.read_register("overflow_column")
+        leading = [f"tile {site}" for site in device.arch.tiles if site[0] == column and configurable
+                   and device.read_configuration(address(*site, STATUS_REGISTER)) >> STATUS_WALLED & 1]
+        raise UserError("words are led at a wall, into columns of another region", " or ".join(leading) or f"column {column}",
+                        PLACED)
     assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
     if status >> CYCLE_LIMIT & 1:
         limit = device.read_register("cycle_limit")
@@ -82,5 +89,6 @@ def show_status(arch: Arch, site: tuple[int, int], held: int) -> str:
     stuck = [name for i, name in enumerate(outs) if held >> (len(ins) + i) & 1]
     return "; ".join(part for part in (f"inputs {', '.join(full)}" if full else "",
                                        f"waiting outputs {', '.join(stuck)}" if stuck else "",
+                                       "a wall" if held >> STATUS_WALLED & 1 else "",
                                        "overflow" if held >> STATUS_OVERFLOW & 1 else "",
                                        "fault" if held >> STATUS_FAULT & 1 else "") if part)

@@ -21,8 +21,9 @@ WORD_BITS = 32
 
 # The register of every tile that reads back what waits in it; the configuration words come before it.
 STATUS_REGISTER = 0xFFFF
-# Its bits above those of the tile's ports: streams that do not belong together, and that or a level beyond its buffer.
-STATUS_FAULT, STATUS_OVERFLOW = 30, 31
+# Its bits above those of the tile's ports: a word led at a wall, streams that do not belong together, and that or a level
+# beyond its buffer.
+STATUS_WALLED, STATUS_FAULT, STATUS_OVERFLOW = 29, 30, 31
 
 # The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as 0.
 MEMORY_REGISTER = 0x8000

@@ -86,7 +86,7 @@ class Register:
 
 # Bits of `status`, and of `irq_enable` and `irq_status` from bit 1 on.
 BUSY, FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CONFIG_BUSY, CYCLE_LIMIT, \
-    CONFIGURING, CONFIGURED, ASTRAY, LOAD_ENDED, STORE_ENDED = range(13)
+    CONFIGURING, CONFIGURED, ASTRAY, LOAD_ENDED, STORE_ENDED, AT_WALL = range(14)
 _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in the last run"),
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
@@ -95,7 +95,8 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"),
            ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
            ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach, or of another "
-                                 "region; it was dropped"))
+                                 "region; it was dropped"),
+           ("walled", AT_WALL, 1, "a tile led a word at a wall, into columns of another region; the run was stopped"))
 _ENDS = (("load", LOAD_ENDED, 1, "a load of irq_loads has ended; loads_ended says which"),
          ("store", STORE_ENDED, 1, "a store of irq_stores has ended; stores_ended says which"))
 
@@ -123,7 +124,8 @@ CONTROLLER = register_file(
     ("irq_status", W1C, "events since they were cleared", _EVENTS + _ENDS),
     ("watchdog_limit", RW, "cycles without any movement after which a run is stopped; 0: never"),
     ("cycles", RO, "cycles from the end of the first flush to the end of the last run"),
-    ("overflow_column", RO, "column of the overflow; the status registers of its tiles tell which and why"),
+    ("overflow_column", RO, "column of the overflow, or of the word at a wall; the status registers of its tiles tell which "
+                              "and why"),
     ("config_address", RW, "configuration address {x[31:24], y[23:16], register[15:0]}"),
     ("config_write", PULSE, "writes this word to config_address; an error response while DMAs configure, or for a column of "
                             "another region"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -10,6 +13,7 @@ from ..arch.cgra import Arch
 from ..arch.config import config_segment
 from ..arch.soc import (
     ASTRAY,
+    AT_WALL,
     BUSY,
     CONFIG_BUSY,
     CONFIGURED,
@@ -35,6 +39,8 @@ from ..arch.soc import (
 # Of a run, and of a configuration.
 EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CYCLE_LIMIT)
 CONFIG_EVENTS = (CONFIGURED, ASTRAY)
+# Where one of these comes, a run is not done, whatever has ended.
+FAILURES = (OVERFLOW, STORE_LIMIT, STORE_LOST, AT_WALL)
 
 
 def folded(bits: Value, count: int) -> Value:
@@ -47,10 +53,10 @@ class Controller(wiring.Component):
 
     Behaviour: writing control.start clears the status, holds `flush` for some cycles, pulses `start` to the global
     buffer and counts cycles until `running` ends (event done), a level overflows, a store reaches its limit or loses a
-    word, nothing moved for watchdog_limit cycles, or the run is not done after cycle_limit cycles (events of these names; the
-    global buffer is stopped, the array keeps its tokens so that its status registers tell where they wait). A run that moves
-    for ever shows in moved_columns where. Where `running` ends and fewer than `runs` have followed the first one, there is no
-    event: flush is held again, and `start` pulses with `again`.
+    word, a tile leads one at a wall, nothing moved for watchdog_limit cycles, or the run is not done after cycle_limit cycles
+    (events of these names; the global buffer is stopped, the array keeps its tokens so that its status registers tell where
+    they wait). A run that moves for ever shows in moved_columns where. Where `running` ends and fewer than `runs` have followed
+    the first one, there is no event: flush is held again, and `start` pulses with `again`.
 
     Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
     `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
@@ -68,6 +74,7 @@ class Controller(wiring.Component):
     beyond, lost : In(1)                A store reached its limit; a static store lost a word.
     load_ends, store_ends : In(glb_tiles)      A load or a store of a tile ends.
     overflow : In(columns)              A level of the column overflowed.
+    walled : In(columns)                With `Arch.regions`: a tile of the column led a word at a wall.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
     foreign : In(1)                     The column of cfg_address is of another region.
@@ -92,7 +99,8 @@ class Controller(wiring.Component):
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
-            "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1)})
+            "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1),
+            **({"walled": In(arch.columns)} if arch.regions > 1 else {})})
 
     module_name = "controller"
 
@@ -122,7 +130,8 @@ class Controller(wiring.Component):
         quiet = Signal(32)
         flushing = Signal(range(FLUSH_CYCLES + 1))
         starting = Signal()
-        events = {event: Signal(name=f"event{event}") for event in EVENTS}
+        walls = self.arch.regions > 1
+        events = {event: Signal(name=f"event{event}") for event in (*EVENTS, *[AT_WALL] * walls)}
         ends = Signal()
         command_start, command_stop, command_configure = (
             written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
@@ -134,9 +143,10 @@ class Controller(wiring.Component):
         more = Signal()
         ended = Signal()
         going = Signal()
+        failed = reduce(or_, (signal for event, signal in events.items() if event in FAILURES))
         m.d.comb += [
             more.eq(values["runs_done"] < values["runs"]), going.eq(active & (self.running | between | more)),
-            ended.eq(active & ~self.running & ~between & ~(events[OVERFLOW] | events[STORE_LIMIT] | events[STORE_LOST])),
+            ended.eq(active & ~self.running & ~between & ~failed),
             # A start during a run ends it first: what the new one does not enable must not run on.
             self.flush.eq((flushing != 0) | loading), self.stop.eq(ends | command_stop | command_start | command_configure),
             self.start.eq(starting & ~command_stop & ~command_start & ~command_configure),
@@ -148,6 +158,7 @@ class Controller(wiring.Component):
             events[FINISHED].eq(ended & ~more),
             ends.eq(active & Cat(events.values()).any()),
         ]
+        m.d.comb += events[AT_WALL].eq(active & self.walled.any()) if walls else []
         m.d.sync += starting.eq((flushing == 1) & ~loading & ~self.stop)
         m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start & ~command_configure)
         with m.If((flushing != 0) & ~loading & ~command_configure):
@@ -178,15 +189,16 @@ class Controller(wiring.Component):
             with m.If(signal):
                 m.d.sync += [status[event].eq(1), values["irq_status"][event].eq(1)]
         self._ends(m, values, written)
-        with m.If(active & self.overflow.any() & ~status[OVERFLOW]):
+        blamed = Mux(self.overflow.any(), self.overflow, self.walled) if walls else self.overflow
+        with m.If(active & blamed.any() & ~status[OVERFLOW]):
             for number in reversed(range(self.arch.columns)):
-                with m.If(self.overflow[number]):
+                with m.If(blamed[number]):
                     m.d.sync += column.eq(number)
         with m.If(ends | command_stop | command_configure):
             m.d.sync += [busy.eq(0), flushing.eq(0), between.eq(0)]
         with m.If(command_start):
             m.d.sync += [flushing.eq(FLUSH_CYCLES), between.eq(0), busy.eq(1), values["cycles"].eq(0),
-                         values["runs_done"].eq(0), column.eq(0), moved.eq(0), *(status[event].eq(0) for event in EVENTS)]
+                         values["runs_done"].eq(0), column.eq(0), moved.eq(0), *(status[event].eq(0) for event in events)]
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
 
     def _ends(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:

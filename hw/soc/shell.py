@@ -64,7 +64,7 @@ class Shell(wiring.Component):
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    config{x}, flush, open{t}, reset, active, overflow : the other side of the ports of `Array`.
+    config{x}, flush, open{t}, reset, active, overflow, walled : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
     reset : Out(1)           Of the array and the GLB tiles.
@@ -153,6 +153,7 @@ class Shell(wiring.Component):
             columns = self._columns(each.mine)
             active = Signal.like(self.active, name=f"active_{number}")
             m.d.comb += [active.eq(self.active & columns), each.active.eq(active), each.overflow.eq(self.overflow & columns),
+                         *([each.walled.eq(self.walled & columns)] if arch.regions > 1 else []),
                          *(getattr(each, name).eq(Cat(self._every(name)) & each.mine) for name in ("load_ends", "store_ends")),
                          each.running.eq((Cat(self._every("busy")) & each.mine).any()),
                          each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any())]

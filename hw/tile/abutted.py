@@ -17,19 +17,18 @@ from ..arch.cgra import Arch
 from ..arch.tile import TileSpec
 from ..channel import ChannelRegister
 from ..configuration import ANSWER, CHANNEL, ID_BITS, REQUEST
+from ..connectivity import reports
 from ..emit import macro
 from ..interconnect.boxes import Members
 from .core import decided_by
 from .power import awake_members
 from .tile import Tile, logic_name, pass_on, tile_members
 
-REPORTS = ("active", "overflow")
 
-
-def feed_members(first: bool) -> Members:
-    """What goes through a tile, see `Feed`; first: the northernmost one."""
+def feed_members(first: bool, reports: tuple[str, ...]) -> Members:
+    """What goes through a tile, see `Feed`."""
     return {"n_flush": In(1), "s_flush": Out(1), "n_reset": In(1), "s_reset": Out(1), "n_config": In(CHANNEL),
-            "s_config": Out(CHANNEL), **{f"n_{name}": Out(1) for name in REPORTS}, **{f"s_{name}": In(1) for name in REPORTS},
+            "s_config": Out(CHANNEL), **{f"n_{name}": Out(1) for name in reports}, **{f"s_{name}": In(1) for name in reports},
             **({} if first else {"cut": In(1)})}
 
 
@@ -41,14 +40,15 @@ class Feed(wiring.Component):
     Parameters
     ----------
     first : bool                       Whether it is in the northernmost tile, which registers all that comes from the north.
+    reports : tuple of str             What each tile reports, see `connectivity.reports`.
 
     Members
     -------
     n_flush, n_reset : In(1)           From the north; `s_flush` and `s_reset` go to the tile and on to the south.
     n_config : In(CHANNEL)             Requests from the north; ``s_config : Out(CHANNEL)`` goes on to the south.
     config : Out(CHANNEL)              To the tile.
-    n_active, n_overflow : Out(1)      Whether this tile or one to the south of it reports; `s_active`, `s_overflow` are theirs.
-    active, overflow : In(1)           Of the tile.
+    n_{report} : Out(1)                Whether this tile or one to the south of it reports; ``s_{report} : In(1)`` is theirs.
+    {report} : In(1)                   Of the tile.
     cut : In(1)                        Not in the first: a register of the channel is in use here. Tied outside, as the
                                        coordinates are.
 
@@ -57,9 +57,9 @@ class Feed(wiring.Component):
     Source: Amber JSSC VII (tiles that abut, registers every eight rows).
     """
 
-    def __init__(self, first: bool) -> None:
-        self.first = first
-        super().__init__({**feed_members(first), "config": Out(CHANNEL), **{name: In(1) for name in REPORTS}})
+    def __init__(self, first: bool, reports: tuple[str, ...]) -> None:
+        self.first, self.reports = first, reports
+        super().__init__({**feed_members(first, reports), "config": Out(CHANNEL), **{name: In(1) for name in reports}})
 
     @property
     def module_name(self) -> str:
@@ -88,7 +88,7 @@ class Feed(wiring.Component):
             m.d.comb += self.s_flush.eq(flush)
         else:
             m.d.comb += self.s_flush.eq(self.n_flush)
-        m.d.comb += [getattr(self, f"n_{name}").eq(getattr(self, name) | getattr(self, f"s_{name}")) for name in REPORTS]
+        m.d.comb += [getattr(self, f"n_{name}").eq(getattr(self, name) | getattr(self, f"s_{name}")) for name in self.reports]
         return m
 
 
@@ -115,7 +115,7 @@ class AbuttedTile(wiring.Component):
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__({**self._tracks, **feed_members(self.first), "s_clk": Out(1), "tile_y": In(ID_BITS)})
+        super().__init__({**self._tracks, **feed_members(self.first, reports(arch)), "s_clk": Out(1), "tile_y": In(ID_BITS)})
 
     @property
     def first(self) -> bool:
@@ -125,7 +125,7 @@ class AbuttedTile(wiring.Component):
     @property
     def _tracks(self) -> Members:
         members = tile_members(self.arch, self.spec) | awake_members(self.arch, self.spec)
-        return {name: member for name, member in members.items() if name not in ("flush", *REPORTS)}
+        return {name: member for name, member in members.items() if name not in ("flush", *reports(self.arch))}
 
     @property
     def module_name(self) -> str:
@@ -137,12 +137,12 @@ class AbuttedTile(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.feed = feed = macro(Feed(self.first))
+        m.submodules.feed = feed = macro(Feed(self.first, reports(self.arch)))
         m.submodules.tile = tile = macro(Tile(self.arch, self.spec, self.parity), reset=feed.s_reset)
-        through = feed_members(self.first)
+        through = feed_members(self.first, reports(self.arch))
         pass_on(m, self, feed, {name: name for name in through}, through)
         pass_on(m, self, tile, {name: name for name in self._tracks}, self._tracks)
         wiring.connect(m, feed.config, tile.config)
-        m.d.comb += [tile.flush.eq(feed.s_flush), *(getattr(feed, name).eq(getattr(tile, name)) for name in REPORTS),
+        m.d.comb += [tile.flush.eq(feed.s_flush), *(getattr(feed, name).eq(getattr(tile, name)) for name in reports(self.arch)),
                      tile.tile_y.eq(self.tile_y), self.s_clk.eq(ClockSignal())]
         return m

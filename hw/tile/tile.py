@@ -10,17 +10,18 @@ says but on tracks is 0. Both have ports of `awake_members` besides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
-from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW
+from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
 from ..arch.tile import LAYERS, WALLED, TileSpec
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
+from ..connectivity import reports
 from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
@@ -39,9 +40,9 @@ def tile_members(arch: Arch, spec: TileSpec) -> Members:
     """The ports every form of a tile has: tracks, links, flush, and what it reports.
 
     ``{side}_{layer}_{i,o}_{payload,valid,ready}`` are tracks (`track_members`), e.g. ``e_data_o_payload``. With `Arch.regions`
-    there are ``e_open`` and ``w_open``: what the neighbour on that side says counts.
+    there are ``e_open`` and ``w_open``: what the neighbour on that side says counts, and ``walled``: see `TileLogic`.
     """
-    members: Members = {"flush": In(1), "active": Out(1), "overflow": Out(1)}
+    members: Members = {"flush": In(1), **{report: Out(1) for report in reports(arch)}}
     members |= wall_members(arch, spec)
     for layer in LAYERS:
         members |= track_members(arch.interconnect, spec, layer, f"{layer}_")
@@ -68,6 +69,8 @@ class TileLogic(wiring.Component):
     flush : In(1)             Resets everything in the tile, as reset does.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
     contents : In(SramPort)   MEM only: see `TileCore`.
+    walled : Out(1)           With `Arch.regions`: in the cycle before, a track to a closed side had a valid word; without valid
+                              and ready, where words are there in every cycle: a switch box selected one for such a track.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
     fault : Out(1)            Why `overflow` is 1: see `TileCore`.
 
@@ -100,7 +103,19 @@ class TileLogic(wiring.Component):
             boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity, self.arch.power_domains)
             m.submodules[f"boxes_{layer}"] = layer_boxes = macro(boxes, flush=self.flush)
             self._join(m, layer, layer_boxes, core)
+        if self.arch.regions > 1:
+            m.d.sync += self.walled.eq(Cat(self._at_walls()).any())
         return m
+
+    def _at_walls(self) -> Iterator[Value]:
+        """Of both layers and every side that may have a wall: whether it is closed and a track leads a word there."""
+        interconnect = self.arch.interconnect
+        for layer in LAYERS:
+            for name in wall_members(self.arch, self.spec):
+                side = name[0]
+                led: Value = (Cat(self.cfg[f"sb_{layer}"][f"{side}{track}_sel"].any() for track in range(interconnect.tracks))
+                              if interconnect.fifo == "none" else getattr(self, f"{side}_{layer}_o_valid"))
+                yield ~getattr(self, name) & led.any()
 
     def _join(self, m: Module, layer: str, boxes: Macro, core: Macro) -> None:
         """Connect the boxes of a layer to the tile's sides, to the core and to their configuration."""
@@ -131,7 +146,8 @@ class Tile(wiring.Component):
     config : In(CHANNEL)           From the column's configuration channel, see `ConfigRegisters`.
     tile_y : In(8)                 Row of the tile.
 
-    The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before.
+    The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before; with
+    `Arch.regions` `walled` in bit 29.
 
     Timing: as of `TileLogic`; a configuration request is answered in its cycle, and what it writes is in force in the next one.
     Source: Onyx JSSC II, III-D and IV-F; Amber JSSC VII (a tile's place by pins).
@@ -166,6 +182,8 @@ class Tile(wiring.Component):
                      for name, register in (("waiting", waiting), ("overflow", overflow), ("fault", fault))]
         m.d.comb += [registers.tile_y.eq(self.tile_y), registers.status.eq(waiting), registers.status[STATUS_FAULT].eq(fault),
                      registers.status[STATUS_OVERFLOW].eq(overflow), logic.cfg.eq(registers.cfg)]
+        if self.arch.regions > 1:
+            m.d.comb += registers.status[STATUS_WALLED].eq(said.get("walled", logic.walled))
         if contents_members(self.spec):
             m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
             wiring.connect(m, window.sram, logic.contents)

@@ -29,6 +29,7 @@ from ...hw import emit
 from ...hw.arch.cgra import Arch, Timing
 from ...hw.arch.glb import ENABLE
 from ...hw.column import Column
+from ...hw.connectivity import reports
 from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
 from ...hw.soc.crossing import HostSide, MachineSide
@@ -62,7 +63,7 @@ def beside_tiles(arch: Arch) -> list[wiring.Component]:
     What is joined has one clock, so gated parts are those with enables, which do the same in every cycle.
     """
     arch = replace(arch, glb=replace(arch.glb, clock_gates=ENABLE))
-    return [Column(arch.rows + 1, arch.config_rows), GlbTile(arch.glb), Shell(arch)]
+    return [Column(arch.rows + 1, arch.config_rows, reports(arch)), GlbTile(arch.glb), Shell(arch)]
 
 
 def library_model(arch: Arch, cache: Path | None = None, counting: bool = False) -> verilator.Model:

@@ -13,6 +13,7 @@ from sardonyx.cache import Cache, home
 from sardonyx.hw import emit, verilog
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.column import Column
+from sardonyx.hw.connectivity import reports
 from sardonyx.hw.describe import Description, Field, describe
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.tile.tile import TileLogic
@@ -41,7 +42,7 @@ class Gate(wiring.Component):
 @pytest.mark.parametrize("part", ["Members", "Timing", "Source:"])
 def test_every_file_of_a_machine_says_its_ports_its_timing_and_where_it_comes_from(part: str) -> None:
     machine = replace(PRESETS["tiny"], feed_through=True)
-    modules = emit.collect(Sardonyx(machine), home()).modules | emit.collect(Column(5, 8), home()).modules
+    modules = emit.collect(Sardonyx(machine), home()).modules | emit.collect(Column(5, 8, reports(machine)), home()).modules
     assert [name for name, module in modules.items() if part not in module.said.comment] == []
 
 

@@ -14,7 +14,7 @@ from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.cone import LOGIC, REGISTER, Output
 from sardonyx.hw.emit import ENABLED
-from sardonyx.hw.paths import COLUMN, Path, around_paths, feed_paths, judged, listed, tile_paths
+from sardonyx.hw.paths import Path, around_paths, column_paths, feed_paths, judged, listed, tile_paths
 from sardonyx.hw.tile.tile import logic_name
 
 TINY = get("tiny")
@@ -26,11 +26,11 @@ def judge(arch: Arch) -> None:
     assert {each.source for each in found if not each.follows} >= {REGISTER, LOGIC}
     assert all(bool(each.follows) == bool(each.reasons) for each in found)
     kinds = {(spec, x + y & 1) for (x, y), spec in arch.tiles.items()}
-    lists = around_paths(arch) | ({} if arch.feed_through else {f"column_{arch.rows + 1}": COLUMN})
+    lists = around_paths(arch) | ({} if arch.feed_through else {f"column_{arch.rows + 1}": column_paths(arch)})
     for spec, parity in kinds:
         lists[f"tile_{logic_name(spec, parity)}"] = tile_paths(arch, spec, parity)
         if arch.feed_through:
-            lists[f"abutted_{logic_name(spec, parity)}"] = feed_paths(spec.kind == "io")
+            lists[f"abutted_{logic_name(spec, parity)}"] = feed_paths(arch, spec.kind == "io")
     for module, paths in lists.items():
         mine = [each for each in found if each.module == module]
         for path in paths:

@@ -12,11 +12,12 @@ from machines import LEAST, copier
 
 from sardonyx.compiler.backend.encode import address
 from sardonyx.compiler.backend.image import image
+from sardonyx.compiler.ir.program import Program
 from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import EVERY_ROW
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import ASTRAY, CONFIGURED, CONFIGURING, FINISHED, WATCHDOG
+from sardonyx.hw.arch.soc import ASTRAY, AT_WALL, CONFIGURED, CONFIGURING, FINISHED, WATCHDOG
 from sardonyx.hw.configuration import word_bits
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
@@ -135,6 +136,7 @@ def test_no_bitstream_of_the_regions_beside_it_changes_words_or_cycles_of_a_regi
             for number in (0, 2):
                 attack(session, number, part, draw)
             assert ran(session, given, arch) == alone
+            assert not victim.read_register("status") >> AT_WALL & 1
         assert {where: victim.read_configuration(where) for where in before} == before
 
 
@@ -279,9 +281,51 @@ def test_a_track_ends_at_a_wall_and_goes_on_where_there_is_none(arch: Arch, wall
         came = machine.read_memory(2 * arch.glb.tile_bytes, 40).tolist()
         if arch is THREE:
             assert [machine.read_register("status", region=region) for region in regions] == (
-                [1 << WATCHDOG] * 2 if walled else [1 << FINISHED])
+                [1 << AT_WALL, 1 << WATCHDOG] if walled else [1 << FINISHED])
             assert machine.read_register("store_words", 2) == (0 if walled else 21)
+        else:
+            ended = [machine.read_register("status", region=region) >> AT_WALL & 1 for region in regions]
+            assert ended == ([1, 0] if walled else [0]), "what is said of words that are there in every cycle"
+        if walled:
+            assert machine.read_register("overflow_column", region=0) == 1
         assert {*came} & {*BLOCK[1:].tolist()} == (set() if walled else {*BLOCK[1:].tolist()})
+
+
+def astray(arch: Arch, side: str, forked: bool = False) -> Program:
+    """A program of two columns that leads its words out of its region on a side; forked: and also where `copier` has them."""
+    program = copier(arch)
+    x, source = {"e": (1, "w_in0"), "w": (0, "n_in0")}[side]
+    config = {site: {name: dict(values) for name, values in sets.items()} for site, sets in program.config.items()}
+    boxes = config[x, 1]["sb_data"]
+    if not forked:
+        boxes.clear()
+    return replace(program, config={**config, (x, 1): {**config[x, 1], "sb_data": {
+        **boxes, f"{side}0_sel": arch.interconnect.select(arch.pe, f"{side}0", source, "data")}}})
+
+
+@pytest.mark.parametrize("forked", [False, True])
+@pytest.mark.parametrize("side", ["e", "w"])
+def test_a_word_at_a_wall_is_an_event_of_its_region_and_of_no_other(machine: Machine, side: str, forked: bool) -> None:
+    session = Session(machine, [2, 2, 2])
+    program, given = copier(PART), blocks(40, 6)
+    for region in (0, 2):
+        session.load(region, program)
+        session.run(region, given, {"b_vals": 31})
+    alone = [stored(session, region) for region in (0, 2)]
+    session.load(1, astray(PART, side, forked))
+    for region in (0, 2):
+        session.run(region, given, {"b_vals": 31})
+    session.run(1, [{"a_vals": BLOCK}], {"b_vals": 21})
+    x = {"e": 1, "w": 0}[side]
+    with pytest.raises(UserError) as error:
+        session.wait(1)
+    assert str(error.value) == (f"tile ({x}, 1): words are led at a wall, into columns of another region\n"
+                                "  try: compile the program for the `arch` of the region (`session.regions[n].arch`)")
+    assert [stored(session, region) for region in (0, 2)] == alone
+    status = [machine.read_register("status", region=region) & ~(1 << CONFIGURED) for region in range(3)]
+    assert status == [1 << FINISHED, 1 << AT_WALL, 1 << FINISHED]
+    assert session.regions[1].read_register("cycles") < 30, "at once, not by a watchdog"
+    assert session.regions[1].read_register("overflow_column") == x
 
 
 def test_what_a_machine_cannot_be_split_into_is_refused(machine: Machine) -> None:

@@ -11,10 +11,10 @@ from sardonyx.compiler.backend import encode
 from sardonyx.compiler.ir.program import ELASTIC, Program
 from sardonyx.compiler.ir.transfer import Transfer
 from sardonyx.hw.arch.cgra import Arch
-from sardonyx.hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW
+from sardonyx.hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
-from sardonyx.hw.arch.soc import MOVED_WINDOW, OVERFLOW, STORE_LIMIT
+from sardonyx.hw.arch.soc import AT_WALL, MOVED_WINDOW, OVERFLOW, STORE_LIMIT
 from sardonyx.runtime.commands import Wait
 from sardonyx.runtime.data.blocks import split_blocks
 from sardonyx.runtime.faults import explain, show_status
@@ -139,11 +139,11 @@ class Told:
         return self.status[address >> 24, address >> 16 & 0xFF]
 
 
-def explained(status: "dict[tuple[int, int], int]", configurable: bool = True) -> str:
+def explained(status: "dict[tuple[int, int], int]", configurable: bool = True, event: int = OVERFLOW) -> str:
     names = {f"{x},{y}": f"at{x}{y}" for x, y in status}
     program = Program(TINY.fingerprint, ELASTIC, SOURCE | {"names": names}, {}, ())
     with pytest.raises((UserError, AssertionError)) as error:
-        explain(Told(status), program, 1 << OVERFLOW, configurable)     # type: ignore[arg-type]
+        explain(Told(status), program, 1 << event, configurable)     # type: ignore[arg-type]
     return str(error.value)
 
 
@@ -165,6 +165,14 @@ def test_where_no_tile_can_be_asked_those_of_the_column_are_named() -> None:
                                                       "  try: use a smaller tile (--tile or tile=)")
     # A column of PEs has no level that could overflow.
     assert explained({(3, 0): 0}, configurable=False) == "streams that do not belong together meet in tile (3, 0), 'at30'"
+
+
+def test_words_at_a_wall_are_told_with_the_tile_or_the_column() -> None:
+    held = {site: 0 for site in TINY.tiles if site[0] == 3} | {(3, 2): 1 << STATUS_WALLED | 1}
+    told = ("{}: words are led at a wall, into columns of another region\n"
+            "  try: compile the program for the `arch` of the region (`session.regions[n].arch`)")
+    assert explained(held, event=AT_WALL) == told.format("tile (3, 2)")
+    assert explained({}, configurable=False, event=AT_WALL) == told.format("column 3")
 
 
 @pytest.mark.parametrize("words,configurable,told", [

@@ -10,6 +10,7 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.soc import (
     ASTRAY,
+    AT_WALL,
     BUSY,
     CONFIG_BUSY,
     CONFIGURED,
@@ -32,6 +33,7 @@ from sardonyx.hw.arch.soc import (
 from sardonyx.hw.soc.controller import Controller
 
 ARCH = Arch("controlled", 6, 3, glb=Glb(columns_per_tile=2))
+WITH_REGIONS = replace(ARCH, regions=2)
 INDEX = {name: offset // 4 for name, offset in offsets(CONTROLLER).items()}
 START, STOP, CONFIGURE = 1, 2, 4
 
@@ -148,7 +150,8 @@ def test_a_run_of_nothing_is_done_at_once() -> None:
 
 
 @pytest.mark.parametrize("event,cause", [(OVERFLOW, {"overflow": 0b101000}), (STORE_LIMIT, {"beyond": 1}),
-                                         (STORE_LOST, {"lost": 1}), (FINISHED, {"running": 0})])
+                                         (STORE_LOST, {"lost": 1}), (FINISHED, {"running": 0}),
+                                         (AT_WALL, {"walled": 0b110000})])
 def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event: int, cause: "dict[str, int]") -> None:
     async def scenario(driver: Driver) -> None:
         others = 0xFFFFFFFF & ~(1 << event)
@@ -156,10 +159,10 @@ def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event:
         await driver.run()
         driver.put(**cause)
         await driver.tick()
-        driver.put(overflow=0, beyond=0, lost=0)
+        driver.put(**{name: 0 for name in cause if name != "running"})
         assert driver.read("status") == 1 << event
         assert driver.read("irq_status") == 1 << event
-        assert driver.read("overflow_column") == (3 if event == OVERFLOW else 0)
+        assert driver.read("overflow_column") == {OVERFLOW: 3, AT_WALL: 4}.get(event, 0)
         assert driver.seen["stop"][1:] == [driver.cycle - 1]
         assert not driver.sim.get(driver.dut.irq)
         await driver.write("irq_enable", 1 << event)
@@ -173,7 +176,28 @@ def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event:
         await driver.write("control", START)
         assert (driver.read("status"), driver.read("overflow_column")) == (1 << BUSY, 0)
 
-    simulate(scenario)
+    simulate(scenario, WITH_REGIONS)
+
+
+def test_of_an_overflow_and_a_word_at_a_wall_in_one_cycle_the_column_is_that_of_the_overflow() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.run()
+        driver.put(overflow=0b10000, walled=0b100)
+        await driver.tick()
+        assert driver.read("status") == 1 << OVERFLOW | 1 << AT_WALL
+        await driver.tick(5)
+        assert driver.read("overflow_column") == 4
+
+    simulate(scenario, WITH_REGIONS)
+
+
+def test_a_word_at_a_wall_is_an_event_of_runs_only() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(walled=1)
+        await driver.tick(5)
+        assert driver.read("status") == driver.read("irq_status") == 0
+
+    simulate(scenario, WITH_REGIONS)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 40])
@@ -421,7 +445,8 @@ def test_the_limit_of_cycles_ends_runs_wherever_they_are(limit: int) -> None:
     simulate(scenario)
 
 
-@pytest.mark.parametrize("event,cause", [(OVERFLOW, {"overflow": 1}), (STORE_LIMIT, {"beyond": 1}), (STORE_LOST, {"lost": 1})])
+@pytest.mark.parametrize("event,cause", [(OVERFLOW, {"overflow": 1}), (STORE_LIMIT, {"beyond": 1}), (STORE_LOST, {"lost": 1}),
+                                         (AT_WALL, {"walled": 1})])
 @pytest.mark.parametrize("with_its_end", [False, True])
 def test_an_event_of_one_run_ends_all(event: int, cause: "dict[str, int]", with_its_end: bool) -> None:
     async def scenario(driver: Driver) -> None:
@@ -435,7 +460,7 @@ def test_an_event_of_one_run_ends_all(event: int, cause: "dict[str, int]", with_
         assert driver.read("status") == 1 << event
         assert len(driver.seen["start"]) == 2 and driver.read("runs_done") == 1
 
-    simulate(scenario)
+    simulate(scenario, WITH_REGIONS)
 
 
 def test_the_watchdog_counts_from_the_start_of_each_run() -> None:

@@ -11,6 +11,7 @@ from machines import LEAST
 
 from sardonyx.hw.arch.soc import (
     ASTRAY,
+    AT_WALL,
     BUSY,
     CONFIGURED,
     CONFIGURING,
@@ -155,14 +156,15 @@ def with_two_regions(scenario: Callable[[Ports], Awaitable[None]]) -> None:
 
 
 @pytest.mark.parametrize("region", range(2))
-@pytest.mark.parametrize(("event", "report"), [(OVERFLOW, "overflow"), (STORE_LIMIT, "beyond"), (STORE_LOST, "lost")])
+@pytest.mark.parametrize(("event", "report"), [(OVERFLOW, "overflow"), (STORE_LIMIT, "beyond"), (STORE_LOST, "lost"),
+                                                 (AT_WALL, "walled")])
 def test_what_stops_a_run_stops_it_in_the_region_that_reports_it(event: int, report: str, region: int) -> None:
     async def scenario(ports: Ports) -> None:
         ports.put(glb0_busy=1, glb1_busy=1)
         for number in range(2):
             await ports.write(number, "control", 1)
         await ports.tick(2 * FLUSH_CYCLES)
-        ports.put(**{"overflow": 1 << region} if report == "overflow" else {f"glb{region}_{report}": 1})
+        ports.put(**{report: 1 << region} if report in ("overflow", "walled") else {f"glb{region}_{report}": 1})
         await ports.tick(3)
         assert (await ports.status(region), await ports.status(1 - region)) == (1 << event, 1 << BUSY)
 

@@ -20,11 +20,13 @@ from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.array import Array
 from sardonyx.hw.column import Column
 from sardonyx.hw.configuration import CHANNEL, REQUEST
-from sardonyx.hw.connectivity import BORDER, Wire, connections, tile_name
+from sardonyx.hw.connectivity import BORDER, Wire, connections, reports, tile_name
 from sardonyx.hw.tile.abutted import AbuttedTile, Feed
 from sardonyx.hw.yosys import run_yosys
 
 PORTS = ("flush", "reset", "active", "overflow")
+# Of a machine with regions.
+REPORTS = reports(replace(get("tiny"), regions=2))
 MESH = replace(get("tiny"), columns=2, rows=3, mem_every=0, config_rows=2, feed_through=True,
                pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1))
 
@@ -34,7 +36,7 @@ class Answers:
 
     def __init__(self, m: Module, tiles: int) -> None:
         self.m = m
-        self.active, self.overflow = Signal(tiles), Signal(tiles)
+        self.reports = {name: Signal(tiles, name=name) for name in REPORTS}
 
     def join(self, row: int, asked: "wiring.PureInterface", answered: "wiring.PureInterface") -> None:
         with self.m.If(asked.valid & ~asked.write & (asked.addr == row)):
@@ -45,8 +47,8 @@ def column(tiles: int, rows: int) -> "tuple[Module, Answers, dict[str, Value], l
     """A column with tiles beside it: inputs, what leaves at the top, what is at the tiles."""
     m = Module()
     answers = Answers(m, tiles)
-    m.submodules.column = made = Column(tiles, rows)
-    m.d.comb += [made.tiles_active.eq(answers.active), made.tiles_overflow.eq(answers.overflow)]
+    m.submodules.column = made = Column(tiles, rows, REPORTS)
+    m.d.comb += [getattr(made, f"tiles_{name}").eq(said) for name, said in answers.reports.items()]
     inside: list[Value] = []
     for row in range(tiles):
         n = config_segment(row, rows)
@@ -54,29 +56,30 @@ def column(tiles: int, rows: int) -> "tuple[Module, Answers, dict[str, Value], l
         answers.join(row, segment, getattr(made, f"tile{row}"))
         inside += [made.tiles_flush, getattr(made, f"reset{n}"), *(getattr(segment, name) for name in REQUEST)]
     inputs = {"flush": made.flush, "reset": made.reset, **{name: getattr(made.config, name) for name in REQUEST}}
-    return m, answers, inputs, [made.active, made.overflow, made.config.rvalid, made.config.rdata], inside
+    return m, answers, inputs, [made.config.rvalid, made.config.rdata, *(getattr(made, name) for name in REPORTS)], inside
 
 
 def chain(tiles: int, rows: int) -> "tuple[Module, Answers, dict[str, Value], list[Value], list[Value]]":
     """The same of tiles that abut."""
     m = Module()
     answers = Answers(m, tiles)
-    feeds = [Feed(first=not row) for row in range(tiles)]
+    feeds = [Feed(not row, REPORTS) for row in range(tiles)]
     inside: list[Value] = []
     for row, feed in enumerate(feeds):
         m.submodules[f"feed{row}"] = feed
         answers.join(row, feed.config, feed.config)
-        m.d.comb += [feed.active.eq(answers.active[row]), feed.overflow.eq(answers.overflow[row])]
+        m.d.comb += [getattr(feed, name).eq(said[row]) for name, said in answers.reports.items()]
         inside += [feed.s_flush, feed.s_reset, *(getattr(feed.config, name) for name in REQUEST)]
         if row:
             above = feeds[row - 1]
             wiring.connect(m, above.s_config, feed.n_config)
             m.d.comb += [feed.cut.eq(config_segment(row, rows) != config_segment(row - 1, rows)),
                          feed.n_flush.eq(above.s_flush), feed.n_reset.eq(above.s_reset),
-                         above.s_active.eq(feed.n_active), above.s_overflow.eq(feed.n_overflow)]
+                         *(getattr(above, f"s_{name}").eq(getattr(feed, f"n_{name}")) for name in REPORTS)]
     first = feeds[0]
     inputs = {"flush": first.n_flush, "reset": first.n_reset, **{name: getattr(first.n_config, name) for name in REQUEST}}
-    return m, answers, inputs, [first.n_active, first.n_overflow, first.n_config.rvalid, first.n_config.rdata], inside
+    top = [first.n_config.rvalid, first.n_config.rdata, *(getattr(first, f"n_{name}") for name in REPORTS)]
+    return m, answers, inputs, top, inside
 
 
 @pytest.mark.parametrize("tiles,rows", [(1, 1), (4, 1), (6, 2), (5, 8)])
@@ -94,7 +97,7 @@ def test_what_goes_through_tiles_is_what_stands_beside_them_cycle_by_cycle(tiles
                     sim.set(inputs[name], draw.random() < width)
                 sim.set(inputs["addr"], draw.randrange(tiles + 1))
                 sim.set(inputs["wdata"], draw.randrange(1 << 16))
-                for report in (answers.active, answers.overflow):
+                for report in answers.reports.values():
                     sim.set(report, draw.getrandbits(tiles) if draw.random() < 0.5 else 0)
                 _, _, *values = await sim.tick().sample(*shown)
                 trace.append(values)
@@ -103,7 +106,8 @@ def test_what_goes_through_tiles_is_what_stands_beside_them_cycle_by_cycle(tiles
         simulator.run()
         traces.append(trace)
     assert traces[0] == traces[1]
-    assert any(row[2] for row in traces[0]), "something was answered"
+    assert any(row[0] for row in traces[0]), "something was answered"
+    assert all(any(row[2 + n] for row in traces[0]) for n in range(len(REPORTS))), "and all that is reported"
 
 
 def test_a_tile_that_abuts_is_joined_with_its_neighbours_and_the_border_only() -> None:

@@ -19,7 +19,7 @@ from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.column import Column
 from sardonyx.hw.configuration import MemoryWindow
-from sardonyx.hw.connectivity import Wire
+from sardonyx.hw.connectivity import Wire, reports
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.hw.paths import early_inputs
 from sardonyx.hw.soc.shell import Shell
@@ -95,7 +95,7 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
     for name, component in (("shell", Shell(arch)), ("glb", GlbTile(arch.glb))):
         through[name] = {output for output, inputs in followed(component, tmp_path / name).items() if inputs}
-    column = followed(Column(arch.rows + 1, arch.config_rows), tmp_path / "column")
+    column = followed(Column(arch.rows + 1, arch.config_rows, reports(arch)), tmp_path / "column")
     assert column["tiles_flush"] == set()
     through["column"] = {output for output, inputs in column.items() if inputs}
 

@@ -1,0 +1,86 @@
+"""What a tile reports of words that it leads at a wall."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from amaranth.sim import Simulator, SimulatorContext
+from machines import LEAST
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.config import STATUS_REGISTER, STATUS_WALLED
+from sardonyx.hw.arch.interconnect import FIFOS, Interconnect
+from sardonyx.hw.arch.tile import LAYERS
+from sardonyx.hw.interconnect.stage import EVEN, ODD
+from sardonyx.hw.tile.tile import Tile
+
+Y, TRACKS = 1, 2
+
+
+def leading(arch: Arch, layer: str, side: str, track: int) -> "tuple[list[int], int]":
+    """A PE that leads a track from the north to a track of a side; the configuration, and the former track."""
+    sink = f"{side}{track}"
+    source = next(name for name in arch.interconnect.fanin(arch.pe, layer)[sink] if name.startswith("n_in"))
+    config = {f"sb_{layer}": {f"{sink}_sel": arch.interconnect.select(arch.pe, sink, source, layer)}}
+    return arch.config_map("pe").encode(config), int(source.removeprefix("n_in"))
+
+
+def reported(arch: Arch, parity: int, led: "tuple[str, str, int]", opened: "dict[str, int]", valid: int) -> "list[int]":
+    """`walled` of a tile, cycle by cycle, from the first one in which the word that it leads there is offered."""
+    tile, trace = Tile(arch, arch.pe, parity), []
+    words, source = leading(arch, *led)
+    elastic = arch.interconnect.fifo != "none"
+
+    async def ask(sim: SimulatorContext, register: int, word: "int | None") -> int:
+        for name, value in (("valid", 1), ("write", word is not None), ("addr", Y << 16 | register), ("wdata", word or 0)):
+            sim.set(getattr(tile.config, name), value)
+        _, _, answer = await sim.tick().sample(tile.config.rdata)
+        sim.set(tile.config.valid, 0)
+        return int(answer)
+
+    async def drive(sim: SimulatorContext) -> None:
+        sim.set(tile.tile_y, Y)
+        for side, value in opened.items():
+            sim.set(getattr(tile, f"{side}_open"), value)
+        # What neighbours say does not count where there is a wall.
+        for side, layer in product("ew", LAYERS if elastic else ()):
+            sim.set(getattr(tile, f"{side}_{layer}_o_ready"), (1 << TRACKS) - 1)
+            sim.set(getattr(tile, f"{side}_{layer}_i_valid"), (1 << TRACKS) - 1)
+        for register, word in enumerate(words):
+            await ask(sim, register, word)
+        if elastic:
+            sim.set(getattr(tile, f"n_{led[0]}_i_valid"), valid << source)
+        for _ in range(8):
+            _, _, walled = await sim.tick().sample(tile.walled)
+            trace.append(int(walled))
+        assert await ask(sim, STATUS_REGISTER, None) >> STATUS_WALLED & 1 == trace[-1]
+        if elastic:
+            sim.set(getattr(tile, f"n_{led[0]}_i_valid"), 0)
+            sim.set(tile.flush, 1)
+            await sim.tick().repeat(2)
+            assert not sim.get(tile.walled), "a flush takes the word away"
+
+    simulator = Simulator(tile)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(drive)
+    simulator.run()
+    return trace
+
+
+@pytest.mark.parametrize("parity", [EVEN, ODD])
+@pytest.mark.parametrize("fifo", FIFOS)
+def test_a_tile_says_that_it_leads_words_at_a_wall_and_nothing_of_others(fifo: str, parity: int) -> None:
+    arch = replace(LEAST, regions=2, interconnect=Interconnect(TRACKS, fifo=fifo))
+    register = fifo == "full" or (fifo == "split" and parity == ODD)
+    for layer, side, track in product(LAYERS, "esw", range(TRACKS)):
+        for shut in ("", "e", "w", "ew"):
+            opened = {each: int(each not in shut) for each in "ew"}
+            found = reported(arch, parity, (layer, side, track), opened, 1)
+            if side not in shut:
+                assert not any(found), (layer, side, track, shut)
+            elif fifo == "none":
+                assert all(found[1:]), "the word is there since it was configured"
+            else:
+                assert found == [0] * (1 + register) + [1] * (7 - register), (layer, side, track, shut)
+    if fifo != "none":
+        assert not any(reported(arch, parity, ("data", "e", 0), {"e": 0, "w": 0}, 0)), "no word, no attempt"
