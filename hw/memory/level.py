@@ -43,13 +43,16 @@ class Level(wiring.Component):
     Timing: one word or token is written per cycle and one token is read per cycle, stops included, however
     short the fibers. Six cycles from the first reference to the first token, 7 if the fiber's segments
     straddle two lines. From the end of writing to the first token of a root scan: 9. The next transaction
-    follows done in the next cycle if it is buffered. `crd` and `ref_o` are taken independently.
+    follows done in the next cycle if it is buffered. `crd` and `ref_o` are taken independently. A level is written up to
+    its last step while the two before it are held, so transactions of about one size, from two words in a vector that is
+    read and four in one that is written, take no cycle but for the words of their blocks; shorter ones have 8 to 12 cycles
+    from the end of one to the end of the second one after it.
 
     The SRAM has one port. References in sequence, or over and over, take one read per line of four segments
     and per line of four entries. In random order a fiber takes one read for its segments, two if they
     straddle lines (one fiber in four), and one per line of its entries: with one entry in each, 0.89 tokens
     per cycle at random, 0.67 at worst. A look-up takes at most one read. Writing takes one access per line;
-    reading and writing take turns.
+    reading and writing take turns, reading first.
     Source: Onyx JSSC III-B.
     """
 
@@ -86,6 +89,7 @@ class Level(wiring.Component):
         m.d.comb += [
             writer.from_stream.eq(self.cfg.input == inputs.index("stream")),
             writer.values.eq(self.cfg.values), writer.dense.eq(self.cfg.dense), buffer.values.eq(self.cfg.values),
+            buffer.dense.eq(self.cfg.dense),
             buffer.lead.eq(writer.from_stream & ~self.cfg.values),
             scanner.lookup.eq(self.cfg.output == outputs.index("lookup")),
             scanner.block.eq(self.cfg.output == outputs.index("block")),

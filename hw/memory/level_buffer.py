@@ -50,11 +50,12 @@ class ReadPort(wiring.Signature):
 
 
 class LevelBuffer(wiring.Component):
-    """Holds two levels: one is written while the other is read.
+    """Holds two levels, and one that is being written.
 
     Behaviour: each half of the SRAM is circular; a level takes whole lines of it. A level is offered to
-    readers once all its lines are in the SRAM. Writing waits while two closed levels are held, or while
-    closed levels take the space that the next line needs. A level that alone exceeds a half raises `overflow`
+    readers once all its lines are in the SRAM. While two closed levels are held, the next one is written up to the step
+    that closes it, of a dense level nothing. Writing also waits while closed levels take the space that the next
+    line needs. A level that alone exceeds a half raises `overflow`
     and is never closed: it and all that follow are neither taken nor given; those before it are still read.
 
     Parameters
@@ -66,14 +67,15 @@ class LevelBuffer(wiring.Component):
     i : In(stream of APPEND)
     lead : In(1)                   Segments start with a 0 that is not appended.
     values : In(1)                 Levels are value arrays: they take turns between the halves.
+    dense : In(1)                  Levels have an extent.
     level : Out(stream)            The oldest level not yet asked for in full; taken with the last request.
     free : In(1)                   The oldest level has been read: its space is writable.
     segments, entries : In         Read ports: for segments, ahead of the scan; for entries, which win.
     sram : Out(SramPort)           The SRAM.
     overflow : Out(1)              Sticky.
 
-    Timing: one step of writing per cycle, one access to the SRAM per cycle; where both want it, writing and
-    reading take turns. A level is offered two cycles after its last step, more if the port is busy.
+    Timing: one step of writing per cycle, one access to the SRAM per cycle; where both want it, reading and
+    writing take turns, reading first. A level is offered two cycles after its last step, more if the port is busy.
     Source: Onyx JSSC III-B (level buffer, explicit decoupled data orchestration). That value arrays take
     turns between the halves is ours: one of full size can be written while another is read.
     """
@@ -81,7 +83,7 @@ class LevelBuffer(wiring.Component):
     def __init__(self, lines: int, lanes: int) -> None:
         self.lines, self.lanes = lines, lanes
         half = lines // HALVES
-        super().__init__({"i": In(stream.Signature(APPEND)), "lead": In(1), "values": In(1),
+        super().__init__({"i": In(stream.Signature(APPEND)), "lead": In(1), "values": In(1), "dense": In(1),
                           "level": Out(stream.Signature(level_layout(half * lanes))), "free": In(1),
                           "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
                           "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)})
@@ -98,8 +100,9 @@ class LevelBuffer(wiring.Component):
         """Two slots, filled, offered and freed in turn. Returns the first line of each slot and half."""
         step, info = self.i.payload, self.level.payload
         size = self.lines // HALVES
-        # What a slot holds counts from when `held` and `unread` say so.
-        first = Signal(data.ArrayLayout(_per_half(size), SLOTS), reset_less=True)
+        # What a slot holds counts from when `held` and `unread` say so. It is written by the step that closes a level, except
+        # for the extent: a level is written before there is a slot for it.
+        first = Signal(data.ArrayLayout(_per_half(2 * size), SLOTS), reset_less=True)
         count = Signal(data.ArrayLayout(_per_half(size * self.lanes + 1), SLOTS), reset_less=True)
         extent = Signal(data.ArrayLayout(DATA_BITS, SLOTS), reset_less=True)
         held = Signal(SLOTS)
@@ -114,7 +117,7 @@ class LevelBuffer(wiring.Component):
         place = Signal()
         m.d.comb += [
             place.eq(Mux(self.values, filling, step.array)),
-            possible.eq(~held.bit_select(filling, 1) & ~self.overflow),
+            possible.eq(~(held.bit_select(filling, 1) & (step.close | self.dense)) & ~self.overflow),
             over.eq(self.i.valid & possible & Cat(half.over for half in halves).any()),
             self.i.ready.eq(possible & ~over & ~Cat(half.blocked for half in halves).any()),
             commit.eq(self.i.valid & self.i.ready),
@@ -123,7 +126,8 @@ class LevelBuffer(wiring.Component):
             m.d.sync += self.overflow.eq(1)
         for number, half in enumerate(halves):
             m.d.comb += [half.append.eq(step.append & (place == number)), half.word.eq(step.word),
-                         half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit)]
+                         half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit),
+                         half.tail.eq(Mux(held.bit_select(oldest, 1), first[oldest][number], half.first))]
         m.d.comb += halves[SEGMENTS].lead.eq(self.lead)
         with m.If(commit & step.append & (place == SEGMENTS) & (halves[SEGMENTS].count == 2)):
             m.d.sync += extent[filling].eq(step.word)
@@ -133,7 +137,8 @@ class LevelBuffer(wiring.Component):
             for number, half in enumerate(halves):
                 m.d.sync += [first[filling][number].eq(half.first), count[filling][number].eq(half.count)]
 
-        waiting = Cat(half.line.valid & (half.line.payload.slot == offered) for half in halves).any()
+        # Of two closed levels the older one is in the SRAM: the step that closed the newer one waited for that.
+        waiting = Cat(half.late for half in halves).any() & (offered != filling)
         m.d.comb += [info.slot.eq(offered), info.count.eq(count[offered]), info.extent.eq(extent[offered]),
                      self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
         with m.If(self.values):
@@ -143,9 +148,6 @@ class LevelBuffer(wiring.Component):
 
         with m.If(self.free):
             m.d.sync += [held.bit_select(oldest, 1).eq(0), oldest.eq(~oldest)]
-            for words, half in zip(count[oldest], halves):
-                lines = (words + self.lanes - 1) >> (self.lanes - 1).bit_length()
-                m.d.comb += half.release.eq(lines)
         return first
 
     def _port(self, m: Module, halves: list[LineCombiner], first: data.View) -> None:
@@ -155,19 +157,18 @@ class LevelBuffer(wiring.Component):
         write = Signal()
         reading = Signal()
         writes = Signal()
-        write_next = Signal()         # Whose turn it is if both want the port.
+        write_next = Signal()         # A line that waits has met a read, and does not meet a second one.
         m.d.comb += [
             writes.eq(Cat(line.valid for line in lines).any()),
             reading.eq(self.segments.request | self.entries.request),
-            write.eq(writes & (write_next | ~reading)),
+            write.eq(write_next | (writes & ~reading)),
             # Of a reader that asks; so it need not know that before it goes on.
-            self.entries.free.eq(~(writes & write_next)),
-            self.segments.free.eq(~(writes & write_next) & ~self.entries.request),
+            self.entries.free.eq(~write_next),
+            self.segments.free.eq(~write_next & ~self.entries.request),
             self.segments.words.eq(sram.word), self.entries.words.eq(sram.word),
             sram.enable.eq(writes | reading), sram.write.eq(write.replicate(self.lanes)),
         ]
-        with m.If(writes | reading):
-            m.d.sync += write_next.eq(~write)
+        m.d.sync += write_next.eq(writes & ~write)
 
         second = ~lines[0].valid      # The line of the second half is written, as the first has none.
         line = Signal(lines[0].payload.shape())

@@ -18,8 +18,10 @@ class LineCombiner(wiring.Component):
     """Write side of a half: a line being filled, one waiting to be written, the circular space behind them.
 
     Behaviour: a level starts on a fresh line; a line goes to the SRAM when it is full or its level closes,
-    missing words as 0. A step that completes a line is `blocked` while the line before still waits or while
-    lines of earlier levels fill the half; one that appends beyond the whole half is `over`: nothing helps it.
+    missing words as 0. A step that completes a line is `blocked` while the line before cannot leave or lines of earlier
+    levels fill the half, and one that closes while a line of the level before waits. One that appends beyond the whole half
+    is `over`: nothing helps it. Positions of lines count modulo twice the half: between two that are equal there is no
+    line, between two that differ in their highest bit alone there are all.
 
     Parameters
     ----------
@@ -33,12 +35,13 @@ class LineCombiner(wiring.Component):
     lead : In(1)                 Levels start with a 0 that is not appended.
     commit : In(1)               Take the step.
     blocked, over : Out(1)       Why the step may not be taken.
+    late : Out(1)                A line of the level before waits to be written.
     line : Out(stream)           Lines to write.
-    first, count : Out           First line of the level being written, and its words, this step included.
-    release : In                 Lines that leave the half: those of the oldest level.
+    first, count : Out           Position where the level being written starts, and its words, this step included.
+    tail : In                    Position of the oldest line that is not to be written over.
 
-    Timing: one step per cycle while a line is written within `lanes` - 1 cycles; `blocked` and `over` are
-    combinational from append and close.
+    Timing: one step per cycle while a line is written within `lanes` - 1 cycles, or at once where the level closes a step
+    after a full line; `blocked` and `over` are combinational from append and close, `blocked` from `line.ready`, too.
     Source: Onyx JSSC III-B (group writes through a cache line). Here a line waits apart from the one being
     filled, so that the writer does not stop for the arbiter.
     """
@@ -47,9 +50,9 @@ class LineCombiner(wiring.Component):
         self.lines, self.lanes = lines, lanes
         super().__init__({"append": In(1), "word": In(DATA_BITS), "close": In(1), "slot": In(1),
                           "lead": In(1), "commit": In(1), "blocked": Out(1), "over": Out(1),
-                          "line": Out(stream.Signature(line_layout(lines, lanes))),
-                          "first": Out(range(lines)), "count": Out(range(lines * lanes + 1)),
-                          "release": In(range(lines + 1))})
+                          "late": Out(1), "line": Out(stream.Signature(line_layout(lines, lanes))),
+                          "first": Out(range(2 * lines)), "count": Out(range(lines * lanes + 1)),
+                          "tail": In(range(2 * lines))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -61,15 +64,17 @@ class LineCombiner(wiring.Component):
         lane = before[:(self.lanes - 1).bit_length()]
         line = Signal.like(self.line.payload, reset_less=True)
         push = Signal()
-        fill = Signal(range(self.lines))
-        used = Signal(range(self.lines + 1))
+        fill = Signal.like(self.first)
+        full = Signal()
 
         m.d.comb += [
             self.line.payload.eq(line),
             before.eq(Mux(fresh, self.lead, counted)),
             self.count.eq(before + self.append),
             push.eq(Mux(self.append, (lane == self.lanes - 1) | self.close, self.close & (lane != 0))),
-            self.blocked.eq(push & (self.line.valid | (used == self.lines))),
+            self.late.eq(self.line.valid & (line.slot != self.slot)),
+            full.eq(fill == (self.tail ^ self.lines)),
+            self.blocked.eq((push & (full | (self.line.valid & ~self.line.ready))) | (self.close & self.late)),
             self.over.eq(self.append & (before == self.lines * self.lanes)),
         ]
         # The words of this line that are held; the others are 0, and so is the first of a level with a lead.
@@ -83,11 +88,10 @@ class LineCombiner(wiring.Component):
                 words = Cat((self.word & (self.append & (lane == position)).replicate(DATA_BITS))
                             | (old & known.replicate(DATA_BITS))
                             for position, (old, known) in enumerate(zip([*held, Const(0, DATA_BITS)], knows, strict=True)))
-                m.d.sync += [self.line.valid.eq(1), line.address.eq(fill), line.slot.eq(self.slot),
+                m.d.sync += [self.line.valid.eq(1), line.address.eq(fill[:-1]), line.slot.eq(self.slot),
                              line.words.eq(words), fill.eq(fill + 1)]
             with m.Elif(self.append):
                 m.d.sync += held[lane].eq(self.word)
             with m.If(self.close):
                 m.d.sync += self.first.eq(fill + push)
-        m.d.sync += used.eq(used + (push & self.commit) - self.release)
         return m

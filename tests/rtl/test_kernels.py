@@ -104,6 +104,39 @@ def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_i
     assert run.cycles == simulated(compiled.program, KERNELS, inputs, full=True)[1].cycles
 
 
+def vectors(sizes):
+    """Transactions of `vec_elemmul` on vectors of so many nonzeros, all at the same coordinates, and what they must give."""
+    einsum = load_kernel("vec_elemmul").einsum()
+    return [whole(einsum, {access.tensor: Coo.make((size,), np.arange(size)[:, None], np.arange(size) % 7 + n + 1)
+                           for n, access in enumerate(einsum.operands)}) for size in sizes]
+
+
+def in_one_launch(sizes):
+    """The cycles of `vec_elemmul` on them, one behind the other in one launch, whose words are right."""
+    pairs = vectors(sizes)
+    compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), KERNELS)
+    # Blocks are no longer than these, so a bank has room for more of them than the planner would take it to have.
+    bounds = {stream.name: max(sizes) + 4 for stream in compiled.program.stores}
+    stored, run = simulated(compiled.program, KERNELS, [each for each, _ in pairs], full=True, bounds=bounds)
+    assert engines.differences(stored, [words for _, words in pairs])[1] == []
+    assert run.launches == 1
+    return run.cycles
+
+
+# A block of m coordinates has m + 4 words: 2, 0, m, m and those.
+@pytest.mark.parametrize("size,idle", [(1, 1.5), (2, 1), (3, 0.5), (4, 0), (5, 0), (7, 0), (12, 0), (13, 0), (50, 0), (97, 0)])
+def test_transactions_of_a_launch_follow_each_other_with_no_cycle_or_few_but_for_their_words(size, idle):
+    start_to_start = (in_one_launch([size] * 32) - in_one_launch([size] * 12)) / 20
+    assert start_to_start == size + 4 + idle
+
+
+def test_transactions_of_many_sizes_follow_each_other_with_no_cycle_but_for_their_words():
+    # None is longer than the two after it: they are written while it is read.
+    sizes = [17, 31, 16, 23, 29, 18, 30, 19]
+    once, again = in_one_launch(sizes * 2), in_one_launch(sizes * 5)
+    assert again - once == 3 * (sum(sizes) + 4 * len(sizes))
+
+
 def test_partial_results_of_sub_tiles_add_up():
     einsum = load_kernel("spmspm").einsum()
     data = operands(einsum, {"i": 60, "j": 50, "k": 70}, 0.1, 3)

@@ -116,6 +116,28 @@ def test_the_next_transaction_follows_done_at_once():
     assert [after - before for before, after in zip(done, first)] == [1] * 5
 
 
+VECTORS = pytest.mark.parametrize("size,idle", [(0, 0.5), (1, 0.5), (2, 0), (3, 0), (4, 0), (5, 0), (13, 0), (50, 0), (97, 0)])
+
+
+def start_to_start(stamps, words):
+    """Mean cycles between the last 20 transactions of so many words each."""
+    return (stamps[-1] - stamps[-1 - 20 * words]) / 20
+
+
+@VECTORS
+def test_vectors_follow_each_other_with_no_cycle_but_for_the_words_of_their_blocks(size, idle):
+    result = run({"root": 1}, {"block": [2, 0, size, size, *range(size)] * 40})
+    assert start_to_start(result.stamps["crd"], size + 2) == size + 4 + idle
+
+
+@VECTORS
+def test_written_vectors_follow_each_other_with_no_cycle_but_for_the_words_of_their_blocks(size, idle):
+    # Short ones are bound by the two levels held.
+    idle = {0: 1.5, 1: 1.5, 2: 1, 3: 0.5}.get(size, idle)
+    result = run({"input": "stream", "output": "block"}, {"wr": [*range(size), stop(0), DONE] * 40})
+    assert start_to_start(result.stamps["block_o"], size + 4) == size + 4 + idle
+
+
 def test_values_of_the_next_transaction_are_written_while_these_are_read():
     # Full halves: the next array is in the other half.
     words = [1024, *range(1024)] * 5
@@ -137,3 +159,12 @@ def test_a_token_is_written_every_cycle_and_the_block_read_every_cycle(values, t
 def test_a_word_of_a_block_is_written_every_cycle():
     words = block([1] * 500) + block([3] * 100)
     assert rate(run({"output": "block"}, {"block": words}).stamps["block"]) == 1
+
+
+@pytest.mark.parametrize("config,words,cycles", [
+    ({"root": 1}, [2, 0, 1, 1, 5], 5.5), ({"output": "lookup", "values": 1}, [1, 5], 4),
+    ({"output": "block", "values": 1}, [1, 5], 4.5), ({"root": 1, "dense": 1}, [2, 0, 1, 0], 6)])
+def test_the_two_levels_held_bound_transactions_of_one_entry(config, words, cycles):
+    refs = {"ref": [0, DONE] * 40} if config.get("output") == "lookup" else {}
+    stamps = run(config, {"block": words * 40} | refs).stamps["block"]
+    assert start_to_start(stamps, len(words)) == cycles
