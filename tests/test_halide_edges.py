@@ -224,6 +224,15 @@ def test_a_condition_on_coordinates_and_data() -> None:
     exactly(func(hl.select(X < Y, bright, photo[X, Y] > 7)), photo, noise("uint8", (7, 9)))
 
 
+def test_a_condition_on_coordinates_decides_what_is_selected_by_it_inside() -> None:
+    photo = image("photo", "uint8")
+    half, quarter = photo[X, Y] / 2, photo[X, Y] / 4
+    inside = hl.select(X < 4, half, hl.select(X < 2, photo[X, Y], quarter))
+    report = exactly(func(hl.select(X < 4, inside, hl.select(X < 6, quarter, inside))), photo, noise("uint8", (7, 9)))
+    # Two shifts, and a flag and a select for each of X < 4, X < 6 and X < 2.
+    assert report["tiles_used"]["pe"] == 8
+
+
 # Images that are walked in another way.
 
 ODD: dict[str, tuple[Callable[..., Any], int]] = {

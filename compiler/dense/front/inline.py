@@ -89,7 +89,7 @@ class Inliner:
         self._states: dict[tuple[str, tuple[Value, ...]], list[tuple[Value, ...]]] = {}
         self._instances: dict[str, list[Instance]] = {}
         self._parted: dict[tuple[str, tuple[Value, ...]], tuple[Value, ...]] = {}
-        # Funcs within each other that are tried at divided coordinates.
+        # Funcs within each other that are tried at divided coordinates, the outermost first.
         self._tried = 0
         self._constant: dict[str, bool] = {}
         self._tables: dict[tuple[str, int, tuple[Value | None, ...], int, int], tuple[int, ...]] = {}
@@ -230,7 +230,8 @@ class Inliner:
         """The values of a Func that may be read at divided coordinates.
 
         Where it reads an image at multiples of them, as what is first reduced and then enlarged does, the remainders are
-        told apart: ``f(x / 2)`` is ``select(x % 2 == 0, f((x - 0) / 2), f((x - 1) / 2))``, without anything left over.
+        told apart: ``f(x / 2)`` is ``select(x % 2 == 0, f((x - 0) / 2), f((x - 1) / 2))``, without anything left over. That is
+        done for the outermost Func, so that all that is computed between is computed once at every point of the finer image.
         """
         parted = next((place for place, arg in enumerate(args)
                        if arg.coordinate and arg.coordinate.divide > 1 and not arg.coordinate.exact), None)
@@ -241,7 +242,8 @@ class Inliner:
             try:
                 return self.func(name, args)
             except NotAffine:
-                pass
+                if self._tried > 1:
+                    raise
             finally:
                 self._tried -= 1
             self._parted[name, args] = self._remainders(name, args, parted)

@@ -25,6 +25,10 @@ COMPARISONS = ("eq", "ne", "lt", "le")
 LOGIC = {"add": "xor", "sub": "xor", "mul": "and", "div": "and", "min": "and", "max": "or", "absd": "xor"}
 # Of floating point constants, which are not on the array.
 NOTHING = Interval(0, 0)
+# Remainders that are tried for what a condition on them decides.
+REMAINDERS = 64
+# Selects within each other in which a condition is looked for.
+LEVELS = 8
 # Characters of an expression in a message.
 LONGEST = 120
 
@@ -119,6 +123,22 @@ def _is_place(value: Value) -> bool:
 def _is_pattern(op: str, args: tuple[Value, ...]) -> bool:
     """Whether an operation is the remainder of a loop variable by a constant, which repeats."""
     return op == "mod" and args[0].coordinate is not None and args[1].constant is not None
+
+
+def _decided(condition: Value, other: Value, holds: bool) -> bool | None:
+    """What a condition is where another one holds or does not, if that decides it: both compare one remainder to constants."""
+    if condition is other:
+        return holds
+    rest = other.args[0]
+    if any(each.op not in COMPARISONS or each.args[0] is not rest or each.args[1].constant is None
+           for each in (condition, other)) or rest.interval.high - rest.interval.low >= REMAINDERS:
+        return None
+
+    def at(value: int, each: Value) -> bool:
+        return bool(constants.compute(each.op, BOOL, value, each.args[1].integer))
+
+    found = {at(value, condition) for value in range(rest.interval.low, rest.interval.high + 1) if at(value, other) == holds}
+    return found.pop() if len(found) == 1 else None
 
 
 class Values:
@@ -316,7 +336,24 @@ class Values:
         if true.type == BOOL and not condition.places:
             chosen = self._logic("and", condition, true)
             return self._logic("or", chosen, self._logic("and", self.invert(condition), false))
+        if not condition.data:
+            true, false = self._where(true, condition, True), self._where(false, condition, False)
+        return self._choice(condition, true, false)
+
+    def _choice(self, condition: Value, true: Value, false: Value) -> Value:
+        if true is false:
+            return true
         return self._value("select", true.type, (condition, true, false), ranges.hull(true.interval, false.interval))
+
+    def _where(self, value: Value, condition: Value, holds: bool, levels: int = LEVELS) -> Value:
+        """The value where a condition holds or does not: what selects by it, or by others that it decides, has chosen."""
+        if value.op != "select" or not levels:
+            return value
+        known = _decided(value.args[0], condition, holds)
+        if known is not None:
+            return self._where(value.args[1 if known else 2], condition, holds, levels - 1)
+        true, false = (self._where(each, condition, holds, levels - 1) for each in value.args[1:])
+        return value if (true, false) == value.args[1:] else self._choice(value.args[0], true, false)
 
     def cast(self, type: Type, a: Value) -> Value:
         """The value as another type; of an integer the lowest bit makes a Boolean."""

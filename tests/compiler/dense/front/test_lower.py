@@ -373,6 +373,39 @@ def test_what_is_reduced_and_enlarged_again_is_selected_by_the_remainder() -> No
     assert operations(graph) == {"add": 1, "eq": 1, "select": 1, "sub": 1}
 
 
+def test_remainders_are_told_apart_outside_of_all_that_is_computed_between() -> None:
+    """The sum is computed at every point of the finer image once, and then selected."""
+    program = Program()
+    photo = program.image("photo", U16)
+    left, right = (program.func(name, [x, y], photo(x * 2 + at, y)) for at, name in enumerate(("left", "right")))
+    both = program.func("both", [x, y], left(x, y) * 3 + right(x + 1, y))
+    program.func("out", [x, y], both(x // 2, y) - photo(x, y))
+    graph = agrees(program, (14, 4), (9, 3), margin=1)
+    assert operations(graph) == {"mul": 1, "add": 1, "eq": 1, "select": 1, "sub": 1}
+
+
+def test_planes_that_are_interleaved_again_are_selected_once() -> None:
+    """Where the remainder is known, only the part for it is left."""
+    program = Program()
+    photo = program.image("photo", U16)
+    left, right = (program.func(name, [x, y], photo(x * 2 + at, y)) for at, name in enumerate(("left", "right")))
+    doubled = program.func("doubled", [x, y], left(x, y) * 2)
+    summed = program.func("summed", [x, y], left(x, y) + right(x, y))
+    program.func("out", [x, y], select((x % 2).equals(0), doubled(x // 2, y), summed(x // 2, y)))
+    graph = agrees(program, (14, 4), (9, 3), margin=1)
+    assert operations(graph) == {"mul": 1, "add": 1, "eq": 1, "select": 1}
+
+
+def test_a_remainder_decides_what_is_selected_by_it_inside() -> None:
+    program = Program()
+    photo = program.image("photo", U16)
+    a, b, d = photo(x, y), photo(x + 1, y), photo(x + 2, y)
+    inside = select((x % 3).equals(2), a, select((x % 3).equals(0), b, d))
+    program.func("out", [x, y], select((x % 3).equals(0), inside, select(x % 3 < 2, inside, b)))
+    graph = agrees(program, (14, 4), (9, 3))
+    assert operations(graph) == {"eq": 1, "lt": 1, "select": 2}
+
+
 def test_two_levels_of_a_pyramid_are_right() -> None:
     program = Program()
     read = program.image("photo", U16)
