@@ -11,8 +11,8 @@ Source: Amber JSSC IV-B (bitstreams that are placed by relocation).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,56 @@ def pitch(arch: Arch) -> int:
     return tiles * arch.glb.columns_per_tile
 
 
+def glb_tiles_of(columns: object, arch: Arch) -> int:
+    """GLB tiles of a region of so many columns; UserError if there is no such region."""
+    pitch = arch.glb.columns_per_tile
+    if not isinstance(columns, int) or isinstance(columns, bool) or not 0 < columns <= arch.columns or columns % pitch:
+        raise UserError(f"a region of {columns} columns", f"machine '{arch.name}'",
+                        f"give a multiple of {pitch}, {arch.columns} at most")
+    return columns // pitch
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a region lies in a machine: its number, its first GLB tile, and the description of what is there."""
+
+    number: int
+    first: int
+    arch: Arch
+
+    @property
+    def tiles(self) -> range:
+        """Its GLB tiles in the machine."""
+        return range(self.first, self.first + self.arch.glb_tiles)
+
+    @property
+    def mask(self) -> int:
+        """What its register `claim` is told."""
+        return (1 << self.arch.glb_tiles) - 1 << self.first
+
+
+def placed(whole: Arch, number: int, first: int, glb_tiles: int) -> Place:
+    """A region of these GLB tiles; UserError for tiles that do not exist or are unlike those from 0 on."""
+    wide = whole.glb.columns_per_tile
+    arch = part(whole, glb_tiles)
+    if first < 0 or first + glb_tiles > whole.glb_tiles:
+        raise UserError(f"a region has columns {wide * first}..{wide * (first + glb_tiles) - 1}", f"machine '{whole.name}'",
+                        f"there are {whole.columns} in all")
+    if not alike(whole, first, glb_tiles):
+        raise UserError(f"the columns from {first * wide} on are not as those from 0 on", f"machine '{whole.name}'",
+                        f"let regions begin at multiples of {pitch(whole)} columns")
+    return Place(number, first, arch)
+
+
+def side_by_side(whole: Arch, columns: Sequence[int]) -> list[Place]:
+    """Regions of so many columns each, from the west; UserError if there are no such."""
+    if len(columns) > whole.regions:
+        raise UserError(f"{len(columns)} regions are asked for", f"machine '{whole.name}'",
+                        f"ask for {whole.regions} at most, or describe a machine with more `regions`")
+    tiles = [glb_tiles_of(each, whole) for each in columns]
+    return [placed(whole, number, sum(tiles[:number]), each) for number, each in enumerate(tiles)]
+
+
 class Region:
     """A region as a `Device`: of its own registers, tiles, memory and configuration, and nothing else.
 
@@ -58,21 +108,14 @@ class Region:
     """
 
     def __init__(self, device: Device, number: int, first: int, glb_tiles: int, attend: Callable[[int], bool]) -> None:
-        whole = device.arch
-        self.arch = part(whole, glb_tiles)
-        if first < 0 or first + glb_tiles > whole.glb_tiles:
-            wide = whole.glb.columns_per_tile
-            raise UserError(f"a region has columns {wide * first}..{wide * (first + glb_tiles) - 1}", f"machine '{whole.name}'",
-                            f"there are {whole.columns} in all")
-        if not alike(whole, first, glb_tiles):
-            raise UserError(f"the columns from {first * whole.glb.columns_per_tile} on are not as those from 0 on",
-                            f"machine '{whole.name}'", f"let regions begin at multiples of {pitch(whole)} columns")
+        self._where = placed(device.arch, number, first, glb_tiles)
+        self.arch = self._where.arch
         self.number, self._device, self._first, self._attend, self._claimed = number, device, first, attend, False
 
     def claim(self) -> None:
         """Take the tiles; AssertionError if the machine refuses that, as something goes on in one."""
         self._claimed = True
-        self.write_register("claim", (1 << self.arch.glb_tiles) - 1 << self._first)
+        self.write_register("claim", self._where.mask)
 
     def release(self) -> None:
         """Give the tiles up; AssertionError if the machine refuses that, as something goes on in one."""
@@ -82,7 +125,7 @@ class Region:
     @property
     def tiles(self) -> range:
         """Its GLB tiles in the machine."""
-        return range(self._first, self._first + self.arch.glb_tiles)
+        return self._where.tiles
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the region's controller, or of one of its GLB tiles."""

@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 
 from ..hw.arch.errors import UserError
 from .device import Device
-from .region import Region
-from .session import Session, glb_tiles_of
+from .region import Region, glb_tiles_of
+from .session import Session
 from .task import Task
 
 T = TypeVar("T")

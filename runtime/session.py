@@ -22,26 +22,16 @@ from functools import partial
 from typing import Any
 
 from ..compiler.ir.program import Program
-from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import CONTROLLER, named
 from . import host
 from .device import Device
 from .host import Outcome
 from .plan import Transaction, prepare
-from .region import Region, alike
+from .region import Region, alike, glb_tiles_of, side_by_side
 from .task import Task
 
 STRANGE = "the interrupt is of a region that is waited for"
-
-
-def glb_tiles_of(columns: object, arch: Arch) -> int:
-    """GLB tiles of a region of so many columns; UserError if there is no such region."""
-    pitch = arch.glb.columns_per_tile
-    if not isinstance(columns, int) or isinstance(columns, bool) or not 0 < columns <= arch.columns or columns % pitch:
-        raise UserError(f"a region of {columns} columns", f"machine '{arch.name}'",
-                        f"give a multiple of {pitch}, {arch.columns} at most")
-    return columns // pitch
 
 
 class Session:
@@ -196,13 +186,8 @@ class Session:
 
     def _planned(self, columns: Sequence[int]) -> list[Region]:
         """Regions of so many columns each from the west, as numbers and places; UserError if there are no such."""
-        arch = self._device.arch
-        if len(columns) > arch.regions:
-            raise UserError(f"{len(columns)} regions are asked for", f"machine '{arch.name}'",
-                            f"ask for {arch.regions} at most, or describe a machine with more `regions`")
-        tiles = [glb_tiles_of(size, arch) for size in columns]
-        return [Region(self._device, number, sum(tiles[:number]), size, self._attend(number))
-                for number, size in enumerate(tiles)]
+        return [Region(self._device, each.number, each.first, each.arch.glb_tiles, self._attend(each.number))
+                for each in side_by_side(self._device.arch, columns)]
 
     def _take(self, region: Region) -> Region:
         region.claim()
