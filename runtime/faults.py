@@ -62,13 +62,15 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
 
 
-def stopped(status: int, faults: int) -> NoReturn:
-    """Say why firmware stopped, from what it has left: the status of the machine, and the faults of the host."""
+def stopped(status: int, faults: int, where: str = "") -> NoReturn:
+    """Say why firmware stopped, from what it has left: the status of the machine, or of one of its regions, and the faults of
+    the host."""
     if status >> OVERFLOW & 1:
-        raise UserError("a level overflowed its buffer", fix=f"{SMALLER}; engine rtl-full says where")
+        raise UserError("a level overflowed its buffer", where, f"{SMALLER}; engine rtl-full says where")
     if status >> STORE_LIMIT & 1:
-        raise UserError(STORE_FULL, fix=SMALLER)
-    raise AssertionError(f"the firmware stopped at status {status:#x} of the machine, faults {faults:#x} of the host")
+        raise UserError(STORE_FULL, where, SMALLER)
+    raise AssertionError(f"the firmware stopped at status {status:#x} of {where or 'the machine'}, "
+                         f"faults {faults:#x} of the host")
 
 
 def moving(device: Device, names: Mapping[tuple[int, int], str]) -> str:

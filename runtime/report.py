@@ -1,6 +1,6 @@
 """What firmware leaves in memory outside beside results: how it ended, and what it noted, page by page of its commands.
 
-    word 0        ended, status, faults of `c/firmware.h`
+    word 0        ended, status, faults, region of `c/firmware.h`
     REPORT_HEAD   notes of page 0, in the order of its commands; those of page 1, so many words of a page's notes further; ...
 
 Input:   32-bit words, and which of them are what.
@@ -40,7 +40,7 @@ class Layout:
     Parameters
     ----------
     words : int                 Of the report, 32 bits each.
-    marks : tuple of Mark       In the order of time.
+    marks : tuple of Mark       Those of a job in the order of time.
     times : tuple of int        Of every mark, the word with its time.
     cycles : tuple              Of every mark, the word with the cycles of the machine's run that ended there, None without one.
     counts : tuple of int       Of every count, its word.
@@ -62,6 +62,7 @@ class Report:
     ended : bool        Every command was done.
     status : int        Of the machine, where one was not.
     faults : int        Of the host.
+    region : int        Whose status it is.
     times : tuple       Of every mark, cycles since reset.
     cycles : tuple      Of every mark, cycles that the machine counted for what ended there; 0 where nothing did.
     counts : tuple      Words that streams have stored.
@@ -70,6 +71,7 @@ class Report:
     ended: bool
     status: int
     faults: int
+    region: int
     times: tuple[int, ...]
     cycles: tuple[int, ...]
     counts: tuple[int, ...]
@@ -79,5 +81,5 @@ def read_report(layout: Layout, words: np.ndarray) -> Report:
     """What the 32-bit words of a report say."""
     assert len(words) == layout.words, "a report has the size that its firmware gives it"
     found = words.tolist()
-    return Report(bool(found[0]), found[1], found[2], tuple(found[at] for at in layout.times),
+    return Report(bool(found[0]), found[1], found[2], found[3], tuple(found[at] for at in layout.times),
                   tuple(0 if at is None else found[at] for at in layout.cycles), tuple(found[at] for at in layout.counts))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
+from ..hw.arch.system import WAITING
 from .firmware import Firmware
 from .pages import note_bytes
 from .report import REPORT_HEAD
@@ -71,7 +72,7 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
     """Compile a firmware; header: of the machine, `hw.tables.header`."""
     found, room = tools(), arch.system.ram_bytes
     sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
-             "REPORT": made.report, "REPORT_BYTES": 4 * REPORT_HEAD}
+             "REPORT": made.report, "REPORT_BYTES": 4 * REPORT_HEAD, "QUEUES": len(made.places), "WAITING": WAITING}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sardonyx.h").write_text(header)
@@ -82,8 +83,9 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         try:
             memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
         except _TooLarge:
-            raise UserError(f"the firmware does not fit into {room} bytes of the processor's memory", f"machine '{arch.name}'",
-                            "give it more system.ram_bytes") from None
+            several = f" of {len(made.places)} regions" * (len(made.places) > 1)
+            raise UserError(f"the firmware{several} does not fit into {room} bytes of the processor's memory",
+                            f"machine '{arch.name}'", "give it more system.ram_bytes, or fewer regions") from None
         pages = _binary(found, [*flags, str(folder / "commands.c")], SOURCES / "commands.ld")
     return Image(memory + bytes(room - len(memory)), pages)
 

@@ -1,4 +1,4 @@
-"""Several programs on one system: a processor configures the machine for one after the other and runs them."""
+"""Several programs on one system: its processor configures the machine for one after the other, or regions for some at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .dump import VERILOG, Dump
 from .execute import Job
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
 from .hw.arch.system import System
 from .outcome import Outcome, silent
 from .picture_job import Wanted
@@ -29,31 +30,48 @@ DEMO_SYSTEM = System(processor=True, serial_cycles=4)
 PICTURE, COMMANDS = "timeline.svg", "commands.c"
 
 
-def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = silent,
-        periods: tuple[int, int] = (1, 1)) -> tuple[system.Ran, dict[str, object]]:
-    """Run compiled jobs, of one part each, one after the other in a simulated system, and check all.
+def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = silent, periods: tuple[int, int] = (1, 1),
+        columns: Sequence[int] = (), regions: Mapping[str, int] | None = None) -> tuple[system.Ran, dict[str, object]]:
+    """Run compiled jobs, of one part each, in a simulated system, and check all.
 
-    Their operands are in memory outside. Returns what the system did, and of every job what its report says: `cycles` of the
-    machine's clock, `switch_cycles` and `cycles_with_transfers` of the processor's.
+    Their operands are in memory outside. Without `columns` they run one after the other on the whole machine. Else it is split
+    into regions of so many columns each, from the west; jobs are compiled for `runtime.region.part` of so many, and those of a
+    region run one after the other, beside those of the others.
 
-    periods: of the clocks of processor and machine, in any common unit, for a machine with `system.own_clock`.
+    Returns what the system did, and of every job what its report says: `cycles` of the machine's clock, `switch_cycles` and
+    `cycles_with_transfers` of the processor's.
+
+    periods: of the clocks of processor and machine, in any common unit, for a machine with `system.own_clock`. regions: the
+    number of each job's region; 0 for jobs that are not named.
     """
+    where = dict.fromkeys(jobs, 0) | dict(regions or {})
+    if unknown := [name for name in where if name not in jobs]:
+        raise UserError(f"there is no job '{unknown[0]}' to have a region", "regions", f"name one of {', '.join(jobs)}")
     parts = {name: iter(job.parts()) for name, job in jobs.items()}
     data = {name: next(each) for name, each in parts.items()}
     most = loops_of_transactions(arch.glb)
-    made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds())
+    made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds(), where[name])
             for name, part in data.items()]
-    ran = system.run_jobs(made, [part.take for part in data.values()], arch, progress, periods=periods)
+    ran = system.run_jobs(made, [part.take for part in data.values()], arch, progress, periods=periods, columns=columns)
     reports: dict[str, object] = {}
     for number, (name, job) in enumerate(jobs.items()):
         assert next(parts[name], None) is None, f"program {name} has one part"
         _, checked = job.check()
         configured, computed = ran.spans(number, "configure"), ran.spans(number, "start")
         reports[name] = {
-            **job.facts(), f"{job.checks}_checked": checked, "launches": len(computed), "cycles": ran.machine_cycles(number),
-            "switch_cycles": sum(end - start for start, end in configured),
+            **job.facts(), **_placed(ran, where[name], columns), f"{job.checks}_checked": checked, "launches": len(computed),
+            "cycles": ran.machine_cycles(number), "switch_cycles": sum(end - start for start, end in configured),
             "cycles_with_transfers": ran.left(number) - configured[-1][1]}
     return ran, reports
+
+
+def _placed(ran: system.Ran, region: int, columns: Sequence[int]) -> dict[str, object]:
+    """Where a job ran, for its report, on a machine that is split."""
+    if not columns:
+        return {}
+    place = ran.firmware.places[region]
+    first = place.first * place.arch.glb.columns_per_tile
+    return {"region": f"{region}, columns {first}..{first + place.arch.columns - 1}"}
 
 
 def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:

@@ -70,14 +70,14 @@ class Ran:
 
 def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arch: Arch,
              progress: Callable[[str], None], cache: Path | None = None, periods: tuple[int, int] = (1, 1),
-             latency: int = LATENCY) -> Ran:
-    """Run jobs one after the other, and give what each transaction stored to the job's function of `takes`.
+             latency: int = LATENCY, columns: Sequence[int] = ()) -> Ran:
+    """Run jobs, those of a region one after the other, and give what each transaction stored to the job's function of `takes`.
 
-    periods, latency: of the clocks of processor and machine, and of memory outside, see `SimulatedSystem`.
+    periods, latency: see `SimulatedSystem`. columns: see `firmware`.
     """
     arch = with_processor(arch)
     progress("compiling the firmware")
-    made = firmware(jobs, arch, MEMORY_BYTES)
+    made = firmware(jobs, arch, MEMORY_BYTES, columns)
     image = toolchain.compiled(made, arch, header(arch))
     progress(f"preparing the Verilog of '{arch.name}' and its processor")
     with SimulatedSystem(arch, latency=latency, cache=cache, periods=periods) as system:
@@ -91,7 +91,7 @@ def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arc
         assert cycles is not None, f"the processor did not end within {limit} cycles"
         report = read_report(made.layout, system.read(made.report, 2 * made.layout.words).view("<u4"))
         if not report.ended or report.faults:
-            stopped(report.status, report.faults)
+            stopped(report.status, report.faults, f"region {report.region}" if columns else "")
         for number, (job, take) in enumerate(zip(jobs, takes, strict=True)):
             for blocks in stored(made, number, job.program, report.counts, system.read):
                 for block in blocks:

@@ -1,14 +1,19 @@
 """Several programs on one system, and what the demo of it writes; the timeline as text and picture."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
-from machines import LEAST
+from machines import BESIDE, LEAST, PART, copier, mirrored
 from riscv import needs_compiler
 
-from sardonyx import emission, timeline
+from sardonyx import emission, timeline, together
+from sardonyx.compiler.ir.program import Program
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.system import System
 from sardonyx.timeline import LETTERS, Row
 
@@ -33,10 +38,54 @@ def test_spans_shorter_than_a_letter_are_seen() -> None:
     assert "-" in timeline.text([Row("x", ((500_000, 500_001),))], 1_000_000)
 
 
+class Copies:
+    """A job that copies blocks."""
+
+    checks = "words"
+
+    def __init__(self, program: Program, *blocks: "list[int]") -> None:
+        self.compiled = SimpleNamespace(program=program)
+        self._given, self._taken = [[len(each), *each] for each in blocks], []
+
+    def parts(self) -> "Iterator[Copies]":
+        yield self
+
+    def transactions(self, most: int) -> "list[dict[str, np.ndarray]]":
+        return [{"a_vals": np.array(each, np.uint16)} for each in self._given]
+
+    def bounds(self) -> "dict[str, int]":
+        return {"b_vals": max(map(len, self._given))}
+
+    def take(self, stored: "dict[str, np.ndarray]") -> None:
+        self._taken.append(stored["b_vals"].tolist())
+
+    def check(self) -> "tuple[None, int]":
+        assert self._taken == self._given
+        return None, sum(map(len, self._taken))
+
+    def facts(self) -> "dict[str, object]":
+        return {"blocks": len(self._given)}
+
+
+@needs_compiler
+def test_jobs_run_in_regions_and_reports_say_in_which() -> None:
+    copy, mirror = copier(PART), mirrored(PART)
+    jobs = {"one": Copies(copy, [1, 2, 3], []), "two": Copies(mirror, [4]), "three": Copies(copy, [5, 6])}
+    ran, reports = together.run(jobs, BESIDE, columns=[2, 2], regions={"two": 1, "three": 1})
+    assert [report["region"] for report in reports.values()] == ["0, columns 0..1", "1, columns 2..3", "1, columns 2..3"]
+    assert [report["words_checked"] for report in reports.values()] == [5, 2, 3]
+    assert ran.left(1) < ran.spans(2, "configure")[0][0]
+
+
+def test_a_region_for_no_job_is_refused() -> None:
+    with pytest.raises(UserError) as error:
+        together.run({"one": Copies(copier(PART), [1])}, BESIDE, columns=[2, 2], regions={"two": 1})
+    assert str(error.value) == "regions: there is no job 'two' to have a region\n  try: name one of one"
+
+
 @needs_compiler
 @pytest.mark.slow
 def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> None:
-    from sardonyx import together
     report = together.demo(tmp_path).report
     assert report["serial_line"].startswith("done in ")
     for name, kind in (("product", "words_checked"), ("blur", "elements_checked")):

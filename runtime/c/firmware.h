@@ -1,4 +1,4 @@
-/* The commands of a plan, as words that the firmware executes one after the other.
+/* The commands of plans, as words that the firmware executes one after the other, beside those of other regions.
  *
  * A command is a word with its kind and a number, and more words where it says so. Commands lie in memory outside, in pages; the
  * system DMA brings one page while the processor executes another. What is noted goes out in pieces, one for each page.
@@ -14,7 +14,7 @@ enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_T
             KIND_TAKEN, KIND_BRING_ROWS, KIND_NEXT, KIND_END };
 
 #define COMMAND(kind, number) ((uint32_t)(kind) << 28 | (number))
-/* The first word of a page: which page comes after it, 0 if none does. */
+/* The first word of a page: which page comes after it, 0 if none does. Those of region r begin with page r. */
 #define FOLLOWED_BY(page) (page)
 /* Go on in that page. */
 #define NEXT COMMAND(KIND_NEXT, 0u)
@@ -34,8 +34,7 @@ enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_T
 /* Wait until all is brought, or taken. */
 #define BROUGHT COMMAND(KIND_BROUGHT, 0u)
 #define TAKEN COMMAND(KIND_TAKEN, 0u)
-/* Wait for the machine's interrupt, and note the time and the cycles of the machine's run; that bit of its status says that all
- * is well. */
+/* Wait for the region's interrupt, and note the time and the cycles of its run; that bit of its status says that all is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Read register store_words of a GLB tile, and note it. */
 #define COUNT(tile) COMMAND(KIND_COUNT, (tile))
@@ -50,7 +49,7 @@ struct report {
     uint32_t ended;     /* 1: every command was done */
     uint32_t status;    /* of the machine, where one was not */
     uint32_t faults;    /* of the host, see its register */
-    uint32_t unused;
+    uint32_t region;    /* where that was */
 };
 
 extern const uint32_t commands[][PAGE_WORDS];

@@ -9,10 +9,15 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH
+from sardonyx.hw.arch.system import System
 from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
 LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
              glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2, queue=True))
+
+# Two of it beside each other, with more memory each, behind a processor that has room for few commands at a time.
+PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
+BESIDE = replace(PART, name="beside", columns=4, regions=2, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
 # For every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
@@ -43,3 +48,19 @@ def copier(arch: Arch, sections: int = 1) -> Program:
     streams = Stream("a", LOAD, "a_vals", sections), Stream("b", STORE, "b_vals", sections)
     transfers = tuple(transfer(stream, column, arch.glb) for column, stream in enumerate(streams))
     return Program(arch.fingerprint, ELASTIC, SOURCE, config, transfers)
+
+
+def mirrored(arch: Arch) -> Program:
+    """A program that copies blocks as `copier` does, but from column 1 to column 0."""
+    def select(kind: str, sink: str, source: str) -> int:
+        return arch.interconnect.select({"pe": arch.pe, "io": arch.io}[kind], sink, source, "data")
+
+    config = {
+        (1, 0): {"sb_data": {"s0_sel": select("io", "s0", "g2f")}},
+        (1, 1): {"core": {"mode": "pass_through"}, "cb_data": {"data0_sel": select("pe", "data0", "n_in0")},
+                 "sb_data": {"w0_sel": select("pe", "w0", "res0")}},
+        (0, 1): {"sb_data": {"n0_sel": select("pe", "n0", "e_in0")}},
+        (0, 0): {"cb_data": {"f2g_sel": select("io", "f2g", "s_in0")}}}
+    streams = Stream("a", LOAD, "a_vals", 1), Stream("b", STORE, "b_vals", 1)
+    transfers = tuple(transfer(stream, column, arch.glb) for stream, column in zip(streams, (1, 0), strict=True))
+    return Program(arch.fingerprint, ELASTIC, SOURCE | {"names": {"1,1": "copy"}}, config, transfers)

@@ -23,7 +23,8 @@ from sardonyx.hw.tables import header
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.commands import Box
 from sardonyx.runtime.faults import stopped
-from sardonyx.runtime.firmware import Firmware, Job, firmware, runs
+from sardonyx.runtime.firmware import Firmware, Job, firmware
+from sardonyx.runtime.writer import runs
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
@@ -221,7 +222,7 @@ def test_firmware_that_does_not_fit_is_refused() -> None:
     with pytest.raises(UserError) as error:
         toolchain.compiled(made, TIGHT, header(TIGHT))
     assert str(error.value) == ("machine 'least': the firmware does not fit into 4096 bytes of the processor's memory\n"
-                                "  try: give it more system.ram_bytes")
+                                "  try: give it more system.ram_bytes, or fewer regions")
 
 
 @needs_compiler

@@ -12,8 +12,8 @@ from riscv import needs_compiler
 
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
-from sardonyx.runtime.firmware import Firmware
-from sardonyx.runtime.pages import Line, note_bytes, note_words, page_bytes, paged, text
+from sardonyx.runtime.firmware import firmware
+from sardonyx.runtime.pages import LEAST_BYTES, Line, Pages, note_bytes, page_bytes, paged
 from sardonyx.runtime.report import REPORT_HEAD, Layout, read_report
 from sardonyx.runtime.toolchain import compiled
 from sardonyx.sim.rtl.system import SimulatedSystem
@@ -29,14 +29,15 @@ LINES = st.lists(st.sampled_from([SET, WAIT, REMARK, Line("    MARK,", notes=1),
 
 def words_of(page: "list[Line]") -> int:
     """As the text has them, in front of each run of registers their number."""
-    shown = text([page])
+    shown = Pages([page], 4096).text()
     return sum(line.words for line in page) + shown.count("REGISTERS") + len(re.findall("FOLLOWED_BY|END", shown))
 
 
-@pytest.mark.parametrize("ram, size", [(4096, 256), (16384, 1024), (65536, 2048), (1 << 20, 2048)])
-def test_a_page_is_a_part_of_the_memory_and_no_longer_than_brings_something(ram: int, size: int) -> None:
-    assert page_bytes(System(processor=True, ram_bytes=ram)) == size
-    assert size % 8 == 0 == note_bytes(size) % 8
+@pytest.mark.parametrize("ram, queues, size", [
+    (4096, 1, 256), (16384, 1, 1024), (65536, 1, 2048), (1 << 20, 1, 2048), (65536, 2, 2048), (16384, 3, 320), (4096, 16, 32)])
+def test_a_page_is_a_part_of_the_memory_and_no_longer_than_brings_something(ram: int, queues: int, size: int) -> None:
+    assert page_bytes(System(processor=True, ram_bytes=ram), queues) == size
+    assert size % 8 == 0 == note_bytes(size) % 8 and size >= LEAST_BYTES
 
 
 @given(lines=LINES, size=st.sampled_from([32, 64, 256]))
@@ -52,7 +53,7 @@ def test_pages_hold_all_in_order_and_as_much_as_has_room(lines: "list[Line]", si
 
 
 def test_pages_as_c() -> None:
-    assert text([[REMARK, SET, SET, WAIT, SET], []]) == """#include "firmware.h"
+    assert Pages([[REMARK, SET, SET, WAIT, SET, WAIT, WAIT]], 64).text() == """#include "firmware.h"
 
 const uint32_t commands[][PAGE_WORDS] = {
 {
@@ -64,30 +65,36 @@ const uint32_t commands[][PAGE_WORDS] = {
     WAIT(1u),
     REGISTERS(1u),
     SET(a, 1u),
+    WAIT(1u),
     NEXT
 }, {
     FOLLOWED_BY(0u),
+    WAIT(1u),
     END
 }
 };
 """
 
 
-def test_notes_are_where_those_of_their_page_begin() -> None:
-    assert note_words([[WAIT, SET], [SET], [WAIT]], 64) == [0, 1, 8, 9]
+def test_every_queue_begins_with_the_page_of_its_number_and_goes_on_behind_those_of_all() -> None:
+    lines = [Line(f"    {name},", notes=1) for name in "ABCDEFGHI"]
+    pages = Pages([lines[:5], [], lines[5:]], 32)
+    shown = re.findall(r"FOLLOWED_BY\((\d)u\),((?:\n    [A-I],)*)\n    (NEXT|END)", pages.text())
+    assert [(int(after), "".join(filter(str.isalpha, names)), end) for after, names, end in shown] == [
+        (3, "AB", "NEXT"), (0, "", "END"), (5, "FG", "NEXT"), (4, "CD", "NEXT"), (0, "E", "END"), (0, "HI", "END")]
+    assert (pages.queues, pages.count) == (3, 6)
+    assert [pages.notes(queue) for queue in range(3)] == [[0, 1, 6, 7, 8], [], [4, 5, 10, 11]]
 
 
 @needs_compiler
 @pytest.mark.parametrize("latency", [1, 3000])
 def test_no_page_begins_before_it_has_come(latency: int) -> None:
     """Of commands that wait for nothing else, and each of which notes something."""
-    ram = TIGHT.system.ram_bytes
-    size, mark = page_bytes(TIGHT.system), Line("    MARK,", notes=1)
-    pages = list(paged([mark] * 500, size))
-    notes = note_words(pages, size)
-    words = REPORT_HEAD + notes[-1] + note_bytes(size)
-    layout = Layout(words, (), tuple(REPORT_HEAD + note for note in notes), (), ())
-    made = Firmware(text(pages), size, ram, (), ram + size * len(pages), layout, (), 0)
+    nothing, size = firmware([], TIGHT, 65536), page_bytes(TIGHT.system)
+    pages = Pages([[Line("    MARK,", notes=1)] * 500], size)
+    words = REPORT_HEAD + note_bytes(size) // 4 * pages.count
+    layout = Layout(words, (), tuple(REPORT_HEAD + note for note in pages.notes(0)), (), ())
+    made = replace(nothing, commands=pages.text(), report=nothing.place + size * pages.count, layout=layout)
     with SimulatedSystem(TIGHT, 65536, latency) as system:
         image = compiled(made, TIGHT, header(TIGHT))
         system.write(0, image.memory)

@@ -1,0 +1,248 @@
+"""Writes the commands of a plan as C, as the processor in front of a machine does them, and gives away memory outside.
+
+Registers are written, words are brought and taken by the system DMA, and interrupts are waited for. What registers hold already
+is not written again. What commands say of GLB tiles and bytes of the global buffer counts from the first ones of a region.
+
+Input:   commands of a plan, where a region lies.
+Output:  `Line`s, what is noted, where results are.
+Errors:  UserError where memory outside is too small, and for a machine whose host configures it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..compiler.ir.program import Program
+from ..compiler.ir.transfer import WORD_BYTES
+from ..hw.arch.errors import UserError
+from ..hw.arch.glb import Glb
+from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
+from .commands import Box, Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
+from .device import register_address, whole_lines
+from .pages import Line
+from .plan import Launch
+from .region import Place
+from .report import Mark
+
+# Where pieces of memory outside begin: at bursts of the system DMA.
+PIECE_BYTES = 512
+# Far above what the system DMA takes for a byte.
+CYCLES_PER_BYTE = 16
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a stream of a launch is: byte address, how many words, or the number of its count."""
+
+    stream: str
+    address: int
+    words: int | None
+    count: int
+
+
+class Memory:
+    """Memory outside, given away piece by piece."""
+
+    def __init__(self, first: int, size: int) -> None:
+        self.used, self._size = first, size
+        self.content: list[tuple[int, bytes]] = []
+        self._images: dict[int, tuple[np.ndarray, int]] = {}    # which stay, so that no other one has their identity
+
+    def room(self, size: int) -> int:
+        """The address of so many bytes."""
+        at = -(-self.used // PIECE_BYTES) * PIECE_BYTES
+        self.used = at + size
+        if self.used > self._size:
+            raise UserError(f"these programs need more than its {self._size} bytes", "memory outside", "give smaller operands")
+        return at
+
+    def hold(self, content: bytes) -> int:
+        """The address of these bytes."""
+        at = self.room(len(content))
+        self.content.append((at, content))
+        return at
+
+    def image(self, image: np.ndarray) -> int:
+        """The address of the words of an image, which are there once."""
+        if id(image) not in self._images:
+            self._images[id(image)] = image, self.hold(image.astype("<u2").tobytes())
+        return self._images[id(image)][1]
+
+
+def runs(box: Box) -> Iterator[tuple[int, int, int, int]]:
+    """The bytes of a box as they lie in its image: where some begin, from one row to the next, rows, bytes a row.
+
+    What the image has one behind the other is one row.
+    """
+    sizes, whole = box.shape[::-1], box.image.shape[::-1]
+    inner = next((dim for dim in range(len(sizes)) if sizes[dim] != whole[dim]), len(sizes) - 1)
+    pitches = [WORD_BYTES * math.prod(whole[:dim]) for dim in range(len(whole))]
+    begin = sum(pitch * first for pitch, first in zip(pitches, box.corner[::-1], strict=True))
+    size, rest = sizes[inner] * pitches[inner], [*zip(sizes, pitches, strict=True)][inner + 1:]
+    (rows, pitch), outer = rest[0] if rest else (1, size), rest[1:]
+    for place in itertools.product(*(range(count) for count, _ in outer[::-1])):
+        yield begin + sum(at * step for at, (_, step) in zip(place[::-1], outer, strict=True)), pitch, rows, size
+
+
+# A note: of which region, and which of those.
+Note = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What the processor notes in all regions: marks with their notes of time and cycles, and counts."""
+
+    marks: list[tuple[Mark, Note, Note | None]] = field(default_factory=list)
+    counts: list[Note] = field(default_factory=list)
+
+
+class Writer:
+    """Writes the commands of a region as C.
+
+    Parameters
+    ----------
+    place : Place        What tiles and addresses of commands count from.
+    memory : Memory      Where words outside are.
+    noted : Noted        Takes what is noted.
+    """
+
+    def __init__(self, place: Place, memory: Memory, noted: Noted) -> None:
+        self.arch, self.memory = place.arch, memory
+        self.lines: list[Line] = []
+        self.limit = 0      # of cycles
+        self._place, self._noted = place, noted
+        self._counted: dict[int, int] = {}      # of GLB tiles, which of the counts is the last
+        self._notes = 0
+        self._held: dict[tuple[str, int | None], int] = {}
+        self._moving: dict[str, None] = {}      # what waits for transfers that may go on
+        self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
+                      for each in registers if each.access == RW and not _falls(each.name, tiled, self.arch.glb)}
+
+    def mark(self, mark: Mark) -> None:
+        """The next event, after what is written so far."""
+        self._noted.marks.append((mark, self.add("MARK", notes=1, remark=f"{mark.what} {mark.launch}"), None))
+
+    def settle(self) -> None:
+        """Wait for the transfers that go on."""
+        for line in self._moving:
+            self.add(line)
+        self._moving.clear()
+
+    def move(self, line: str, words: int, end: str) -> None:
+        """A transfer, and what waits for its end."""
+        self.add(line, words)
+        self._moving[end] = None
+
+    def add(self, command: str, words: int = 1, notes: int = 0, sets: bool = False, remark: str = "") -> Note:
+        """A command of so many words, which notes so many; the first of these."""
+        self.lines.append(Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, sets))
+        self._notes += notes
+        return self._place.number, self._notes - notes
+
+    def register(self, name: str, value: int, glb_tile: int | None) -> None:
+        """A write, unless the register holds the value."""
+        value &= 0xFFFFFFFF
+        if (name, glb_tile is not None) in self._kept:
+            if self._held.get((name, glb_tile)) == value:
+                return
+            self._held[name, glb_tile] = value
+        register_address(self.arch, name, glb_tile)     # there is one
+        if glb_tile is not None:
+            self.set(f"SARDONYX_GLB({self._tile(glb_tile)}) + SARDONYX_GLB_{name.upper()}", value)
+        else:
+            self.set(f"{region(self._place.number) if self._place.number else ''}SARDONYX_{name.upper()}", value)
+
+    def set(self, place: str, value: int) -> None:
+        """A write to a register, which is in words of the header."""
+        self.add(f"SET({place}, {value:#x}u)", 2, sets=True)
+
+    def bring(self, address: int, box: Box) -> None:
+        """Rows of an image as they lie, to a byte address of the global buffer."""
+        outside = self.memory.image(box.image)
+        for first, pitch, rows, size in runs(box):
+            where = f"{outside + first:#x}u, {self._byte(address):#x}u, {size:#x}u"
+            if rows == 1:
+                self.move(f"BRING({where})", 4, "BROUGHT")
+            else:
+                self.move(f"BRING_ROWS({rows}u, {where}, {pitch:#x}u)", 5, "BROUGHT")
+            address += rows * size
+            self.limit += CYCLES_PER_BYTE * rows * size
+
+    def write(self, commands: Iterable[Command], ends: Mark | None = None) -> None:
+        """Commands that read no words; ends: the event that is waited for."""
+        for command in commands:
+            match command:
+                case WriteRegister(name, value, glb_tile):
+                    self.register(name, value, glb_tile)
+                case WriteMemory(address, words, box):
+                    if box is not None:
+                        self.bring(address, box)
+                    elif len(words):
+                        lines = whole_lines(words)
+                        outside = self.memory.hold(lines)
+                        self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {len(lines):#x}u)", 4, "BROUGHT")
+                case Start(configure):
+                    self.settle()
+                    what = {"configure": 1} if configure else {"start": 1}
+                    self.register("control", named(CONTROLLER)["control"].word(**what), None)
+                case Wait(limit, configure):
+                    # Not behind it, where the machine would wait, too.
+                    self.settle()
+                    self.limit += limit
+                    assert ends is not None, "what is waited for is an event"
+                    whose, note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
+                                           remark=f"{ends.what} {ends.launch}")
+                    self._noted.marks.append((ends, (whose, note), (whose, note + 1)))
+                case Count(_, glb_tile):
+                    self._counted[glb_tile] = len(self._noted.counts)
+                    self._noted.counts.append(self.add(f"COUNT({self._tile(glb_tile)}u)", notes=1))
+                case Read():
+                    raise AssertionError("what is read needs a place")
+                case Configure():
+                    raise UserError("firmware configures by DMAs, and this machine has none", f"machine '{self.arch.name}'",
+                                    "give it glb.configuration_dma")
+
+    def count(self, commands: Iterable[Command], ends: Mark) -> dict[str, Count]:
+        """Commands that end a launch; the counts among them, by stream."""
+        commands = list(commands)
+        self.write(commands, ends)
+        return {each.stream: each for each in commands if isinstance(each, Count)}
+
+    def read(self, launch: Launch, program: Program, counts: Mapping[str, Count]) -> Iterator[Result]:
+        """Take what a launch gave, before any of the next one is counted; where it will be."""
+        room = {each.name: each.room for each in program.stores}
+        for each in launch.reads:
+            assert isinstance(each, Read), "words are read"
+            most = room[each.stream] if each.words is None else each.words
+            size = -(-most * WORD_BYTES // 8) * 8
+            place, number = self.memory.room(size), 0
+            if each.words is None:
+                tile = counts[each.stream].glb_tile
+                number = self._counted[tile]
+                self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
+            elif size:
+                self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
+            yield Result(each.stream, place, each.words, number)
+
+    def _tile(self, glb_tile: int) -> int:
+        """The number of a GLB tile in the machine."""
+        return self._place.first + glb_tile
+
+    def _byte(self, address: int) -> int:
+        """An address in the machine's global buffer."""
+        return self._place.first * self.arch.glb.tile_bytes + address
+
+
+def region(number: int) -> str:
+    """Where the registers of a region are, in words of the header; those of region 0 are at 0."""
+    return f"SARDONYX_REGION({number}) + "
+
+
+def _falls(name: str, tiled: bool, glb: Glb) -> bool:
+    """Whether the machine clears bits of a register by itself."""
+    return tiled and glb.queue and name in ("load_control", "store_control")
