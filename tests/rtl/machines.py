@@ -15,9 +15,9 @@ from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
              glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2, queue=True))
 
-# Two of it beside each other, with more memory each, behind a processor that has room for few commands at a time.
+# Three of it beside each other, with more memory each, behind a processor that has room for few commands at a time.
 PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
-BESIDE = replace(PART, name="beside", columns=4, regions=2, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
+BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
 # For every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),

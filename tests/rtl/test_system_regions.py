@@ -33,12 +33,12 @@ def job(program: Program, given: Blocks, region: int) -> Job:
 
 
 def run(jobs: "Sequence[tuple[Program, Blocks, int]]", arch: Arch = BESIDE, latency: int = 50,
-        periods: "tuple[int, int]" = (1, 1)) -> "tuple[system.Ran, list[list[int]]]":
+        periods: "tuple[int, int]" = (1, 1), columns: Sequence[int] = COLUMNS) -> "tuple[system.Ran, list[list[int]]]":
     """What a system did with programs in regions, and the cycles of every launch of each; words are as they should be."""
     found: list[list[list[int]]] = [[] for _ in jobs]
     ran = system.run_jobs([job(*each) for each in jobs],
                           [lambda stored, each=each: each.append(stored["b_vals"].tolist()) for each in found], arch,
-                          lambda stage: None, latency=latency, periods=periods, columns=COLUMNS)
+                          lambda stage: None, latency=latency, periods=periods, columns=columns)
     assert found == [[each.tolist() for each in given] for _, given, _ in jobs]
     layout = ran.firmware.layout
     return ran, [[cycles for mark, cycles in zip(layout.marks, ran.report.cycles, strict=True)
@@ -80,6 +80,26 @@ def test_what_computes_is_not_waited_for_where_another_region_can_go_on() -> Non
 
 
 @needs_compiler
+@pytest.mark.parametrize("seed", range(3))
+def test_programs_of_three_regions_are_switched_in_any_order(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    jobs = [((COPY, MIRROR)[draw.integers(2)], blocks(draw.integers(1, 20), draw.integers(1000), 150), number % 3)
+            for number in draw.permutation(9)]
+    _, together = run(jobs, latency=int(draw.integers(1, 300)), columns=(2, 2, 2))
+    for region in range(3):
+        _, alone = run([each for each in jobs if each[2] == region], columns=(2, 2, 2))
+        assert [cycles for each, cycles in zip(jobs, together, strict=True) if each[2] == region] == alone
+
+
+@needs_compiler
+def test_regions_may_differ_in_width() -> None:
+    wide = copier(replace(PART, columns=4))
+    _, both = run([(MIRROR, blocks(17, 1, 100), 0), (wide, blocks(31, 2, 100), 1)], columns=(2, 4))
+    _, (alone,) = run([(wide, blocks(31, 2, 100), 1)], columns=(2, 4))
+    assert both[1] == alone
+
+
+@needs_compiler
 def test_regions_without_work_and_single_words_are_no_matter() -> None:
     run([(MIRROR, [np.array([0], np.uint16)], 1)])
     run([(COPY, [np.array([1, 7], np.uint16)], 0), (COPY, [np.array([0], np.uint16)], 1)])
@@ -101,10 +121,10 @@ def test_what_stops_is_told_with_its_region() -> None:
 @pytest.mark.parametrize("arch, columns, region, program, said", [
     (BESIDE, (2, 2), 2, COPY, "machine 'beside': program 'copy' is for region 2\n  try: choose one of 0..1"),
     (BESIDE, (4,), 0, COPY, f"machine 'beside': program 'copy' is for machine {PART.fingerprint:016x}, region 0 is "
-                            f"{BESIDE.fingerprint:016x}, 'beside, 4 columns'\n"
+                            f"{replace(PART, columns=4).fingerprint:016x}, 'beside, 4 columns'\n"
                             "  try: compile it for the columns of this region (runtime.region.part)"),
-    (BESIDE, (2, 2, 2), 0, COPY, "machine 'beside': 3 regions are asked for\n"
-                                 "  try: ask for 2 at most, or describe a machine with more `regions`"),
+    (BESIDE, (2, 2, 1, 1), 0, COPY, "machine 'beside': 4 regions are asked for\n"
+                                    "  try: ask for 3 at most, or describe a machine with more `regions`"),
     (replace(BESIDE, regions=1), (2, 2), 0, COPY,
      "machine 'beside': the machine has one region\n  try: describe one with `regions` of 2 or more, or give no columns")])
 def test_regions_that_cannot_be_are_refused(arch: Arch, columns: "tuple[int, ...]", region: int, program: Program,
