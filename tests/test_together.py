@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from machines import BESIDE, LEAST, PART, copier, mirrored
 from riscv import needs_compiler
+from stencil_machine import STENCILS
 
-from sardonyx import emission, timeline, together
+from sardonyx import emission, halide, timeline, together
+from sardonyx.apps.dense import box
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.system import System
+from sardonyx.picture_job import Wanted
+from sardonyx.runtime.region import part
 from sardonyx.timeline import LETTERS, Row
 
 ROWS = [Row("one", ((0, 50), (75, 76))), Row("<two>", ())]
@@ -75,6 +79,21 @@ def test_jobs_run_in_regions_and_reports_say_in_which() -> None:
     assert [report["region"] for report in reports.values()] == ["0, columns 0..1", "1, columns 2..3", "1, columns 2..3"]
     assert [report["words_checked"] for report in reports.values()] == [5, 2, 3]
     assert ran.left(1) < ran.spans(2, "configure")[0][0]
+
+
+@needs_compiler
+def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
+    """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared."""
+    arch = replace(STENCILS, rows=5, mem_every=2, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+    half, draw = part(arch, 2), np.random.default_rng(0)
+    jobs = {}
+    for name, size in (("west", (90, 111)), ("east", (79, 120))):
+        photo = draw.integers(0, 256, size, dtype=np.uint8)
+        picture = halide.prepared(box.build(), {"photo": photo}, None, {}, lambda stage: None)
+        jobs[name] = picture.job(Wanted(picture.size, (40, 40), None, half, 0), lambda stage: None)
+    ran, reports = together.run(jobs, arch, columns=[2, 2], regions={"east": 1})
+    assert ran.firmware.commands.count("BRING_ROWS(41u") >= 12
+    assert [report["elements_checked"] for report in reports.values()] == [89 * 110, 78 * 119]
 
 
 def test_a_region_for_no_job_is_refused() -> None:
