@@ -142,7 +142,7 @@ def test_words_that_are_read_several_times_are_held_once() -> None:
     for tile, held in (((14, 9), 7 * 3), ((7, 9), 7 * 3), ((13, 6), 13 * 2), ((13, 5), 13 * 5)):
         compiled, found = agree(load(enlarged), images, (28, 27), tile, engines=("rtl-full",))
         tiles = list(frames(compiled, images, (28, 27), tile).transactions(loops_of_transactions(STENCILS.glb)))
-        assert [len(reads.held) for reads in tiles[0].values()] == [held]
+        assert [reads.size for reads in tiles[0].values()] == [held]
         cycles = found["rtl-full"][1].cycles
         assert cycles is not None and cycles <= len(tiles) * (compiled.walk.grid.points + 60)
 
@@ -156,7 +156,7 @@ def test_a_weight_for_each_row_or_for_all_is_held_once() -> None:
     weighted[X, Y] = photo[X, Y] * rows[Y] + gain[0]
     compiled, _ = agree(load(weighted), images, (14, 9), (7, 5), engines=("fabric", "rtl-full"))
     first = next(frames(compiled, images, (14, 9), (7, 5)).transactions(loops_of_transactions(STENCILS.glb)))
-    assert sorted(len(reads.held) for reads in first.values()) == [1, 5, 35]
+    assert sorted(reads.size for reads in first.values()) == [1, 5, 35]
 
 
 def test_tables_with_contents_of_their_own_one_program_after_the_other() -> None:
