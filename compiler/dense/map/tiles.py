@@ -10,8 +10,8 @@ every launch where they take more.
 
 Every tile takes as long as a whole one, also where it reaches beyond the picture, so the sides tried are those that divide the
 picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is kept takes a MEM tile or more; so what does not
-fit a machine is left out, after all streams have fitted a bank of the global buffer. 506 x 506 corners of harris take 1.06
-cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
+fit a machine is left out, after all streams have fitted a bank of the global buffer, images as they lie in memory. 506 x 506
+corners of harris take 1.06 cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
 
 Rows of a few points are hard to route where many of them are kept: words wait for too long for a register file and not long
 enough for a MEM tile. Wider tiles, beyond the picture, stand behind the others for such programs.
@@ -31,6 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
+from ....hw.arch.glb import LANES
 from ...ir.dataflow import PeGraph
 from ...ir.mapped import graph_demands
 from ...ir.transfer import WORD_BYTES
@@ -70,7 +71,7 @@ def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int
     if pes.dims[0] not in asked:
         for columns in WIDER:
             wider = (_up(columns, lanes), *best[1:])
-            if wider[0] > best[0] and _walked(pes, wider, lanes, arch) and _fits(pes, wider, lanes, arch):
+            if wider[0] > best[0] and _walked(pes, whole, wider, lanes, arch) and _fits(pes, wider, lanes, arch):
                 yield wider
 
 
@@ -92,6 +93,15 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
     return count * (brought + taken)
 
 
+def held(walked: Walk, whole: bool) -> int:
+    """Words of an image that a tile has in the global buffer: in rows of lines, which the image has them in.
+
+    whole: its rows are those of the image, and begin at lines; else they may begin anywhere in one.
+    """
+    columns, *rest = walked.grid.extents
+    return _up(columns if whole else columns + LANES - 1, LANES) * math.prod(rest)
+
+
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
     """Tiles whose streams fit a bank, the fewest cycles first, of those the widest."""
     found: list[Tile] = []
@@ -101,14 +111,14 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
             continue
         rest = tuple(min(asked.get(dim, side), side) for dim, side in zip(pes.dims[2:], size[2:], strict=True))
         rows = _sides(size[1], asked.get(pes.dims[1]), 1)
-        # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture.
-        high = next((at for at, side in enumerate(rows) if _walked(pes, (columns, side, *rest), lanes, arch)), len(rows))
-        # And those of which two fit.
-        half = next((at for at, side in enumerate(rows) if _walked(pes, (columns, side, *rest), lanes, arch, 2)), len(rows))
+        # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
+        # which two fit.
+        high, half = (next((at for at, side in enumerate(rows)
+                            if _walked(pes, size, (columns, side, *rest), lanes, arch, times)), len(rows)) for times in (1, 2))
         found += [(columns, side, *rest) for side in dict.fromkeys((*rows[high:high + 3], *rows[half:half + 3]))]
     costs = {}
     for tile in found:
-        if walked := _walked(pes, tile, lanes, arch):
+        if walked := _walked(pes, size, tile, lanes, arch):
             costs[tile] = cycles(pes, walked, size, tile) + transfers(walked, size, tile, arch)
     return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
 
@@ -125,12 +135,12 @@ def _up(side: int, lanes: int) -> int:
     return -(-side // lanes) * lanes
 
 
-def _walked(pes: PeGraph, tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:
+def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:
     """The walk of a tile whose streams fit a bank of the global buffer so many times and whose sides can be counted."""
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
     walked = walk(pes, tile, lanes)
-    words = max(walked.grid.points, *(math.prod(each.counts) for each in walked.stores))
+    words = max(held(walked, tile[0] >= size[0]), *(math.prod(each.counts) for each in walked.stores))
     return walked if times * words <= arch.glb.bank_bytes // WORD_BYTES else None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
+import numpy as np
 import pytest
 from stencils import BLUR, plane, stencil
 
@@ -13,6 +15,8 @@ from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.glb import Glb
+from sardonyx.runtime.data.frames import Frames
+from sardonyx.runtime.data.window import Window, boxed
 
 SMALL, ONYX = presets.get("small"), presets.get("onyx")
 
@@ -50,6 +54,19 @@ def test_streams_fit_a_bank_and_lines_the_mem_tiles() -> None:
     tall = stencil({(0, y): 1 + y for y in range(11)})
     assert best(1900, 60, pes=tall)[0] > 200
     assert best(1900, 60, pes=tall, arch=presets.get("tiny"))[0] < 100
+
+
+@pytest.mark.parametrize("size, lanes", [((2046, 2046), 1), ((2046, 2046), 4), ((510, 510), 1)])
+def test_an_image_has_room_as_it_lies(size: tuple[int, int], lanes: int) -> None:
+    """Two tiles of 186 x 171 would fit without the columns up to the next line; see `runtime/data/window.py`."""
+    tile = best(*size, lanes=lanes)
+    image = np.zeros((size[1] + 2, size[0] + 2), np.uint8)
+    most = ONYX.glb.load_loops - 1
+    room = ONYX.glb.bank_bytes // 2
+    walked = walk(BLUR, tile, lanes)
+    for transaction in islice(Frames(walked, {"photo": image}, size, tile).transactions(most), 2):
+        for window in transaction.values():
+            assert isinstance(window, Window) and boxed([window], room if 2 * window.size > room else room // 2) is not None
 
 
 def test_what_the_program_says_stays() -> None:
