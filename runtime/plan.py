@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, islice
 
 import numpy as np
@@ -41,7 +42,7 @@ from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES, Glb
-from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, glb_registers, named
+from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_registers, named
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
@@ -318,9 +319,15 @@ class _Place:
         return self.tile(each) * self.glb.tile_bytes + self.start(each)
 
 
+@cache
+def _control(glb: Glb, name: str) -> Register:
+    """A register of the GLB tiles; kept, as making and checking them all took most of the time of a plan."""
+    return named(glb_registers(glb))[name]
+
+
 def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads], sliced: bool) -> Iterator[Command]:
     """The registers of the load streams."""
-    control = named(glb_registers(place.glb))["load_control"]
+    control = _control(place.glb, "load_control")
     for each in program.loads:
         tile = place.tile(each)
         yield WriteRegister("load_control", control.word(enable=1, sliced=int(sliced), column=place.column(each)), tile)
@@ -330,7 +337,7 @@ def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads],
 
 def _store_registers(program: Program, place: _Place, transactions: int, sliced: bool) -> Iterator[Command]:
     """The registers of the store streams."""
-    control = named(glb_registers(place.glb))["store_control"]
+    control = _control(place.glb, "store_control")
     for each in program.stores:
         tile, static = place.tile(each), int(bool(each.loops))
         yield WriteRegister("store_control",
