@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.token import DATA_BITS
 from .level_buffer import ReadPort
+from .level_writer import COORDINATES, SEGMENTS
 from .segment_stage import ENTRIES
 
 # A token of the coordinate stream and, if it is data, the reference beside it.
@@ -70,7 +71,7 @@ class CoordinateStage(wiring.Component):
         m.d.comb += [
             able.eq(here & (room != 0)),
             stored.eq(~current.stop & ~current.literal & ~self.counted),
-            port.slot.eq(current.slot), port.array.eq(current.array),
+            port.array.eq(Mux(current.control, SEGMENTS, COORDINATES)),
             port.line.eq(current.start >> lane_bits),
             port.request.eq(able & stored & ~hit), granted.eq(port.request & port.free),
             moves.eq(able & (~stored | hit | port.free)),
@@ -81,7 +82,7 @@ class CoordinateStage(wiring.Component):
         ]
         # A stored entry that moves leaves its line behind.
         after = Mux(here & stored, Cat(port.line, port.array), Cat(kept, kept_array))
-        coming = Cat((self.i.payload.start >> lane_bits)[:len(kept)], self.i.payload.array)
+        coming = Cat((self.i.payload.start >> lane_bits)[:len(kept)], ~self.i.payload.control)
         with m.If(self.i.ready):
             m.d.sync += [current.eq(self.i.payload), here.eq(self.i.valid), index.eq(0),
                          empty.eq(~self.i.payload.literal & (self.i.payload.start == self.i.payload.end)),

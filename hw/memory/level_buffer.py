@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,11 +16,11 @@ SLOTS = 2
 
 
 def level_layout(words: int) -> data.StructLayout:
-    """What a reader is told of a level: its slot, the words in its arrays, its second segment.
+    """What a reader is told of a level: the words in its arrays, its second segment.
 
     The second segment of a dense level is its extent.
     """
-    return data.StructLayout({"slot": 1, "count": _per_half(words + 1), "extent": DATA_BITS})
+    return data.StructLayout({"count": _per_half(words + 1), "extent": DATA_BITS})
 
 
 def _per_half(limit: int) -> data.ArrayLayout:
@@ -31,6 +31,8 @@ def _per_half(limit: int) -> data.ArrayLayout:
 class ReadPort(wiring.Signature):
     """Access to lines of a level, from the reader's side: ask until the port is free, the line follows a cycle later.
 
+    Of which level says the port: `LevelBuffer`.
+
     Parameters
     ----------
     lines, lanes : int     Size of a half.
@@ -38,14 +40,14 @@ class ReadPort(wiring.Signature):
     Members
     -------
     request : Out(1)
-    slot, array : Out(1)   Of which level, segments or coordinates.
+    array : Out(1)         Segments or coordinates.
     line : Out             Line within the array.
     free : In(1)           A request in this cycle is granted; follows no request of this reader.
     words : In             In the cycle after a granted request, and only then.
     """
 
     def __init__(self, lines: int, lanes: int) -> None:
-        super().__init__({"request": Out(1), "slot": Out(1), "array": Out(1), "line": Out(range(lines)),
+        super().__init__({"request": Out(1), "array": Out(1), "line": Out(range(lines)),
                           "free": In(1), "words": In(lanes * DATA_BITS)})
 
 
@@ -70,7 +72,8 @@ class LevelBuffer(wiring.Component):
     dense : In(1)                  Levels have an extent.
     level : Out(stream)            The oldest level not yet asked for in full; taken with the last request.
     free : In(1)                   The oldest level has been read: its space is writable.
-    segments, entries : In         Read ports: for segments, ahead of the scan; for entries, which win.
+    segments, entries : In         Read ports: for segments of the level that is offered, ahead of the scan; for entries
+                                   of the oldest level, which win.
     sram : Out(SramPort)           The SRAM.
     overflow : Out(1)              Sticky.
 
@@ -92,12 +95,16 @@ class LevelBuffer(wiring.Component):
         m = Module()
         halves = [LineCombiner(self.lines // HALVES, self.lanes) for _ in range(HALVES)]
         m.submodules.segments, m.submodules.coordinates = halves
-        first = self._levels(m, halves)
-        self._port(m, halves, first)
+        segments, entries, half = self._levels(m, halves)
+        self._port(m, halves, Cat((segments + self.segments.line)[:len(self.segments.line)], Const(SEGMENTS, 1)),
+                   Cat((entries + self.entries.line)[:len(self.entries.line)], half))
         return m
 
-    def _levels(self, m: Module, halves: list[LineCombiner]) -> data.View:
-        """Two slots, filled, offered and freed in turn. Returns the first line of each slot and half."""
+    def _levels(self, m: Module, halves: list[LineCombiner]) -> tuple[Value, Value, Value]:
+        """Two slots, filled, offered and freed in turn.
+
+        Returns the first line of the segments that are offered, and that of the entries that are read, with their half.
+        """
         step, info = self.i.payload, self.level.payload
         size = self.lines // HALVES
         # What a slot holds counts from when `held` and `unread` say so. It is written by the step that closes a level, except
@@ -139,7 +146,7 @@ class LevelBuffer(wiring.Component):
 
         # Of two closed levels the older one is in the SRAM: the step that closed the newer one waited for that.
         waiting = Cat(half.late for half in halves).any() & (offered != filling)
-        m.d.comb += [info.slot.eq(offered), info.count.eq(count[offered]), info.extent.eq(extent[offered]),
+        m.d.comb += [info.count.eq(count[offered]), info.extent.eq(extent[offered]),
                      self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
         with m.If(self.values):
             m.d.comb += info.count[COORDINATES].eq(count[offered][offered])
@@ -148,10 +155,11 @@ class LevelBuffer(wiring.Component):
 
         with m.If(self.free):
             m.d.sync += [held.bit_select(oldest, 1).eq(0), oldest.eq(~oldest)]
-        return first
+        half = Mux(self.values, oldest, self.entries.array)
+        return first[offered][SEGMENTS], first[oldest][half], half
 
-    def _port(self, m: Module, halves: list[LineCombiner], first: data.View) -> None:
-        """The SRAM and who has it."""
+    def _port(self, m: Module, halves: list[LineCombiner], segments: Value, entries: Value) -> None:
+        """The SRAM and who has it, from the addresses of both readers."""
         sram = self.sram
         lines = [half.line for half in halves]
         write = Signal()
@@ -175,13 +183,9 @@ class LevelBuffer(wiring.Component):
         m.d.comb += [line.eq(Mux(second, lines[1].payload, lines[0].payload)), sram.data.eq(line.words),
                      lines[0].ready.eq(write), lines[1].ready.eq(write & second)]
 
-        def address(port: wiring.FlippedInterface) -> Value:
-            half = Mux(self.values, port.slot, port.array)
-            return Cat((first[port.slot][half] + port.line)[:len(port.line)], half)
-
         with m.If(write):
             m.d.comb += sram.address.eq(Cat(line.address, second))
         with m.Elif(self.entries.request):
-            m.d.comb += sram.address.eq(address(self.entries))
+            m.d.comb += sram.address.eq(entries)
         with m.Else():
-            m.d.comb += sram.address.eq(address(self.segments))
+            m.d.comb += sram.address.eq(segments)

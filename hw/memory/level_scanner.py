@@ -102,7 +102,7 @@ class LevelScanner(wiring.Component):
             o.valid.eq(valid & self.level.valid), moves.eq(o.valid & o.ready),
             self.ref.ready.eq(o.ready & self.level.valid & ~self.root),
             self.level.ready.eq(moves & done),
-            request.slot.eq(info.slot), request.last.eq(done), request.array.eq(COORDINATES),
+            request.last.eq(done),
             request.control.eq(stop | done), request.start.eq(token.data),
         ]
         with m.If(self.lookup):
@@ -132,10 +132,9 @@ class LevelScanner(wiring.Component):
         size = Signal(DATA_BITS)
         final = Signal()
         m.d.comb += [
-            final.eq(self.values | second), request.array.eq(Mux(final, COORDINATES, SEGMENTS)),
-            size.eq(info.count[request.array]), o.valid.eq(self.level.valid),
-            request.slot.eq(info.slot), request.size.eq(size),
-            request.literal.eq(~words), request.start.eq(Mux(words, 0, size)),
+            final.eq(self.values | second), size.eq(info.count[Mux(final, COORDINATES, SEGMENTS)]),
+            o.valid.eq(self.level.valid), request.size.eq(size),
+            request.literal.eq(~words), request.control.eq(words & ~final), request.start.eq(Mux(words, 0, size)),
             request.last.eq(final & (words | (size == 0))),
             self.level.ready.eq(o.ready & request.last),
         ]

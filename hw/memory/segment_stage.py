@@ -13,8 +13,8 @@ from .level_buffer import ReadPort
 from .level_writer import SEGMENTS
 
 # What is to be emitted, in this order: S0 if `stop`; the token `control start` if `literal`, else the entries
-# start..start+size-1 of an array. `last` ends the level.
-_COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "array": 1, "slot": 1, "start": DATA_BITS}
+# start..start+size-1 of the segments if `control`, else of the coordinates. `last` ends the level.
+_COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "start": DATA_BITS}
 # With `fiber`, start is the number of a fiber whose start and size are to be looked up.
 REQUEST = data.StructLayout(_COMMON | {"size": DATA_BITS, "fiber": 1})
 # Looked up: the entries start..end-1.
@@ -86,7 +86,7 @@ class SegmentStage(wiring.Component):
             has_first.eq(kept_valid & (kept == line)),
             hit.eq(Mux(straddles, before_valid & (before == line), has_first)),
             port.request.eq(here & (room != 0) & asking.fiber & ~hit),
-            port.slot.eq(asking.slot), port.array.eq(SEGMENTS),
+            port.array.eq(SEGMENTS),
             port.line.eq(Mux(straddles & has_first, next_line, line)),
             granted.eq(port.request & port.free),
             arrives.eq(port.free & (~straddles | has_first)),   # what is asked for
