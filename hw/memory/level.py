@@ -76,6 +76,7 @@ class Level(wiring.Component):
             wiring.connect(m, buffer.sram, sram)
         m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes)
         wiring.connect(m, writer.o, buffer.i)
+        m.d.comb += writer.count.eq(buffer.count)
         wiring.connect(m, buffer.level, scanner.level)
         wiring.connect(m, scanner.segments, buffer.segments)
         wiring.connect(m, scanner.entries, buffer.entries)

@@ -67,6 +67,7 @@ class LevelBuffer(wiring.Component):
     Members
     -------
     i : In(stream of APPEND)
+    count : Out                    Coordinates of the level being written, without this step.
     lead : In(1)                   Segments start with a 0 that is not appended.
     values : In(1)                 Levels are value arrays: they take turns between the halves.
     dense : In(1)                  Levels have an extent.
@@ -86,8 +87,9 @@ class LevelBuffer(wiring.Component):
     def __init__(self, lines: int, lanes: int) -> None:
         self.lines, self.lanes = lines, lanes
         half = lines // HALVES
-        super().__init__({"i": In(stream.Signature(APPEND)), "lead": In(1), "values": In(1), "dense": In(1),
-                          "level": Out(stream.Signature(level_layout(half * lanes))), "free": In(1),
+        super().__init__({"i": In(stream.Signature(APPEND)), "count": Out(range(half * lanes + 1)), "lead": In(1),
+                          "values": In(1), "dense": In(1), "free": In(1),
+                          "level": Out(stream.Signature(level_layout(half * lanes))),
                           "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
                           "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)})
 
@@ -135,7 +137,7 @@ class LevelBuffer(wiring.Component):
             m.d.comb += [half.append.eq(step.append & (place == number)), half.word.eq(step.word),
                          half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit),
                          half.tail.eq(Mux(held.bit_select(oldest, 1), first[oldest][number], half.first))]
-        m.d.comb += halves[SEGMENTS].lead.eq(self.lead)
+        m.d.comb += [halves[SEGMENTS].lead.eq(self.lead), self.count.eq(halves[COORDINATES].before)]
         with m.If(commit & step.append & (place == SEGMENTS) & (halves[SEGMENTS].count == 2)):
             m.d.sync += extent[filling].eq(step.word)
         with m.If(commit & step.close):

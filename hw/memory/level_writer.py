@@ -31,6 +31,7 @@ class LevelWriter(wiring.Component):
     Members
     -------
     from_stream, values, dense : In(1)      Configuration: read `wr`, else `block`; a value array, else a level; an extent.
+    count : In      Coordinates of this level that were appended.
     wr : In(stream of TOKEN)
     block : In(stream of TOKEN)     Data words.
     o : Out(stream of APPEND)
@@ -41,8 +42,9 @@ class LevelWriter(wiring.Component):
     """
 
     def __init__(self) -> None:
-        super().__init__({"from_stream": In(1), "values": In(1), "dense": In(1), "wr": In(stream.Signature(TOKEN)),
-                          "block": In(stream.Signature(TOKEN)), "o": Out(stream.Signature(APPEND)), "wrong": Out(1)})
+        super().__init__({"from_stream": In(1), "values": In(1), "dense": In(1), "count": In(DATA_BITS),
+                          "wr": In(stream.Signature(TOKEN)), "block": In(stream.Signature(TOKEN)),
+                          "o": Out(stream.Signature(APPEND)), "wrong": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -55,22 +57,16 @@ class LevelWriter(wiring.Component):
     def _stream(self, m: Module) -> None:
         """Data to the coordinates, their count so far to the segments at every stop."""
         token, step = self.wr.payload, self.o.payload
-        count = Signal(DATA_BITS)
         stop = Signal()
         done = Signal()
         m.d.comb += [
             stop.eq(is_stop(token)), done.eq(is_done(token)),
             step.append.eq(~done & ~(stop & self.values)),
             step.array.eq(Mux(stop, SEGMENTS, COORDINATES)),
-            step.word.eq(Mux(stop, count, Mux(token.control, 0, token.data))),
+            step.word.eq(Mux(stop, self.count, Mux(token.control, 0, token.data))),
             step.close.eq(done),
             self.o.valid.eq(self.wr.valid), self.wr.ready.eq(self.o.ready),
         ]
-        with m.If(self.o.valid & self.o.ready):
-            with m.If(done):
-                m.d.sync += count.eq(0)
-            with m.Elif(~stop):
-                m.d.sync += count.eq(count + 1)
 
     def _block(self, m: Module) -> None:
         """An array is its length and that many words; a level is two arrays, values are one."""

@@ -37,7 +37,8 @@ class LineCombiner(wiring.Component):
     blocked, over : Out(1)       Why the step may not be taken.
     late : Out(1)                A line of the level before waits to be written.
     line : Out(stream)           Lines to write.
-    first, count : Out           Position where the level being written starts, and its words, this step included.
+    first : Out                  Position where the level being written starts.
+    before, count : Out          Its words, without and with this step.
     tail : In                    Position of the oldest line that is not to be written over.
 
     Timing: one step per cycle while a line is written within `lanes` - 1 cycles, or at once where the level closes a step
@@ -51,17 +52,16 @@ class LineCombiner(wiring.Component):
         super().__init__({"append": In(1), "word": In(DATA_BITS), "close": In(1), "slot": In(1),
                           "lead": In(1), "commit": In(1), "blocked": Out(1), "over": Out(1),
                           "late": Out(1), "line": Out(stream.Signature(line_layout(lines, lanes))),
-                          "first": Out(range(2 * lines)), "count": Out(range(lines * lanes + 1)),
-                          "tail": In(range(2 * lines))})
+                          "first": Out(range(2 * lines)), "before": Out(range(lines * lanes + 1)),
+                          "count": Out(range(lines * lanes + 1)), "tail": In(range(2 * lines))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The count of a level starts at `lead`, which is configuration and so no reset value.
         fresh = Signal(init=1)
         counted = Signal.like(self.count, reset_less=True)
-        before = Signal.like(self.count)
         held = Array(Signal(DATA_BITS, name=f"held{lane}", reset_less=True) for lane in range(self.lanes - 1))
-        lane = before[:(self.lanes - 1).bit_length()]
+        lane = self.before[:(self.lanes - 1).bit_length()]
         line = Signal.like(self.line.payload, reset_less=True)
         push = Signal()
         fill = Signal.like(self.first)
@@ -69,17 +69,17 @@ class LineCombiner(wiring.Component):
 
         m.d.comb += [
             self.line.payload.eq(line),
-            before.eq(Mux(fresh, self.lead, counted)),
-            self.count.eq(before + self.append),
+            self.before.eq(Mux(fresh, self.lead, counted)),
+            self.count.eq(self.before + self.append),
             push.eq(Mux(self.append, (lane == self.lanes - 1) | self.close, self.close & (lane != 0))),
             self.late.eq(self.line.valid & (line.slot != self.slot)),
             full.eq(fill == (self.tail ^ self.lines)),
             self.blocked.eq((push & (full | (self.line.valid & ~self.line.ready))) | (self.close & self.late)),
-            self.over.eq(self.append & (before == self.lines * self.lanes)),
+            self.over.eq(self.append & (self.before == self.lines * self.lanes)),
         ]
         # The words of this line that are held; the others are 0, and so is the first of a level with a lead.
         knows = [lane > position for position in range(self.lanes)]
-        knows[0] &= ~(self.lead & (before < self.lanes))
+        knows[0] &= ~(self.lead & (self.before < self.lanes))
         with m.If(self.line.ready):
             m.d.sync += self.line.valid.eq(0)
         with m.If(self.commit):
