@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.token import DATA_BITS
 from .level_buffer import ReadPort
 from .level_writer import COORDINATES, SEGMENTS
-from .segment_stage import ENTRIES
+from .segment_stage import entries_layout
 
 # A token of the coordinate stream and, if it is data, the reference beside it.
 SCANNED = data.StructLayout({"data": DATA_BITS, "control": 1, "ref": DATA_BITS})
@@ -25,8 +25,9 @@ class CoordinateStage(wiring.Component):
 
     Members
     -------
-    counted : In(1)                Entries are not stored: they are 0, 1, ... from the start of each fiber.
-    i : In(stream of ENTRIES)
+    counted, extent : In           Entries are not stored: they are 0, 1, ... to this extent from the start of each fiber.
+    single : In(1)                 All are single entries.
+    i : In(stream of `entries_layout`)
     o : Out(stream of SCANNED)     Never waits: `taken` gives room back.
     taken : In(1)                  One token has left the FIFO after `o`.
     entries : Out(ReadPort)
@@ -38,13 +39,14 @@ class CoordinateStage(wiring.Component):
 
     def __init__(self, lines: int, lanes: int, depth: int) -> None:
         self.lanes, self.depth = lanes, depth
-        super().__init__({"counted": In(1), "i": In(stream.Signature(ENTRIES)),
+        self.layout = entries_layout(lines * lanes)
+        super().__init__({"counted": In(1), "extent": In(DATA_BITS), "single": In(1), "i": In(stream.Signature(self.layout)),
                           "o": Out(stream.Signature(SCANNED, always_ready=True)), "taken": In(1),
                           "entries": Out(ReadPort(lines, lanes)), "free": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        current = Signal(ENTRIES, reset_less=True)
+        current = Signal(self.layout, reset_less=True)
         empty = Signal(reset_less=True)      # there are no entries
         index = Signal(DATA_BITS, reset_less=True)
         stored = Signal()
@@ -75,17 +77,19 @@ class CoordinateStage(wiring.Component):
             port.line.eq(current.start >> lane_bits),
             port.request.eq(able & stored & ~hit), granted.eq(port.request & port.free),
             moves.eq(able & (~stored | hit | port.free)),
-            ends.eq(Mux(current.stop, empty,
-                        current.literal | ((current.start + 1)[:DATA_BITS] == current.end))),
+            ends.eq(Mux(current.stop, empty, current.literal | self.single
+                        | Mux(self.counted, (index + 1)[:DATA_BITS] == self.extent,
+                              (current.start + 1)[:len(current.end)] == current.end))),
             self.free.eq(moves & ends & current.last),
             self.i.ready.eq(~here | (moves & ends)),
         ]
         # A stored entry that moves leaves its line behind.
         after = Mux(here & stored, Cat(port.line, port.array), Cat(kept, kept_array))
         coming = Cat((self.i.payload.start >> lane_bits)[:len(kept)], ~self.i.payload.control)
+        first = Mux(self.counted, 0, self.i.payload.start[:len(current.end)])
         with m.If(self.i.ready):
             m.d.sync += [current.eq(self.i.payload), here.eq(self.i.valid), index.eq(0),
-                         empty.eq(~self.i.payload.literal & (self.i.payload.start == self.i.payload.end)),
+                         empty.eq(~self.i.payload.literal & (first == self.i.payload.end)),
                          hit.eq((kept_valid | granted) & ~self.free & (coming == after))]
         with m.Elif(moves):
             m.d.sync += current.stop.eq(0)

@@ -96,7 +96,7 @@ class Level(wiring.Component):
             scanner.block.eq(self.cfg.output == outputs.index("block")),
             scanner.root.eq(self.cfg.root), scanner.dense.eq(self.cfg.dense),
             scanner.values.eq(self.cfg.values),
-            buffer.free.eq(scanner.free), self.overflow.eq(buffer.overflow),
+            scanner.extent.eq(buffer.extent), buffer.free.eq(scanner.free), self.overflow.eq(buffer.overflow),
         ]
         with m.If(writer.wrong | scanner.wrong):
             m.d.sync += self.fault.eq(1)

@@ -72,6 +72,7 @@ class LevelBuffer(wiring.Component):
     values : In(1)                 Levels are value arrays: they take turns between the halves.
     dense : In(1)                  Levels have an extent.
     level : Out(stream)            The oldest level not yet asked for in full; taken with the last request.
+    extent : Out                   Second segment of the oldest level.
     free : In(1)                   The oldest level has been read: its space is writable.
     segments, entries : In         Read ports: for segments of the level that is offered, ahead of the scan; for entries
                                    of the oldest level, which win.
@@ -88,7 +89,7 @@ class LevelBuffer(wiring.Component):
         self.lines, self.lanes = lines, lanes
         half = lines // HALVES
         super().__init__({"i": In(stream.Signature(APPEND)), "count": Out(range(half * lanes + 1)), "lead": In(1),
-                          "values": In(1), "dense": In(1), "free": In(1),
+                          "values": In(1), "dense": In(1), "extent": Out(DATA_BITS), "free": In(1),
                           "level": Out(stream.Signature(level_layout(half * lanes))),
                           "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
                           "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)})
@@ -148,7 +149,7 @@ class LevelBuffer(wiring.Component):
 
         # Of two closed levels the older one is in the SRAM: the step that closed the newer one waited for that.
         waiting = Cat(half.late for half in halves).any() & (offered != filling)
-        m.d.comb += [info.count.eq(count[offered]), info.extent.eq(extent[offered]),
+        m.d.comb += [info.count.eq(count[offered]), info.extent.eq(extent[offered]), self.extent.eq(extent[oldest]),
                      self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
         with m.If(self.values):
             m.d.comb += info.count[COORDINATES].eq(count[offered][offered])

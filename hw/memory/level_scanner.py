@@ -12,7 +12,7 @@ from ..stream.fifo import Fifo, LateFifo
 from .coordinate_stage import SCANNED, CoordinateStage
 from .level_buffer import ReadPort, level_layout
 from .level_writer import COORDINATES, SEGMENTS
-from .segment_stage import ENTRIES, SegmentStage
+from .segment_stage import SegmentStage, entries_layout
 
 AHEAD = 4       # Fibers that the segment stage may be ahead of the coordinate stage.
 FINISHED = 4    # Tokens that may wait for the outputs.
@@ -41,7 +41,7 @@ class LevelScanner(wiring.Component):
     ref : In(stream of TOKEN)                      Not read if `root` or `block`.
     crd, ref_o : Out(stream of TOKEN)              The same tokens in a scan; a look-up leaves ref_o alone.
     block_o : Out(stream of TOKEN)                 Data only.
-    level, free : from and to the buffer.
+    level, extent, free : from and to the buffer.
     segments, entries : Out(ReadPort)
     wrong : Out(1)                                 The reference is none of this level, in the cycles in which it shows.
 
@@ -55,14 +55,14 @@ class LevelScanner(wiring.Component):
         tokens = stream.Signature(TOKEN)
         super().__init__({"root": In(1), "dense": In(1), "lookup": In(1), "block": In(1), "values": In(1),
                           "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens), "block_o": Out(tokens),
-                          "level": In(stream.Signature(level_layout(lines * lanes))), "free": Out(1),
-                          "segments": Out(ReadPort(lines, lanes)), "entries": Out(ReadPort(lines, lanes)),
+                          "level": In(stream.Signature(level_layout(lines * lanes))), "extent": In(DATA_BITS),
+                          "free": Out(1), "segments": Out(ReadPort(lines, lanes)), "entries": Out(ReadPort(lines, lanes)),
                           "wrong": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD)
-        m.submodules.ahead = ahead = LateFifo(ENTRIES, AHEAD)
+        m.submodules.ahead = ahead = LateFifo(entries_layout(self.lines * self.lanes), AHEAD)
         m.submodules.coordinates = coordinates = CoordinateStage(self.lines, self.lanes, FINISHED)
         m.submodules.finished = finished = Fifo(SCANNED, FINISHED)
         wiring.connect(m, segments.segments, wiring.flipped(self.segments))
@@ -74,6 +74,7 @@ class LevelScanner(wiring.Component):
             ahead.o.ready.eq(coordinates.i.ready), segments.taken.eq(ahead.o.valid & ahead.o.ready),
             finished.i.payload.eq(coordinates.o.payload), finished.i.valid.eq(coordinates.o.valid),
             coordinates.taken.eq(finished.o.valid & finished.o.ready),
+            segments.block.eq(self.block), coordinates.single.eq(self.lookup), coordinates.extent.eq(self.extent),
             coordinates.counted.eq(self.dense & ~self.lookup & ~self.block), self.free.eq(coordinates.free),
         ]
         with m.If(self.block):
@@ -105,17 +106,18 @@ class LevelScanner(wiring.Component):
             request.last.eq(done),
             request.control.eq(stop | done), request.start.eq(token.data),
         ]
+        with m.If(token.control & ~stop & ~done):
+            m.d.comb += request.start.eq(0)
         with m.If(self.lookup):
-            m.d.comb += [request.literal.eq(token.control), request.size.eq(1)]
-            with m.If(token.control & ~stop & ~done):
-                m.d.comb += request.start.eq(0)
+            m.d.comb += request.literal.eq(token.control)
         with m.Else():
             m.d.comb += [request.literal.eq(stop | done), request.stop.eq(open_fiber & ~stop),
-                         request.fiber.eq(~token.control & ~self.dense)]
+                         request.fiber.eq(~token.control & ~self.dense),
+                         request.none.eq(token.control | (self.dense & (info.extent == 0)))]
             with m.If(stop):
                 m.d.comb += request.start[:8].eq(token.data[:8] + 1)
             with m.Elif(~token.control & self.dense):
-                m.d.comb += [request.start.eq(token.data * info.extent), request.size.eq(info.extent)]
+                m.d.comb += request.start.eq(token.data * info.extent)
         # A level of n segments has n - 1 fibers, a dense one its extent in the second.
         beyond = Mux(self.lookup, token.data >= info.count[COORDINATES],
                      Mux(self.dense, 0, token.data) + 1 >= info.count[SEGMENTS])
@@ -133,8 +135,8 @@ class LevelScanner(wiring.Component):
         final = Signal()
         m.d.comb += [
             final.eq(self.values | second), size.eq(info.count[Mux(final, COORDINATES, SEGMENTS)]),
-            o.valid.eq(self.level.valid), request.size.eq(size),
-            request.literal.eq(~words), request.control.eq(words & ~final), request.start.eq(Mux(words, 0, size)),
+            o.valid.eq(self.level.valid), request.start.eq(size),
+            request.literal.eq(~words), request.control.eq(words & ~final),
             request.last.eq(final & (words | (size == 0))),
             self.level.ready.eq(o.ready & request.last),
         ]

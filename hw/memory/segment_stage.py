@@ -12,13 +12,18 @@ from ..arch.token import DATA_BITS
 from .level_buffer import ReadPort
 from .level_writer import SEGMENTS
 
-# What is to be emitted, in this order: S0 if `stop`; the token `control start` if `literal`, else the entries
-# start..start+size-1 of the segments if `control`, else of the coordinates. `last` ends the level.
+# What is to be emitted, in this order: S0 if `stop`; the token `control start` if `literal`, else entries of the segments if
+# `control`, else of the coordinates. `last` ends the level.
 _COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "start": DATA_BITS}
-# With `fiber`, start is the number of a fiber whose start and size are to be looked up.
-REQUEST = data.StructLayout(_COMMON | {"size": DATA_BITS, "fiber": 1})
-# Looked up: the entries start..end-1.
-ENTRIES = data.StructLayout(_COMMON | {"end": DATA_BITS})
+# With `fiber`, start is the number of a fiber whose entries are to be looked up; with `none` there are no entries. Else a whole
+# array has the entries 0..start-1, a look-up start alone, a dense fiber as many from start on as the extent.
+REQUEST = data.StructLayout(_COMMON | {"fiber": 1, "none": 1})
+
+
+def entries_layout(words: int) -> data.StructLayout:
+    """Looked up: the entries start..end-1 of an array of so many words; of a dense fiber or a look-up, end 0 says that there
+    are none."""
+    return data.StructLayout(_COMMON | {"end": range(words + 1)})
 
 
 class SegmentStage(wiring.Component):
@@ -35,8 +40,9 @@ class SegmentStage(wiring.Component):
 
     Members
     -------
+    block : In(1)                  Requests are for whole arrays.
     i : In(stream of REQUEST)
-    o : Out(stream of ENTRIES)     Never waits: `taken` gives room back.
+    o : Out(stream of `entries_layout`)     Never waits: `taken` gives room back.
     drops : Out(1)                 What `o` offered in the cycle before does not count; 0 if that was nothing.
     taken : In(1)                  One entry has left the FIFO after `o`.
     segments : Out(ReadPort)
@@ -48,8 +54,9 @@ class SegmentStage(wiring.Component):
 
     def __init__(self, lines: int, lanes: int, depth: int) -> None:
         self.lines, self.lanes, self.depth = lines, lanes, depth
-        super().__init__({"i": In(stream.Signature(REQUEST)),
-                          "o": Out(stream.Signature(ENTRIES, always_ready=True)), "drops": Out(1), "taken": In(1),
+        entries = entries_layout(lines * lanes)
+        super().__init__({"block": In(1), "i": In(stream.Signature(REQUEST)),
+                          "o": Out(stream.Signature(entries, always_ready=True)), "drops": Out(1), "taken": In(1),
                           "segments": Out(ReadPort(lines, lanes))})
 
     def elaborate(self, platform: object) -> Module:
@@ -110,7 +117,7 @@ class SegmentStage(wiring.Component):
         looking = Signal()
         loads = Signal()
         # Segments are at most the entries that fit: of each word only so many bits are kept.
-        bits = min(DATA_BITS, (self.lines * self.lanes).bit_length())
+        bits = len(entries.end)
         segments = data.ArrayLayout(bits, self.lanes)
         line = Signal(segments, reset_less=True)
         line_now = Signal(segments)
@@ -131,14 +138,15 @@ class SegmentStage(wiring.Component):
         with m.If(found.fiber):
             m.d.comb += [entries.start.eq(starts[lane]), entries.end.eq(ends[lane])]
         with m.Else():
-            m.d.comb += [entries.start.eq(found.start), entries.end.eq(found.start + found.size)]
+            m.d.comb += [entries.start.eq(Mux(self.block & ~found.literal, 0, found.start)),
+                         entries.end.eq(Mux(self.block, found.start, ~found.none))]
         m.d.comb += self.o.valid.eq(looking)
         # Whether there are none is found a cycle later in the lines kept, as the SRAM takes its time.
         silent = looking & ~found.stop & ~found.literal
         same_words = Signal()
         none = Signal()
         lane_before = Signal.like(lane, reset_less=True)
-        m.d.sync += [same_words.eq(silent & found.fiber), none.eq(silent & ~found.fiber & (found.size == 0)),
+        m.d.sync += [same_words.eq(silent & found.fiber), none.eq(silent & found.none),
                      lane_before.eq(lane)]
         pairs = Cat(*(one == other for one, other in pairwise(line)), before == line[0])
         m.d.comb += self.drops.eq(none | (same_words & pairs.bit_select(lane_before, 1)))
