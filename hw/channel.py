@@ -88,7 +88,7 @@ class ConfigChannel(wiring.Component):
     reset : In(1)                  Of the channel and of the tiles; a cycle is enough.
     segment{n} : Out(REQUEST)      To all tiles of a segment, the northern one first.
     reset{n} : Out(1)              To all tiles of a segment.
-    tile{n} : In(ANSWER)           From a tile, in the cycle of the request.
+    tile{n} : In(ANSWER)           From a tile, in the cycle of the request or, of an SRAM, in the next one.
 
     Timing: one request per cycle; it is at the tiles of segment n after n + 1 cycles, and so is reset: a request that comes
     behind it never overtakes it. The answer is at the top 2 (n + 1) cycles after the request.

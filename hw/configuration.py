@@ -59,41 +59,56 @@ def is_every_row(addr: Value) -> Value:
 
 
 class MemoryWindow(wiring.Component):
-    """Writes the SRAM of a MEM tile by configuration: registers from `MEMORY_REGISTER` on.
+    """Writes the SRAM of a MEM tile by configuration, and reads it: registers from `MEMORY_REGISTER` on.
 
     Behaviour: a write to register `MEMORY_REGISTER` + n stores bits 15:0 of the word at address 2 n and bits 31:16 at 2 n + 1,
-    whatever the tile is set to, while nothing runs on it.
+    whatever the tile is set to, while nothing runs on it. With `readback` a read answers with these words.
 
     Parameters
     ----------
     lines, lanes : int         Of the SRAM, powers of two; 2 lanes or more, 32,768 words or less.
+    readback : bool            Whether it can be read.
 
     Members
     -------
     valid, write, addr, wdata : In     Requests of the column's channel.
     tile_y : In(8)                     Row of the tile.
     sram : Out(SramPort)               Port of the SRAM.
+    reads, rvalid : Out(1)             With `readback`: the request is a read of the SRAM, and the answer to the one before.
+    rdata : Out(32)                    The two words; 0 without an answer.
 
-    Timing: one write per cycle, in the cycle of the request.
+    Timing: one write or read per cycle, in the cycle of the request; the answer comes in the next cycle.
     Source: Onyx JSSC IV-F (configuration).
     """
 
-    def __init__(self, lines: int, lanes: int) -> None:
-        self.lines, self.lanes = lines, lanes
+    def __init__(self, lines: int, lanes: int, readback: bool = False) -> None:
+        self.lines, self.lanes, self.readback = lines, lanes, readback
         assert lines * lanes < 2 * (STATUS_REGISTER - MEMORY_REGISTER), "the registers end before that of the status"
         super().__init__({"valid": In(1), "write": In(1), "addr": In(ADDRESS_BITS), "wdata": In(WORD_BITS),
-                          "tile_y": In(ID_BITS), "sram": Out(SramPort(lines, lanes))})
+                          "tile_y": In(ID_BITS), "sram": Out(SramPort(lines, lanes)),
+                          **({"reads": Out(1), "rvalid": Out(1), "rdata": Out(WORD_BITS)} if readback else {})})
+
+    @property
+    def emit_key(self) -> object:
+        return self.lines, self.lanes, self.readback
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pairs = self.lanes // 2
         number = self.addr[:16] - MEMORY_REGISTER
+        writes = (self.valid & self.write & (is_row(self.addr, self.tile_y) | is_every_row(self.addr))
+                  & (number >= 0) & (number < self.lines * pairs))
+        if self.readback:
+            pair = Signal(range(max(2, pairs)))
+            m.d.comb += [self.reads.eq(self.valid & ~self.write & is_row(self.addr, self.tile_y)
+                                       & (number >= 0) & (number < self.lines * pairs)),
+                         self.rdata.eq(self.sram.word.word_select(pair, WORD_BITS) & self.rvalid.replicate(WORD_BITS))]
+            m.d.sync += [self.rvalid.eq(self.reads), pair.eq(self.addr[:16] % pairs)]
         m.d.comb += [
-            self.sram.enable.eq(self.valid & self.write & (is_row(self.addr, self.tile_y) | is_every_row(self.addr))
-                                & (number >= 0) & (number < self.lines * pairs)),
+            self.sram.enable.eq(writes | self.reads if self.readback else writes),
             self.sram.address.eq(self.addr[:16] >> (pairs - 1).bit_length()), self.sram.data.eq(self.wdata.replicate(pairs)),
         ]
-        with m.If(self.sram.enable):
+        with m.If(writes if self.readback else self.sram.enable):
             m.d.comb += [self.sram.write[2 * pair:2 * pair + 2].eq((self.addr[:16] % pairs == pair).replicate(2))
                          for pair in range(pairs)]
         return m

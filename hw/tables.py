@@ -40,7 +40,8 @@ def registers(arch: Arch) -> str:
     walled = f"bit {STATUS_WALLED}, words at a wall; " if arch.regions > 1 else ""
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
-        memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs.\n"
+        memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs"
+                  f"{', and read as these words' if arch.memory_readback else ''}.\n"
                   if any(primitive.memory for primitive in tile.primitives) else "")
         parts += [f"## Configuration of {tile.kind} tiles, {space.words} words\n\n"
                   "Address {x[31:24], y[23:16], register[15:0]} through config_address. "

@@ -5,6 +5,8 @@
     session.run(0, words); session.run(1, others)       both compute
     session.wait(0); session.wait(1)                    what each launch gave, as of `runtime.host.run`
     session.load(1, third)                              while region 0 goes on
+    kept = session.save(1); session.load(1, fourth)     what memories hold is kept,
+    session.load(2, kept)                               and put back, there or elsewhere, with its program
 
 Every region is a `Device`, too: ``sardonyx.kernel(..., arch=session.regions[1].arch, engine=session.regions[1])`` waits for
 that program, and the others go on meanwhile. `runtime.scheduler` does so for any number of jobs.
@@ -24,7 +26,7 @@ from typing import Any
 from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import CONTROLLER, named
-from . import host
+from . import host, memories
 from .device import Device
 from .host import Outcome
 from .plan import Transaction, prepare
@@ -134,12 +136,15 @@ class Session:
         self.wait(region)
         self._programs[region] = program
 
+    def save(self, region: int) -> Program:
+        """The program of a region, with what its memories hold as contents; `load` restores it, in any region of this width."""
+        view = self._idle(region)
+        return memories.saved(view, self._loaded(region))
+
     def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None) -> None:
         """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on."""
         self._idle(region)
-        if region not in self._programs:
-            raise UserError(f"region {region} has no program", "session", f"load({region}, ...) first")
-        program = self._programs[region]
+        program = self._loaded(region)
         self.begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
 
     def begin(self, region: int, work: Callable[[Region], Any]) -> Task:
@@ -207,6 +212,11 @@ class Session:
         if number in self._tasks:
             self._tasks.pop(number).result()
         return view
+
+    def _loaded(self, number: int) -> Program:
+        if number not in self._programs:
+            raise UserError(f"region {number} has no program", "session", f"load({number}, ...) first")
+        return self._programs[number]
 
     def _do(self, view: Region, work: Callable[[Region], Any]) -> Any:
         """Do work; when it ends, by an error too, nothing of it goes on in the machine."""

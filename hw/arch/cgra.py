@@ -80,6 +80,8 @@ class Arch:
                               arrives, which takes fewer gates. Cycles are the same.
     config_readback : bool    Registers of configuration can be read, for debugging; else they read as 0. The status register
                               is read in either case, and no program reads others.
+    memory_readback : bool    What the SRAMs of MEM tiles hold can be read over configuration, to be kept while another program
+                              has them (`runtime/memories.py`). Cycles and words are the same.
     power_domains : bool      Every tile has a bit of configuration that switches its core and boxes off, and multiplexers that
                               let nothing of a tile that is off into another one. Cycles and words are the same.
     regions : int             Groups of GLB tiles with their columns, 1..16, each with run control of its own: the host says at
@@ -98,6 +100,7 @@ class Arch:
     feed_through: bool = False
     operand_isolation: bool = True
     config_readback: bool = True
+    memory_readback: bool = False
     power_domains: bool = False
     regions: Annotated[int, Whole(1, MOST_REGIONS)] = 1
     pe: TileSpec = PE
@@ -210,7 +213,7 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "regions", "system")
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system")
 UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Fields of which the configuration maps say all.
 MAPPED = ("power_domains",)

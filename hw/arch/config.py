@@ -25,7 +25,8 @@ STATUS_REGISTER = 0xFFFF
 # beyond its buffer.
 STATUS_WALLED, STATUS_FAULT, STATUS_OVERFLOW = 29, 30, 31
 
-# The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as 0.
+# The registers of a MEM tile from here on write its SRAM, two 16-bit words each, the lower one first; they read as these words
+# with `Arch.memory_readback`, else as 0.
 MEMORY_REGISTER = 0x8000
 
 # A write to this row is one to all PE or MEM tiles of its column, IO tiles left out.

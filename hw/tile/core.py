@@ -28,7 +28,8 @@ def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Compo
 
 def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
     """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
-    return spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.power_domains, arch.regions > 1
+    return (spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.memory_readback and spec.has_memory,
+            arch.power_domains, arch.regions > 1)
 
 
 def link_members(spec: TileSpec) -> Members:
@@ -63,7 +64,7 @@ class TileCore(wiring.Component):
     {port} : Out(stream)            Each core output.
     link_{port} : Out(stream)       IO only: each core input, registered, to the global buffer.
     link_{port} : In(stream)        IO only: each core output, from the global buffer.
-    contents : In(SramPort)         MEM only: configuration that fills the SRAM; nothing runs then.
+    contents : In(SramPort)         MEM only: configuration that fills the SRAM, or reads it; nothing runs then.
     cfg : In                        The configuration space of the tile.
     active : Out(1)                 A token moved into or out of the core in the cycle before, static streams aside.
     waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken, static ones aside.
@@ -78,6 +79,7 @@ class TileCore(wiring.Component):
     def __init__(self, arch: Arch, spec: TileSpec) -> None:
         self.arch, self.spec = arch, spec
         self.isolated, self.registered = arch.operand_isolation, arch.interconnect.output_registers
+        self.readback = arch.memory_readback
         self.widths, self.elastic = arch.interconnect.widths, arch.interconnect.fifo != "none"
         flows = {Flow.IN: In, Flow.OUT: Out}
         members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
@@ -206,6 +208,8 @@ class TileCore(wiring.Component):
         if contents_members(self.spec):
             with m.If(self.contents.enable):
                 m.d.comb += _access(sram, self.contents)
+            if self.readback:
+                m.d.comb += self.contents.word.eq(sram.word)
         m.d.comb += [self.fault.eq(Cat(faults).any()), self.overflow.eq(Cat(*overflows, *faults).any())]
         return Cat(statics).any()
 

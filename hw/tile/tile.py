@@ -21,7 +21,7 @@ from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
 from ..arch.tile import LAYERS, WALLED, TileSpec
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
-from ..connectivity import reports
+from ..connectivity import SRAM_REQUEST, reports
 from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
@@ -149,7 +149,8 @@ class Tile(wiring.Component):
     The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before; with
     `Arch.regions` `walled` in bit 29.
 
-    Timing: as of `TileLogic`; a configuration request is answered in its cycle, and what it writes is in force in the next one.
+    Timing: as of `TileLogic`; a configuration request is answered in its cycle, a read of the SRAM in the next one, and what it
+    writes is in force in the next one.
     Source: Onyx JSSC II, III-D and IV-F; Amber JSSC VII (a tile's place by pins).
     """
 
@@ -172,7 +173,9 @@ class Tile(wiring.Component):
         space = self.arch.config_map(self.spec.kind)
         m.submodules.registers = registers = macro(
             ConfigRegisters(space, self.spec.kind, self.arch.config_readback))
-        wiring.connect(m, wiring.flipped(self.config), registers.config)
+        readback = self.spec.has_memory and self.arch.memory_readback
+        if not readback:
+            wiring.connect(m, wiring.flipped(self.config), registers.config)
         said = self._isolated(m, logic, registers) if self.arch.power_domains else {}
         # Registered, as what waits follows streams in the same cycle and answers leave the tile at once.
         waiting = Signal.like(logic.waiting)
@@ -185,14 +188,25 @@ class Tile(wiring.Component):
         if self.arch.regions > 1:
             m.d.comb += registers.status[STATUS_WALLED].eq(said.get("walled", logic.walled))
         if contents_members(self.spec):
-            m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes))
-            wiring.connect(m, window.sram, logic.contents)
+            m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes, readback))
+            if readback:
+                self._read(m, logic, registers, window, said)
+            else:
+                wiring.connect(m, window.sram, logic.contents)
             m.d.comb += [getattr(window, name).eq(getattr(self.config, name)) for name in REQUEST]
             m.d.comb += window.tile_y.eq(self.tile_y)
         members = tile_members(self.arch, self.spec)
         if not self.arch.power_domains:
             pass_on(m, self, logic, {name: name for name in members}, members)
         return m
+
+    def _read(self, m: Module, logic: Macro, registers: Macro, window: Macro, said: Mapping[str, Value]) -> None:
+        """Join window and SRAM, and answer for both: the registers know of no read of the SRAM, and would say 0 at once."""
+        m.d.comb += [getattr(logic.contents, name).eq(getattr(window.sram, name)) for name in SRAM_REQUEST]
+        m.d.comb += [getattr(registers.config, name).eq(getattr(self.config, name)) for name in REQUEST]
+        m.d.comb += [window.sram.word.eq(said.get("contents__word", logic.contents.word)),
+                     self.config.rvalid.eq(registers.config.rvalid & ~window.reads | window.rvalid),
+                     self.config.rdata.eq(registers.config.rdata | window.rdata)]
 
     def _isolated(self, m: Module, logic: Macro, registers: Macro) -> dict[str, Value]:
         """Connect the logic as a power domain; what leaves it but on tracks, isolated, by the names of its ports."""

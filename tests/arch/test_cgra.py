@@ -36,7 +36,8 @@ def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
 
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
-    {"config_readback": False}, {"pe": {"multiplier_tree": False}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
+    {"config_readback": False}, {"memory_readback": True}, {"pe": {"multiplier_tree": False}},
+    {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}},
     {"system": {"processor": True, "own_clock": True}}], ids=lambda change: next(iter(change)))
 def test_what_no_program_notices_leaves_the_fingerprint(change):
@@ -47,8 +48,8 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 
 @pytest.mark.parametrize("change,message", [
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
-                    "feed_through, glb, interconnect, mem, mem_every, name, operand_isolation, pe, power_domains, regions, "
-                    "rows, system, timing"),
+                    "feed_through, glb, interconnect, mem, mem_every, memory_readback, name, operand_isolation, pe, "
+                    "power_domains, regions, rows, system, timing"),
     ({"system": {"own_clock": 2}}, "arch: system.own_clock is 2\n  try: give true or false"),
     ({"regions": 17}, "arch: regions is 17\n  try: give a whole number 1..16"),
     ({"regions": 5}, "arch: regions are 5, but there are 4 GLB tiles to have one each\n"

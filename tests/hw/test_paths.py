@@ -12,6 +12,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import CLOCK_GATES, HYBRID
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
+from sardonyx.hw.arch.primitive import BUFFER
 from sardonyx.hw.cone import LOGIC, REGISTER, Output
 from sardonyx.hw.emit import ENABLED
 from sardonyx.hw.paths import Path, around_paths, column_paths, feed_paths, judged, listed, tile_paths
@@ -41,6 +42,11 @@ def judge(arch: Arch) -> None:
 def test_walls_and_who_owns_what_are_listed() -> None:
     judge(replace(LEAST, columns=4, regions=2, interconnect=Interconnect(2)))
     judge(replace(LEAST, columns=4, regions=2, interconnect=Interconnect(2, fifo="none")))
+
+
+def test_what_answers_for_a_memory_is_listed() -> None:
+    little = replace(TINY.mem, primitives=(BUFFER,), sram_lines=8, read_loops=1, write_loops=1, replay=False)
+    judge(replace(LEAST, mem_every=2, mem=little, memory_readback=True))
 
 
 @pytest.mark.parametrize("form", CLOCK_GATES)

@@ -1,0 +1,218 @@
+"""What memories hold, in generated Verilog: it survives configurations, and is saved and restored with its program."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import checks
+import numpy as np
+import pytest
+from machines import BENCH
+
+from sardonyx.compiler.backend.encode import address, decode, encode
+from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.ir.program import STATIC, Program, Site
+from sardonyx.compiler.lang.kernel import load_kernel
+from sardonyx.hw import emit
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.config import MEMORY_REGISTER, STATUS_REGISTER
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import BUFFER
+from sardonyx.hw.arch.tile import MEM
+from sardonyx.hw.soc.top import Sardonyx
+from sardonyx.runtime import host
+from sardonyx.runtime.memories import saved
+from sardonyx.runtime.plan import prepare
+from sardonyx.runtime.region import Region, part
+from sardonyx.runtime.session import Session
+from sardonyx.sim.rtl import simulator
+from sardonyx.sim.rtl.machine import Machine
+
+# Two regions of two columns of MEM tiles, in which words are looked up: every column has a memory below its IO tile.
+ROMS = Arch("roms", 4, 2, mem_every=1, regions=2, memory_readback=True, interconnect=Interconnect(1, fifo="none"),
+            mem=replace(MEM, primitives=(BUFFER,), sram_lines=8, read_loops=1, write_loops=1, replay=False),
+            glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
+SWITCHED = replace(ROMS, name="switched", power_domains=True)
+PART = part(ROMS, 2)
+SOURCE: "dict[str, object]" = {"expression": "b(i) = t(a(i))", "order": [], "formats": {}, "names": {}}
+START, WORDS = 1, ROMS.mem.buffer_words
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with simulator.whole_machine(ROMS).start(check=True) as running:
+        yield running
+
+
+def filled(seed: int) -> "dict[Site, tuple[int, ...]]":
+    """Random words for every memory of a region."""
+    draw = np.random.default_rng(seed)
+    return {site: tuple(map(int, draw.integers(0, 1 << 16, WORDS))) for site in PART.tiles if site[1]}
+
+
+def looks_up(arch: Arch, contents: "Mapping[Site, tuple[int, ...]]") -> Program:
+    """A program that looks the words of column 1 up in the memory below its IO tile."""
+    arch = part(arch, 2)
+
+    def select(kind: str, sink: str, source: str) -> "dict[str, int]":
+        return {f"{sink}_sel": arch.interconnect.select(getattr(arch, kind), sink, source, "data")}
+
+    config = {(1, 0): {"sb_data": select("io", "s0", "g2f"), "cb_data": select("io", "f2g", "s_in0")},
+              (1, 1): {"core": {"mode": "buffer"}, "buffer": {"rom": 1}, "cb_data": select("mem", "in0", "n_in0"),
+                       "sb_data": select("mem", "n0", "out0")}}
+    if arch.power_domains:
+        config = {site: {"power": {"on": 1}, **values} for site, values in config.items()}
+    return Program(arch.fingerprint, STATIC, SOURCE, config, (), contents)
+
+
+def looked_up(region: Region) -> "list[int]":
+    """The words that a region has for all addresses of its table, one after the other."""
+    late = 12
+    registers = {"load_control": 1, "load_start": 0, "load_extent0": WORDS - 1, "load_stride0": 2,
+                 "store_control": 1 | 1 << 1, "store_start": ROMS.glb.bank_bytes, "store_limit": 256,
+                 "store_extent0": WORDS + late - 1, "store_stride0": 2}
+    region.write_memory(ROMS.glb.tile_bytes, np.arange(WORDS, dtype=np.uint16))
+    for name, value in registers.items():
+        region.write_register(name, value, 1)
+    region.write_register("irq_enable", 0)
+    region.write_register("control", START)
+    while region.read_register("status") & 1:
+        pass
+    bank = ROMS.glb.tile_bytes + ROMS.glb.bank_bytes
+    return [int(word) for word in region.read_memory(bank, WORDS + late)]
+
+
+def follows(words: "list[int]", table: "tuple[int, ...]") -> bool:
+    """Whether a table stands in words, as late as may be."""
+    return any(words[first:first + len(table)] == [*table] for first in range(len(words) - len(table) + 1))
+
+
+def test_memories_keep_what_they_hold_over_configurations_and_runs(machine: Machine) -> None:
+    session, table = Session(machine, [2, 2]), filled(1)
+    session.load(0, looks_up(ROMS, table))
+    assert follows(looked_up(session.regions[0]), table[1, 1])
+    nothing = Program(PART.fingerprint, STATIC, SOURCE, {}, ())
+    for program in (nothing, looks_up(ROMS, {}), looks_up(ROMS, {(0, 1): (1, 2, 3, 4)})):
+        session.load(0, program)
+        changed = table | {site: (*words, *table[site][len(words):]) for site, words in program.contents.items()}
+        assert session.save(0).contents == changed
+    assert follows(looked_up(session.regions[0]), table[1, 1])
+
+
+@pytest.mark.parametrize("arch", [ROMS, SWITCHED], ids=lambda arch: str(arch.name))
+def test_a_program_has_its_words_again_after_another_had_its_memories_there_and_elsewhere(arch: Arch) -> None:
+    table, other = filled(2), filled(3)
+    with simulator.whole_machine(arch).start(check=True) as machine:
+        session = Session(machine, [2, 2])
+        session.load(0, looks_up(arch, table))
+        assert follows(looked_up(session.regions[0]), table[1, 1])
+        kept = session.save(0)
+        assert kept.contents == (table if arch is ROMS else {(1, 1): table[1, 1]}), "what has no power holds nothing"
+        assert decode(encode(kept, session.regions[0].arch), session.regions[0].arch).contents == kept.contents
+        session.load(0, looks_up(arch, other))
+        assert follows(looked_up(session.regions[0]), other[1, 1])
+        # In the other region first; then there are both, and each has its own.
+        session.load(1, kept)
+        assert follows(looked_up(session.regions[1]), table[1, 1])
+        assert session.save(1).contents == kept.contents
+        assert session.save(0).contents[1, 1] == other[1, 1]
+        session.load(0, kept)
+        assert follows(looked_up(session.regions[0]), table[1, 1])
+        assert session.save(0) == kept
+
+
+def test_only_the_registers_of_a_memory_are_words_of_it(machine: Machine) -> None:
+    session, table = Session(machine, [2, 2]), filled(4)
+    session.load(0, looks_up(ROMS, table))
+    view = session.regions[0]
+    for n in range(WORDS // 2):
+        low, high = table[0, 2][2 * n:2 * n + 2]
+        assert view.read_configuration(address(0, 2, MEMORY_REGISTER + n)) == low | high << 16
+    for x, y, register in ((0, 2, MEMORY_REGISTER + WORDS // 2), (1, 0, MEMORY_REGISTER), (0, 3, MEMORY_REGISTER),
+                           (0, 2, STATUS_REGISTER - 1), (0, 2, MEMORY_REGISTER - 1)):
+        assert view.read_configuration(address(x, y, register)) == 0, (x, y, register)
+    rom = PART.config_map("mem").slots["buffer", "rom"]
+    assert view.read_configuration(address(1, 1, rom.word)) >> rom.lsb & 1, "what is no memory is answered as ever"
+    assert view.read_configuration(address(0, 2, MEMORY_REGISTER)) == table[0, 2][0] | table[0, 2][1] << 16
+
+
+def test_levels_of_a_sparse_program_are_restored_word_for_word() -> None:
+    arch = replace(BENCH, columns=12, regions=2, memory_readback=True, mem=replace(BENCH.mem, sram_lines=64))
+    with simulator.whole_machine(arch).start() as machine:
+        session = Session(machine, [6, 6])
+        program = compile_einsum(load_kernel("vec_elemmul").einsum(), session.regions[0].arch).program
+
+        def block(*words: int) -> np.ndarray:
+            return np.array([len(words), *words], np.uint16)
+
+        def level(*crds: int) -> np.ndarray:
+            return np.concatenate((block(0, len(crds)), block(*crds)))
+
+        given = {"b0": level(1, 3, 4, 8), "b_vals": block(5, 6, 7, 8), "c0": level(0, 3, 8), "c_vals": block(2, 3, 4)}
+
+        def computed(region: int, words: "dict[str, np.ndarray]") -> "list[dict[str, list[int]]]":
+            session.run(region, [words])
+            return [{name: found.tolist() for name, found in each.items()} for one in session.wait(region)
+                    for each in one.stored]
+
+        session.load(0, program)
+        first = computed(0, given)
+        assert [6 * 3, 8 * 4] in [found[-2:] for found in first[0].values()], "the product"
+        kept = session.save(0)
+        held = {word for words in kept.contents.values() for word in words}
+        assert {1, 3, 4, 8, 5, 6, 7} <= held, "levels stand in memories after the run"
+        other = {"b0": level(9, 30), "b_vals": block(90, 91), "c0": level(9, 30), "c_vals": block(92, 93)}
+        session.load(0, program)
+        computed(0, other)
+        assert session.save(0).contents != kept.contents, "another run had them"
+        for region in (1, 0):
+            session.load(region, kept)
+            assert session.save(region) == kept
+            assert computed(region, given) == first
+
+
+def test_what_cannot_be_saved_or_restored_is_told(machine: Machine) -> None:
+    session = Session(machine, [2])
+    with pytest.raises(UserError) as error:
+        session.save(0)
+    assert str(error.value) == "session: region 0 has no program\n  try: load(0, ...) first"
+    session.load(0, looks_up(ROMS, {}))
+    session.begin(0, lambda region: region.wait(100))
+    with pytest.raises(UserError, match="region 0 is busy"):
+        session.save(0)
+    assert session.wait(0) == []
+    kept = session.save(0)
+    with pytest.raises(UserError) as error:
+        saved(machine, kept)
+    assert str(error.value) == (f"machine 'roms': the program is for machine {PART.fingerprint:016x}, "
+                                f"not {ROMS.fingerprint:016x}\n"
+                                "  try: give the program that it is configured for")
+    session.split([4])
+    with pytest.raises(UserError, match="compile it for the `arch` of this region"):
+        session.load(0, kept)
+    silent = type("Silent", (), {"arch": replace(ROMS, memory_readback=False)})()
+    with pytest.raises(UserError) as error:
+        saved(silent, kept)
+    assert str(error.value) == ("machine 'roms': what memories hold cannot be read\n"
+                                "  try: describe it with `memory_readback`, or begin anew with the program as it was compiled")
+
+
+def test_a_whole_machine_is_saved_and_restored_without_a_session() -> None:
+    whole = replace(ROMS, columns=2, regions=1)
+    with simulator.whole_machine(whole).start(check=True) as machine:
+        program = looks_up(whole, filled(5))
+        host.execute(machine, prepare(program, whole))
+        kept = saved(machine, program)
+        host.execute(machine, prepare(looks_up(whole, filled(6)), whole))
+        host.execute(machine, prepare(kept, whole))
+        assert saved(machine, kept) == kept and kept.contents == program.contents
+
+
+@pytest.mark.parametrize("arch", [ROMS, replace(SWITCHED, feed_through=True)], ids=lambda arch: str(arch.name))
+def test_the_verilog_of_a_machine_whose_memories_are_read_is_without_warnings(arch: Arch, tmp_path: Path) -> None:
+    files = emit.emit(Sardonyx(arch), tmp_path)
+    checks.lint(files, "sardonyx")
+    checks.check_yosys(files, "sardonyx")
+    checks.check_icarus(files, "sardonyx")
