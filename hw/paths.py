@@ -63,6 +63,7 @@ _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
 _CHANNEL = "the channel of a column begins with a register (`hw/channel.py`)"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
+_CHAINED = "in a chain another tile asks, and banks of others do not wait; who is in one comes from registers"
 AROUND: dict[str, tuple[Path, ...]] = {
     "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                  Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
@@ -86,11 +87,15 @@ AROUND: dict[str, tuple[Path, ...]] = {
     "shell": (Path(r"glb\d+_stop", r"overflow|walled|glb\d+_(busy|beyond|lost)", _STOPS),),
 }
 """Those of the modules around the array, by their names."""
+RING = (Path(r"moved|host_(write|read)_ready|f2g\d+__ready", "west_open", _CHAINED),
+        Path("host_(write|read)_ready", r"ring_west__(read|write)(_line)?", _GRANTS))
+"""Those that a GLB tile has more with a ring."""
 
 
 def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
     """Those of `AROUND` that a machine has."""
-    return {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
+    found = {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
+    return found | {"glb_tile": found["glb_tile"] + RING} if arch.glb.ring > 1 else found
 
 
 def column_paths(arch: Arch) -> tuple[Path, ...]:

@@ -114,13 +114,15 @@ class _Batch:
 
 
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
-    """Configure a machine, and disable every stream that an earlier run may have left on.
+    """Configure a machine, and disable every stream and chain that an earlier run may have left on.
 
     configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
     """
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
+        if arch.glb.ring > 1:
+            yield WriteRegister("ring_control", 0, tile)
     writes = image(program, arch) if configurable else contents(program)
     if not arch.glb.configuration_dma:
         yield Configure(tuple(writes))

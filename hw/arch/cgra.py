@@ -196,6 +196,8 @@ class Arch:
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
+        for part, absent in UNSEEN_AS.items():
+            relevant[part] = {key: value for key, value in relevant[part].items() if absent.get(key) != value}
         maps = {kind: [(s.name, [(f.name, f.bits) for f in s.fields.values()]) for s in each.sets.values()]
                 for kind, each in self._config_maps.items()}
         text = json.dumps([relevant, maps], sort_keys=True)
@@ -215,6 +217,8 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
 UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system")
 UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
+# Values with which a feature is not there: such a machine is the one of before there was the field.
+UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1}}
 # Fields of which the configuration maps say all.
 MAPPED = ("power_domains",)
 MACHINE = tuple(field.name for field in dataclasses.fields(Arch) if field.name != "io")

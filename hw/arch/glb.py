@@ -14,6 +14,8 @@ from .check import Misfit, OneOf, PowerOfTwo, Whole, check
 LINE_BYTES = 8
 LANES = LINE_BYTES // 2     # 16-bit words of a line
 NONE, STATIC, DYNAMIC, HYBRID = CLOCK_GATING = ("none", "static", "dynamic", "hybrid")
+# GLB tiles of a chain: what Onyx has (JSSC II), and what a field of 3 bits counts the hops of.
+MOST_CHAINED = 8
 ENABLE, CELL = CLOCK_GATES = ("enable", "cell")
 
 
@@ -34,8 +36,11 @@ class Glb:
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
     queue : bool             A load or store DMA repeats what its registers say, and goes on with what they say next, without an
                              idle cycle and without a start; else each run takes a start of the machine.
+    ring : int               GLB tiles whose banks a load or store reaches, 1..8: its own and, where they are connected to a
+                             chain, those to the east of it. With 1 there are no links between them.
     clock_gating : str       What is clocked only when it has to be. ``static``: a load, store or configuration DMA, while its
-                             enable bit is set. ``dynamic``: a bank, in cycles with an access and as many after it as its word
+                             enable bit is set, and the switch of the ring, while its tile is in a chain. ``dynamic``: a
+                             bank, in cycles with an access and as many after it as its word
                              takes; the registers of a tile, when one is written; the port for data, while it is used.
                              ``hybrid``: both; ``none``: nothing. Cycles are the same.
     clock_gates : str        How: ``enable``, registers keep their words by an enable, or ``cell``, parts have clocks of their
@@ -51,6 +56,7 @@ class Glb:
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
     queue: bool = False
+    ring: Annotated[int, Whole(1, MOST_CHAINED)] = 1
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
     clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 
@@ -75,11 +81,26 @@ class Glb:
     def load_start_cycle(self) -> int:
         """The cycle in which a load's first word is at the core output `g2f` of its IO tile; 0 is the first after the flush.
 
-        It is the same in every column. Without stalls, as on a static route, word k is there k cycles later: a load comes first
-        at its bank, so no other access delays it. A store may take a word from cycle 0 on.
+        It is the same in every column and in every chain. Without stalls, as on a static route, word k is there k cycles later:
+        a load comes first at its bank, so no other access delays it. A store may take a word from cycle 0 on.
         """
-        return self.read_latency
+        return self.load_latency
+
+    @property
+    def load_latency(self) -> int:
+        """Cycles from the request of a load to its word in a chain of `ring` tiles.
+
+        Behind the first tile each is a register on the way out and one on the way back, and one is in front of the load: in a
+        chain of n a word takes `read_latency` + 2 * n - 1, whichever tile has it, and a load begins the rest of the cycles
+        later.
+        """
+        return self.read_latency + (2 * self.ring - 1 if self.ring > 1 else 0)
 
     @property
     def tile_bytes(self) -> int:
         return self.banks * self.bank_bytes
+
+    @property
+    def chain_bytes(self) -> int:
+        """What a load or store addresses."""
+        return self.ring * self.tile_bytes

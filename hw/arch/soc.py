@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 
 from .check import Identifier, OneOf, Whole, check
 from .config import EVERY_ROW
-from .glb import Glb
+from .glb import MOST_CHAINED, Glb
 
 # Widths of the addresses of the register port and of the data port.
 REGISTER_ADDRESS_BITS = 16
@@ -47,6 +47,8 @@ STRIDE_BITS = 24
 # With a queue: repetitions of a descriptor, and the count of descriptors that ended.
 REPEAT_BITS = 16
 ENDED_BITS = 16
+# Tiles of a chain behind the first one.
+HOPS_BITS = (MOST_CHAINED - 1).bit_length()
 
 RO, RW, W1C, PULSE = ACCESSES = ("ro", "rw", "w1c", "pulse")
 
@@ -91,7 +93,8 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("overflow", OVERFLOW, 1, "a level grew beyond its buffer, or streams do not belong together; the run was stopped"),
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
-           ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word; the run was stopped"),
+           ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word, or a load or store was for a "
+                                         "bank beyond its chain of GLB tiles or was to start inside one; the run was stopped"),
            ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"),
            ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
            ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach, or of another "
@@ -180,6 +183,12 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
           ("store", 16, ENDED_BITS, "stores of which the last word was written"))),
         ("store_words_before", RO, "store_words at the end of the descriptor before; 0 for the first since start"),
     ] if glb.queue else []
+    ring: list[Row] = [
+        ("ring_control", RW, "the chain of GLB tiles whose banks the load and store of the first one reach, one tile behind "
+                             "the other in their addresses",
+         (("connected", 0, 1, "the tile belongs to the chain of the tile to the west; its own load and store do not start"),
+          ("hops", 8, HOPS_BITS, "of the first tile: how many follow it; words of its load take 2 cycles more for each"))),
+    ] if glb.ring > 1 else []
     return register_file(
         ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
@@ -189,7 +198,7 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("store_limit", RW, "16-bit words that may be stored"),
         ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
         ("store_words", RO, "16-bit words stored so far" + ", by the descriptor taken last, in one repetition" * glb.queue),
-        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue)
+        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue, *ring)
 
 
 def named(registers: tuple[Register, ...]) -> dict[str, Register]:

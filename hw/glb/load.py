@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.glb import LANES, Glb
+from ..arch.soc import HOPS_BITS
 from ..arch.token import TOKEN
 from ..emit import macro
 from ..memory.affine import AffineGenerator, loop_layout
@@ -32,25 +31,28 @@ class LoadDma(wiring.Component):
     busy : Out(1)             From start until the last word was taken.
     read, line : Out          Read request: 64-bit word address in the tile; granted in a cycle with `grant`.
     grant : In(1)
-    word : In(64)             What the memory shows `Glb.read_latency` cycles after a granted request.
+    word : In(64)             What the memory shows `Glb.read_latency` cycles after a granted request. With `Glb.ring` of 2 or
+                              more it comes a cycle later, and 2 more for each of `hops`.
+    hops : In(3)              With `Glb.ring` of 2 or more: tiles to the east in the chain, less than `Glb.ring`.
     o : Out(stream)           Data tokens.
     next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when the array
                               takes its last word.
     ends : Out(1)             With `Glb.queue`: the array takes the last word of a descriptor's last repetition.
     column : Out              With `Glb.queue`: where the word on `o` goes.
 
-    Timing: the first word leaves `Glb.read_latency` + 1 cycles after start; then one per cycle as long as reads are granted,
-    the first of a descriptor right behind the last of the one before.
+    Timing: the first word leaves `Glb.load_latency` + 1 cycles after start, in a chain that is shorter than others, too; then
+    one per cycle as long as reads are granted, the first of a descriptor right behind the last of the one before.
     Source: Onyx JSSC V-C (load unit); 8 loops as in the public hardware.
     """
 
     def __init__(self, glb: Glb) -> None:
         self.glb = glb
-        self.address_bits = (glb.tile_bytes - 1).bit_length()
+        self.address_bits = (glb.chain_bytes - 1).bit_length()
         super().__init__({
             "loops": In(loop_layout(glb.load_loops)), "first": In(self.address_bits), "start": In(1), "stop": In(1),
             "sliced": In(1), "again": In(1), "busy": Out(1), "read": Out(1), "line": Out(self.address_bits - 3),
-            "grant": In(1), "word": In(64), "o": Out(stream.Signature(TOKEN)), **queue_members(glb)})
+            "grant": In(1), "word": In(64), "o": Out(stream.Signature(TOKEN)), **queue_members(glb),
+            **({"hops": In(HOPS_BITS)} if glb.ring > 1 else {})})
 
     module_name = "load_dma"
 
@@ -102,7 +104,7 @@ class LoadDma(wiring.Component):
         with m.If(fresh):
             m.d.sync += kept.eq(self.word)
         arrives = shown.word_select(lane, 16)
-        if self.glb.read_latency == 1:
+        if self.glb.load_latency == 1:
             m.d.comb += [self.o.valid.eq(full), self.o.payload.data.eq(arrives), next_free.eq(~full | self.o.ready),
                          marked.eq(brought)]
             busy = pending | full
@@ -116,11 +118,13 @@ class LoadDma(wiring.Component):
         else:
             under_way = self._under_way(m, move, begins, next_free)
             busy = pending | under_way
-            asked: list[Value] = [Cat(move, ~hit, address[1:3], mark)]
-            asked += [Signal(4 + len(mark), name=f"asked_{cycle}") for cycle in range(1, self.glb.read_latency)]
-            for here, after in pairwise([*asked, Cat(full, fresh, lane, brought)]):
+            asked = Cat(move, ~hit, address[1:3], mark)
+            stages = [Signal(len(asked), name=f"asked_{cycle}") for cycle in range(1, self.glb.load_latency)]
+            here = self._entering(asked, 0, asked if self.glb.ring == 1 else Const(0, len(asked)))
+            for cycle, after in enumerate([*stages, Cat(full, fresh, lane, brought)], start=1):
                 m.d.sync += after.eq(Mux(here[0] & ~begins, here, 0))
-            m.submodules.queue = queue = macro(Fifo(16 + len(mark), self.glb.read_latency), flush=begins)
+                here = self._entering(asked, cycle, after)
+            m.submodules.queue = queue = macro(Fifo(16 + len(mark), self.glb.load_latency), flush=begins)
             m.d.comb += [queue.i.payload.eq(Cat(arrives, brought)), queue.i.valid.eq(full & (queue.o.valid | ~self.o.ready)),
                          queue.o.ready.eq(self.o.ready), self.o.valid.eq(queue.o.valid | full),
                          Cat(self.o.payload.data, marked).eq(Mux(queue.o.valid, queue.o.payload, Cat(arrives, brought)))]
@@ -137,14 +141,31 @@ class LoadDma(wiring.Component):
                          self.column.eq(marked[1:]), runs.counts.eq(self.o.valid & self.o.ready & marked[0])]
         return m
 
+    def _entering(self, asked: Value, cycle: int, before: Value) -> Value:
+        """What was asked for so many cycles before; in a shorter chain words come sooner, and this skips cycles."""
+        skipped = {2 * (self.glb.ring - 1 - hops): hops for hops in range(self.glb.ring)}
+        return before if self.glb.ring == 1 or cycle not in skipped else Mux(self.hops == skipped[cycle], asked, before)
+
+    def _late(self, m: Module) -> Value:
+        """Whether it is too early for the first read after a start, of which the words come sooner in a shorter chain."""
+        left = Signal(range(2 * self.glb.ring), name="late")
+        with m.If(self.start):
+            m.d.sync += left.eq(2 * (self.glb.ring - 1 - self.hops))
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return left != 0
+
     def _under_way(self, m: Module, move: Value, begins: Value, next_free: Signal) -> Value:
         """Whether words are between their request and the array.
 
-        As many may be as a read takes cycles, for memories do not wait: so a word can be asked for in each cycle, and what
-        comes while the array takes none has a place.
+        As many may be as a read takes cycles in the longest chain, for memories do not wait: so a word can be asked for in each
+        cycle, and what comes while the array takes none has a place.
         """
-        count = Signal(range(self.glb.read_latency + 1))
+        count = Signal(range(self.glb.load_latency + 1))
         leaves = Signal()
-        m.d.comb += [leaves.eq(self.o.valid & self.o.ready), next_free.eq((count != self.glb.read_latency) | leaves)]
+        m.d.comb += [leaves.eq(self.o.valid & self.o.ready), next_free.eq((count != self.glb.load_latency) | leaves)]
+        if self.glb.ring > 1:
+            with m.If(self._late(m)):
+                m.d.comb += next_free.eq(0)
         m.d.sync += count.eq(Mux(begins, 0, count + move - leaves))
         return count != 0

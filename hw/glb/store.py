@@ -3,7 +3,7 @@ the cycles that a 1-bit stream marks."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,7 +35,7 @@ class StoreDma(wiring.Component):
     start, stop : In(1)
     sliced, again : In(1)             Of the descriptor; with `start`: one that is sliced and has not ended goes on.
     busy : Out(1)                     From start until the last word was taken.
-    holds : Out(1)                    Words that were taken are not written yet.
+    holds : Out(1)                    Words that were taken are not in their bank yet.
     moves : Out(1)                    A word was taken.
     beyond : Out(1)                   A word beyond `limit` arrived; nothing more is stored. It waits, unless static.
     lost : Out(1)                     Static: a marked word was not stored, for its bank had not taken the line before. Stays
@@ -49,7 +49,8 @@ class StoreDma(wiring.Component):
     mark : In(stream)                 Bits; taken in every cycle.
     next_column, repeats, queued : In, taken, ended : Out      With `Glb.queue`, as in `Descriptors`. One ends when its last
                                       word is written.
-    ends : Out(1)                     With `Glb.queue`: the last word of a descriptor's last repetition is taken.
+    ends : Out(1)                     With `Glb.queue`: the last word of a descriptor's last repetition was taken, as many
+                                      cycles ago as a write takes to the last tile of a chain.
     column : Out                      With `Glb.queue`: where words come from.
     words_before : Out                With `Glb.queue`: `words` of the descriptor before when it ended; 0 after a start.
 
@@ -60,7 +61,7 @@ class StoreDma(wiring.Component):
 
     def __init__(self, glb: Glb) -> None:
         self.glb = glb
-        self.address_bits = (glb.tile_bytes - 1).bit_length()
+        self.address_bits = (glb.chain_bytes - 1).bit_length()
         super().__init__({
             "loops": In(loop_layout(glb.store_loops)), "first": In(self.address_bits), "affine": In(1),
             "is_static": In(1), "sections": In(EXTENT_BITS), "limit": In(EXTENT_BITS), "start": In(1), "stop": In(1),
@@ -85,6 +86,11 @@ class StoreDma(wiring.Component):
         now, restart = (self, anew) if runs is None else (runs.running, runs.begins)
         m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
+        holds: Value = lines.holds
+        # In a chain a write is done as many cycles after its grant as its tile is away; descriptors wait for the longest way.
+        counting = Signal(max(1, self.glb.ring - 1))
+        if self.glb.ring > 1:
+            holds = holds | (self._on_its_way(m) != 0) | counting.any()
         busy = Signal()
         done_sections = Signal(EXTENT_BITS)
         left = Signal(16)
@@ -95,7 +101,7 @@ class StoreDma(wiring.Component):
         section_ends = Signal()
         m.d.comb += [
             fits.eq(self.words != now.limit),
-            self.busy.eq(busy if runs is None else busy | runs.waits), self.holds.eq(lines.holds),
+            self.busy.eq(busy if runs is None else busy | runs.waits), self.holds.eq(holds),
             there.eq(Mux(now.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
             self.beyond.eq(busy & there & ~fits),
             comes.eq(busy & there & fits & ~self.lost), lines.write.eq(comes),
@@ -132,7 +138,19 @@ class StoreDma(wiring.Component):
                          done_sections.eq(0), left.eq(0), linear.eq(now.first)]
         if runs is not None:
             m.d.comb += [runs.idle.eq(~busy & ~within), runs.steps.eq(taken), runs.ends.eq(last), self.column.eq(now.column),
-                         runs.counts.eq(taken & last & runs.last)]
+                         runs.counts.eq(taken & last & runs.last if self.glb.ring == 1 else counting[-1])]
+            if self.glb.ring > 1:
+                m.d.sync += counting.eq(Mux(self.start, 0, Cat(taken & last & runs.last, counting)))
             with m.If(self.taken):
                 m.d.sync += self.words_before.eq(Mux(anew, 0, self.words + taken))
         return m
+
+    def _on_its_way(self, m: Module) -> Signal:
+        """Cycles until what was granted is in its bank."""
+        tile = self.line[(self.glb.tile_bytes // LINE_BYTES - 1).bit_length():]
+        left = Signal(range(self.glb.ring))
+        with m.If(self.write & self.grant & (tile >= left)):
+            m.d.sync += left.eq(tile)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return left

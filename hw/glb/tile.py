@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -19,6 +20,7 @@ from ..interconnect.boxes import Members
 from .bank import Bank
 from .config import LINK, ConfigDma, ConfigSwitch
 from .load import LoadDma
+from .ring import RingSwitch, ring_link
 from .store import StoreDma
 
 # Between a tile and each of its columns, of which it uses one at a time.
@@ -39,6 +41,14 @@ def control_members(glb: Glb) -> Members:
         "host_read_word": Out(64)}
 
 
+def link_members(glb: Glb) -> Members:
+    """What is between tiles: words of configuration and of the ring, and whether there is a wall."""
+    chain: Members = {"ring_west": In(wiring.Signature(ring_link(glb))), "ring_east": Out(wiring.Signature(ring_link(glb))),
+                      "connected": Out(1), "east_connected": In(1)} if glb.ring > 1 else {}
+    wall: Members = {"west_open": In(1)} if glb.ring > 1 and not glb.configuration_dma else {}
+    return config_members(glb) | wall | chain
+
+
 def config_members(glb: Glb) -> Members:
     """What configures: the way from the host to each column, and the links with the tiles to the west and to the east."""
     if not glb.configuration_dma:
@@ -56,6 +66,26 @@ def needed(enabled: Value, dma: LoadDma | StoreDma | ConfigDma) -> Value:
     Without both, it does not start, and nothing in it changes that anyone sees.
     """
     return enabled | dma.busy
+
+
+class Asked(NamedTuple):
+    """What loads and stores ask of the banks of a tile in a cycle, where the word goes, and who waits to be granted."""
+
+    read: Value
+    read_line: Value
+    word: Value
+    read_grants: Sequence[Value]
+    write: Value
+    write_line: Value
+    lanes: Value
+    data: Value
+    write_grants: Sequence[Value]
+
+
+def own_banks(load: Macro, store: Macro) -> Asked:
+    """What the units of a tile ask, which has no others."""
+    return Asked(load.read, load.line, load.word, (load.grant,),
+                 store.write, store.line, store.lanes, store.data, (store.grant,))
 
 
 class GlbTile(wiring.Component):
@@ -88,6 +118,16 @@ class GlbTile(wiring.Component):
     west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
     west_open : In(1)              The tile to the west is of the same region; else no words of it are taken.
 
+    With `Glb.ring` of 2 or more, and `west_open`:
+
+    ring_west, ring_east : In, Out     Links with the neighbours (`RingSwitch`).
+    connected, east_connected : Out(1), In(1)      This tile belongs to the chain of the tile to the west; the one to the east
+                                   to the chain of this one.
+
+    In a chain the load and the store of the first tile reach the banks of all. They come first at each bank, whose words take
+    as long from everywhere. The units of the other tiles do not start: if one is enabled, or an access is for a tile beyond
+    the last one, `lost` says so until the next start. `busy` and `store_ends` count what is on its way.
+
     Timing: a bank serves one access per cycle: the load first, then the store, then configuration, then the host. A linear load
     or store needs its bank once per four words. One that jumps from line to line needs it for every word, and the others wait
     till then; a static store cannot wait, so it needs a bank that no load uses. The host waits, too, in the cycles after a
@@ -98,7 +138,7 @@ class GlbTile(wiring.Component):
 
     def __init__(self, glb: Glb) -> None:
         self.glb = glb
-        members = control_members(glb) | config_members(glb)
+        members = control_members(glb) | link_members(glb)
         for column, (name, member) in product(range(glb.columns_per_tile), COLUMN_STREAMS.items()):
             members[f"{name}{column}"] = member
         super().__init__(members)
@@ -123,13 +163,23 @@ class GlbTile(wiring.Component):
             return values[name][named(glb_registers(self.glb))[name].bits(part)]
 
         load_on, store_on = field("load_control", "enable"), field("store_control", "enable")
+        asked, starts, busy, lost = own_banks(load, store), self.start, load.busy | store.busy, store.lost
+        if self.glb.ring > 1:
+            connected = field("ring_control", "connected") & self.west_open
+            m.d.comb += load.hops.eq(field("ring_control", "hops"))
+            asked, astray = self._ring(m, load, store, connected, clock("ring", STATIC))
+            with m.If(self.start):
+                m.d.sync += astray.eq(connected & (load_on | store_on))
+            # Nothing is on its way in the ring when a run ends.
+            leaving = store.holds | self.ring_east.read | self.ring_east.write
+            starts, busy, lost = starts & ~connected, busy | leaving, lost | astray
         m.d.comb += [
-            load.first.eq(values["load_start"]), load.start.eq(self.start & load_on), load.stop.eq(self.stop),
-            store.first.eq(values["store_start"]), store.start.eq(self.start & store_on), store.stop.eq(self.stop),
+            load.first.eq(values["load_start"]), load.start.eq(starts & load_on), load.stop.eq(self.stop),
+            store.first.eq(values["store_start"]), store.start.eq(starts & store_on), store.stop.eq(self.stop),
             store.affine.eq(field("store_control", "affine")), store.is_static.eq(field("store_control", "static")),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
-            self.busy.eq(load.busy | store.busy), self.beyond.eq(store.beyond), self.lost.eq(store.lost),
+            self.busy.eq(busy), self.beyond.eq(store.beyond), self.lost.eq(lost),
             *(dma.again.eq(self.again) for dma in (load, store)),
             load.sliced.eq(field("load_control", "sliced")), store.sliced.eq(field("store_control", "sliced")),
             self.moved.eq((load.o.valid & load.o.ready) | store.moves),
@@ -146,7 +196,13 @@ class GlbTile(wiring.Component):
             # Beside the unit, whose clock may rest as soon as it is not busy.
             ran = Signal.like(ends, name=f"{dma.module_name}_ran")
             m.d.sync += ran.eq(dma.busy & ~self.stop)
-            m.d.comb += ends.eq(ran & ~dma.busy)
+            ended = ran & ~dma.busy
+            if self.glb.ring > 1 and dma is store:
+                # With the last words in their banks: the host does not wait at those of other tiles.
+                waits = Signal(name="store_waits")
+                m.d.sync += waits.eq((ended | waits) & store.holds)
+                ended = (ended | waits) & ~store.holds
+            m.d.comb += ends.eq(ended)
 
         for dma, on, each in ((load, load_on, load_clock), (store, store_on | store.holds, store_clock)):
             m.d.comb += [] if each is None else each.on.eq(needed(on, dma))
@@ -187,7 +243,7 @@ class GlbTile(wiring.Component):
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
             self._switch(m, config, chained, clock("switch", STATIC))
-        self._banks(m, load, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
+        self._banks(m, asked, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
 
     def _switch(self, m: Module, config: Macro, chained: Value, clock: Clock | None) -> None:
@@ -231,13 +287,34 @@ class GlbTile(wiring.Component):
         m.d.comb += values["store_words"].eq(store.words)
         return values
 
-    def _banks(self, m: Module, load: LoadDma, store: StoreDma, config: Macro | None, clocks: Sequence[Clock | None]) -> None:
+    def _ring(self, m: Module, load: Macro, store: Macro, connected: Value, clock: Clock | None) -> tuple[Asked, Signal]:
+        """What the first tile of a chain asks of the banks here, and a register that keeps that something was astray."""
+        m.submodules.ring = ring = macro(RingSwitch(self.glb), clock=clock)
+        astray = Signal()
+        with m.If(ring.astray):
+            m.d.sync += astray.eq(1)
+        # Words to the array come from registers of this tile, not of the one to the east.
+        word = Signal(8 * LINE_BYTES, name="ring_word", reset_less=True)
+        m.d.sync += [self.connected.eq(connected), word.eq(ring.load_word)]
+        m.d.comb += [
+            ring.connected.eq(connected), ring.east_connected.eq(self.east_connected),
+            ring.load.read.eq(load.read), ring.load.read_line.eq(load.line), load.grant.eq(ring.load_grant),
+            load.word.eq(word), ring.store.write.eq(store.write), ring.store.write_line.eq(store.line),
+            ring.store.lanes.eq(store.lanes), ring.store.data.eq(store.data), store.grant.eq(ring.store_grant)]
+        # It is not stopped with an access on its way, which would go on when the tile is in a chain again.
+        m.d.comb += [] if clock is None else clock.on.eq(connected | self.east_connected | ring.busy)
+        wiring.connect(m, wiring.flipped(self.ring_west), ring.west)
+        wiring.connect(m, ring.east, wiring.flipped(self.ring_east))
+        here = ring.here
+        return Asked(here.read, here.read_line, ring.word, (), here.write, here.write_line, here.lanes, here.data, ()), astray
+
+    def _banks(self, m: Module, asked: Asked, store: StoreDma, config: Macro | None, clocks: Sequence[Clock | None]) -> None:
         """Memory banks, each giving its cycle to the first that asks: load, store, configuration, host, whose reads and writes
         take turns."""
         lines = self.glb.bank_bytes // 8
         bits = (lines - 1).bit_length()
         read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
-        shown = {"load": load.word, "host": self.host_read_word}
+        shown = {"load": asked.word, "host": self.host_read_word}
         if config is not None:
             read_bank["config"], shown["config"] = Signal(range(max(2, self.glb.banks)), name="config_bank"), config.word
         words, writes, reads = [], [], []
@@ -248,8 +325,8 @@ class GlbTile(wiring.Component):
                 m.d.comb += clock.on.eq(lasting(m, f"bank{number}", bank.enable, Bank.margin(self.glb.read_latency)))
             load_here, store_here, write_here, read_here = (Signal(name=f"{who}_here{number}")
                                                             for who in ("load", "store", "write", "read"))
-            m.d.comb += [load_here.eq(load.read & (load.line[bits:] == number)),
-                         store_here.eq(store.write & (store.line[bits:] == number)),
+            m.d.comb += [load_here.eq(asked.read & (asked.read_line[bits:] == number)),
+                         store_here.eq(asked.write & (asked.write_line[bits:] == number)),
                          write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
                          read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
             write_goes, read_goes = (Signal(name=f"{what}_goes{number}") for what in ("write", "read"))
@@ -262,11 +339,12 @@ class GlbTile(wiring.Component):
             m.d.comb += [write_goes.eq(~taken & write_here & ~(read_here & reads_next)),
                          read_goes.eq(~taken & read_here & ~(write_here & ~reads_next))]
             with m.If(load_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(load.line), load.grant.eq(1)]
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(asked.read_line), *(grant.eq(1) for grant in asked.read_grants)]
                 m.d.sync += read_bank["load"].eq(number)
             with m.Elif(store_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(store.line), store.grant.eq(1), bank.data.eq(store.data),
-                             bank.write.eq(Cat(lane.replicate(2) for lane in store.lanes))]
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(asked.write_line),
+                             *(grant.eq(1) for grant in asked.write_grants), bank.data.eq(asked.data),
+                             bank.write.eq(Cat(lane.replicate(2) for lane in asked.lanes))]
             if config is not None:
                 with m.Elif(config_here):
                     m.d.comb += [bank.enable.eq(1), bank.address.eq(config.line), config.grant.eq(1)]

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.primitive import Flow
 from ..array import shell_members
 from ..connectivity import ANSWER, REQUEST, RESET, STREAM, Constant, End, Wire, open_name
 from ..glb.config import LINK
+from ..glb.ring import ring_link
 from ..glb.tile import COLUMN_STREAMS, control_members
 
 ARRAY, SHELL = "array", "shell"
@@ -38,6 +39,8 @@ def around(arch: Arch) -> Iterator[Wire | Constant]:
             elif outward:
                 yield Constant(inner, 0)
         yield from _configuration(arch, x)
+    for tile in range(arch.glb_tiles):
+        yield from _between(arch, tile)
     for name, member in shell_members(arch).items():
         if member.is_port:      # not the channels
             yield either(End(SHELL, name), End(ARRAY, name), member.flow is In)
@@ -59,14 +62,25 @@ def _configuration(arch: Arch, x: int) -> Iterator[Wire | Constant]:
             yield Wire(End(here, f"config{way}__{part}"), ends[1])
         else:
             yield Wire(*ends)
-    if not arch.glb.configuration_dma:
-        return
-    if way:
-        return
-    for part in LINK:
-        sink = End(here, f"west__{part}")
-        yield Wire(End(glb_name(tile - 1), f"east__{part}"), sink) if tile else Constant(sink, 0)
-    wall = open_name(tile) if tile and arch.regions > 1 else None
-    yield Wire(End(SHELL, wall), End(here, "west_open")) if wall else Constant(End(here, "west_open"), 1)
-    east = End(here, "east_chained")
-    yield Wire(End(glb_name(tile + 1), "chained"), east) if tile + 1 < arch.glb_tiles else Constant(east, 0)
+
+
+def _between(arch: Arch, tile: int) -> Iterator[Wire | Constant]:
+    """What a GLB tile takes from its neighbours."""
+    here = glb_name(tile)
+
+    def taken(port: str, from_east: bool, other: str) -> Wire | Constant:
+        neighbour = tile + 1 if from_east else tile - 1
+        sink = End(here, port)
+        return Wire(End(glb_name(neighbour), other), sink) if neighbour in range(arch.glb_tiles) else Constant(sink, 0)
+
+    if arch.glb.configuration_dma:
+        yield from (taken(f"west__{part}", False, f"east__{part}") for part in LINK)
+        yield taken("east_chained", True, "chained")
+    if arch.glb.ring > 1:
+        for part, member in ring_link(arch.glb).items():
+            sides = ("ring_west", "ring_east") if member.flow is Out else ("ring_east", "ring_west")
+            yield taken(f"{sides[0]}__{part}", member.flow is In, f"{sides[1]}__{part}")
+        yield taken("east_connected", True, "connected")
+    if arch.glb.configuration_dma or arch.glb.ring > 1:
+        wall = open_name(tile) if tile and arch.regions > 1 else None
+        yield Wire(End(SHELL, wall), End(here, "west_open")) if wall else Constant(End(here, "west_open"), 1)

@@ -6,6 +6,7 @@ import pytest
 
 from sardonyx.hw.arch import cgra, presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.op import BY_NAME
 
 
@@ -22,6 +23,22 @@ def test_fingerprints_tell_machines_apart():
     raw = presets.get("tiny").to_json()
     for change in ({"rows": 5}, {"config_rows": 2}, {"glb": {"columns_per_tile": 1, "queue": True}}):
         assert cgra.from_json(raw | change).fingerprint != presets.get("tiny").fingerprint
+
+
+def test_a_ring_is_of_the_fingerprint_and_none_is_as_before_there_were_rings():
+    raw = presets.get("tiny").to_json()
+    assert raw["glb"]["ring"] == 1
+    without = raw | {"glb": {key: value for key, value in raw["glb"].items() if key != "ring"}}
+    # That of the version before the field.
+    assert cgra.from_json(without).fingerprint == presets.get("tiny").fingerprint == 0x9f8cee2a40993e43
+    prints = {cgra.from_json(raw | {"glb": raw["glb"] | {"ring": ring}}).fingerprint for ring in range(1, 9)}
+    assert len(prints) == 8
+
+
+@pytest.mark.parametrize("latency", [1, 2, 3])
+def test_a_load_of_a_machine_with_a_ring_begins_as_late_as_in_the_longest_chain(latency):
+    starts = [Glb(read_latency=latency, ring=ring).load_start_cycle for ring in range(1, 9)]
+    assert starts == [latency, *(latency + 2 * tiles - 1 for tiles in range(2, 9))]
 
 
 def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
@@ -80,6 +97,7 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
     ({"glb": {"columns_per_tile": 1, "bank_bytes": 64, "bank_macros": 8}},
      "arch: glb.bank_macros are 8 in a bank of 64 bytes, less than 16 bytes each\n"
      "  try: give fewer bank_macros or more bank_bytes"),
+    ({"glb": {"columns_per_tile": 1, "ring": 9}}, "arch: glb.ring is 9\n  try: give a whole number 1..8"),
     ({"glb": {"columns_per_tile": 1, "read_latency": 4}}, "arch: glb.read_latency is 4\n  try: give a whole number 1..3"),
     ({"glb": {"columns_per_tile": 1, "clock_gating": True, "clock_gates": "latch"}},
      "arch: glb.clock_gating is True; glb.clock_gates is 'latch'\n"

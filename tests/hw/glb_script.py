@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,39 +40,41 @@ LEVELS = {"load": GLB.load_loops, "store": GLB.store_loops}
 UNITS = tuple(LEVELS)
 REGISTERS = [register.name for register in glb_registers(GLB)]
 REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL, AGAIN, ENDS = range(10)
-COMMAND = data.StructLayout({"op": 4, "index": 6, "value": 32, "line": (LINES - 1).bit_length(), "strobe": 8})
+# `index` and `line` count on through the tiles of a chain.
+COMMAND = data.StructLayout({"op": 4, "index": 9, "value": 32, "line": 10, "strobe": 8})
 
 
 class Scripted(wiring.Component):
-    """A GLB tile that obeys a stream of commands: one register or host access, start, of a first or a further run, stop, or
-    wait until not busy, or until bits of a register are 0, or tell how often each unit has ended.
+    """A GLB tile, or several as one (`glb_chain`), that obeys a stream of commands: one register or host access, start, of a
+    first or a further run, stop, or wait until not busy, or until bits of a register are 0, or tell how often each unit has
+    ended.
 
     `data` gives the words to write; `word` shows the words and registers read, and ends of loads, and of stores times 2^16.
     """
 
     module_name = "scripted"
 
-    def __init__(self, glb: Glb) -> None:
-        self.tile = GlbTile(glb)
+    def __init__(self, glb: Glb, tile: wiring.Component | None = None) -> None:
+        self.glb, self.tile = glb, tile or GlbTile(glb)
         members = self.tile.signature.members
         links = {name: member for name, member in members.items() if name.startswith(("g2f", "f2g"))}
         self.links = tuple(links)
+        self.told = tuple(name for name in ("busy", "beyond", "lost", "strays") if name in members)
         super().__init__({"command": In(stream.Signature(COMMAND)), "data": In(stream.Signature(64)),
-                          "word": Out(stream.Signature(64)), **links, "busy": Out(1), "beyond": Out(1), "lost": Out(1)})
+                          "word": Out(stream.Signature(64)), **links, **{name: Out(1) for name in self.told}})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.tile = tile = macro(self.tile)
         for name in self.links:
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(tile, name))
-        command, asked, reading, full = self.command.payload, self.command.valid, Signal(self.tile.glb.read_latency), Signal()
+        command, asked, reading, full = self.command.payload, self.command.valid, Signal(self.glb.read_latency), Signal()
         free = ~reading.any() & ~full
         m.d.sync += reading.eq(reading << 1)
         m.d.comb += [tile.register_index.eq(command.index), tile.register_data.eq(command.value),
                      tile.host_read_line.eq(command.line), tile.host_write_line.eq(command.line),
                      tile.host_write_strobe.eq(command.strobe), tile.host_write_data.eq(self.data.payload),
-                     self.busy.eq(tile.busy), self.beyond.eq(tile.beyond), self.lost.eq(tile.lost),
-                     self.word.valid.eq(full)]
+                     *(getattr(self, name).eq(getattr(tile, name)) for name in self.told), self.word.valid.eq(full)]
         ends = [Signal(16, name=f"{unit}s") for unit in UNITS]
         m.d.sync += [count.eq(count + getattr(tile, f"{unit}_ends")) for unit, count in zip(UNITS, ends)]
         with m.If(reading[-1]):
@@ -111,15 +113,20 @@ class Scripted(wiring.Component):
 
 
 @functools.cache
-def bench(glb: Glb) -> Bench:
-    return Bench(Scripted(glb))
+def bench(glb: Glb, tile: Callable[[Glb], wiring.Component] = GlbTile) -> Bench:
+    return Bench(Scripted(glb, tile(glb)))
 
 
 class Script:
-    """Commands, with the words that go with them."""
+    """Commands, with the words that go with them.
 
-    def __init__(self, contents: np.ndarray | None = None, glb: Glb = GLB) -> None:
-        self.glb = glb
+    tile: makes what obeys them; tiles: how many it consists of.
+    """
+
+    def __init__(self, contents: np.ndarray | None = None, glb: Glb = GLB, tiles: int = 1,
+                 tile: Callable[[Glb], wiring.Component] = GlbTile) -> None:
+        self.glb, self.lines, self.tile = glb, tiles * glb.tile_bytes // 8, tile
+        self.names = [register.name for register in glb_registers(glb)]
         self.commands: list[int] = []
         self.data: list[int] = []
         if contents is not None:
@@ -133,16 +140,17 @@ class Script:
         self.add(WRITE, line=line, strobe=strobe)
         self.data.append(word)
 
-    def registers(self, **values: int) -> None:
+    def registers(self, at: int = 0, **values: int) -> None:
+        """at: the tile."""
         for name, value in values.items():
-            self.add(REGISTER, index=REGISTERS.index(name), value=value & 0xFFFFFFFF)
+            self.add(REGISTER, index=at << 6 | self.names.index(name), value=value & 0xFFFFFFFF)
 
     def show(self, name: str) -> None:
-        self.add(SHOW, index=REGISTERS.index(name))
+        self.add(SHOW, index=self.names.index(name))
 
     def dump(self) -> None:
         """Read the whole memory."""
-        for line in range(LINES):
+        for line in range(self.lines):
             self.add(READ, line=line)
 
     def load(self, nest: Nest, column: int = 0, sliced: bool = False) -> None:
@@ -164,7 +172,7 @@ class Script:
 
     def run(self, stalls: int | None = None, **streams: Sequence[int]) -> Result:
         """Run, and check that all commands were done."""
-        result = bench(self.glb).run_many([self.case(stalls, **streams)])[0]
+        result = bench(self.glb, self.tile).run_many([self.case(stalls, **streams)])[0]
         assert not result.left.keys() & {"command", "data"}, f"{result.left} are left"
         return result
 
@@ -183,19 +191,18 @@ def random_words(seed: int, count: int = WORDS) -> np.ndarray:
 
 
 def loaded(contents: np.ndarray, nest: Nest) -> list[int]:
-    return contents[nest.addresses(GLB.tile_bytes) // 2].tolist()
+    return contents[nest.addresses(contents.nbytes) // 2].tolist()
 
 
 def stored(contents: np.ndarray, nest: Nest, words: Sequence[int]) -> np.ndarray:
     after = contents.copy()
-    for address, word in zip(nest.addresses(GLB.tile_bytes) // 2, words, strict=True):
+    for address, word in zip(nest.addresses(contents.nbytes) // 2, words, strict=True):
         after[address] = word
     return after
 
 
 def memory(words: Sequence[int]) -> np.ndarray:
     """The 16-bit words of a dump."""
-    assert len(words) == LINES
     return np.array(words, "<u8").view("<u2")
 
 

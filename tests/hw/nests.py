@@ -46,3 +46,20 @@ def nests(draw: st.DrawFn, levels: int, limit: int, most: int = 200) -> Nest:
         extents.append(draw(st.integers(1, max(1, min(room, 9)))))
     pitches = [2 * draw(st.integers(-limit // 4, limit // 4) | st.integers(-4, 4)) for _ in extents]
     return Nest(tuple(extents), tuple(pitches), 2 * draw(st.integers(0, limit // 2 - 1)))
+
+
+@st.composite
+def nests_within(draw: st.DrawFn, levels: int, limit: int, most: int = 200) -> Nest:
+    """Nests of up to `most` iterations that never leave a memory of `limit` bytes."""
+    extents: list[int] = []
+    pitches: list[int] = []
+    low = high = 0
+    for _ in range(draw(st.integers(1, levels))):
+        extent = draw(st.integers(1, max(1, min(most // int(np.prod(extents, dtype=int)), 9))))
+        far = (limit // 2 - 1 - (high - low) // 2) // max(1, extent - 1)
+        pitch = 2 * draw(st.integers(-far, far) | st.integers(max(-4, -far), min(4, far)))
+        reach = (extent - 1) * pitch
+        low, high = low + min(0, reach), high + max(0, reach)
+        extents.append(extent)
+        pitches.append(pitch)
+    return Nest(tuple(extents), tuple(pitches), 2 * draw(st.integers(-low // 2, limit // 2 - 1 - high // 2)))

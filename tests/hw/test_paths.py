@@ -49,6 +49,10 @@ def test_what_answers_for_a_memory_is_listed() -> None:
     judge(replace(LEAST, mem_every=2, mem=little, memory_readback=True))
 
 
+def test_the_ring_of_the_global_buffer_is_listed() -> None:
+    judge(replace(LEAST, columns=3, glb=replace(LEAST.glb, ring=3)))
+
+
 @pytest.mark.parametrize("form", CLOCK_GATES)
 def test_clock_gates_are_in_no_path(form: str) -> None:
     def paths(arch: Arch) -> "set[tuple[str, str, tuple[str, ...]]]":

@@ -32,6 +32,7 @@ from sardonyx.sim.rtl.machine import Machine
 # Three regions of two columns.
 THREE = replace(LEAST, name="three", columns=6, regions=3)
 STATIC = replace(THREE, name="walls of words", interconnect=replace(THREE.interconnect, fifo="none"))
+RINGED = replace(THREE, name="walls of the ring", glb=replace(THREE.glb, ring=3))
 PART = replace(LEAST, name="part")
 START, STOP, CONFIGURE = 1, 2, 4
 BLOCK = np.array([20, *range(1, 21)], np.uint16)
@@ -117,16 +118,16 @@ def hostile(arch: Arch, draw: random.Random) -> "list[tuple[int, int]]":
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("arch", [THREE, STATIC], ids=lambda arch: str(arch.name))
+@pytest.mark.parametrize("arch", [THREE, STATIC, RINGED], ids=lambda arch: str(arch.name))
 def test_no_bitstream_of_the_regions_beside_it_changes_words_or_cycles_of_a_region(arch: Arch, seed: int) -> None:
     """Random configurations run there, on random data, and are stopped; among their words are some for columns not theirs."""
     draw = random.Random(seed)
     part = replace(arch, name="part", columns=2, regions=1)
     with simulator.whole_machine(arch).start(check=True) as machine:
         session = Session(machine, [2, 2, 2])
-        program, given = copier(PART), blocks(12, seed)
+        program, given = copier(part), blocks(12, seed)
         victim = session.regions[1]
-        if arch is THREE:
+        if arch is not STATIC:
             session.load(1, program)
         else:
             victim.configure([(where - (2 << 24), word) for where, word in reader(arch)])
@@ -161,7 +162,7 @@ def sender(arch: Arch) -> "list[tuple[int, int]]":
 
 def ran(session: Session, given: "list[dict[str, np.ndarray]]", arch: Arch) -> object:
     """What region 1 gives, and how long that takes; in a static machine what it sees on a track that comes from the west."""
-    if arch is THREE:
+    if arch is not STATIC:
         session.run(1, given, {"b_vals": 31})
         return stored(session, 1)
     view = session.regions[1]
@@ -192,6 +193,8 @@ def attack(session: Session, number: int, part: Arch, draw: random.Random) -> No
             view.write_register(name, draw.getrandbits(32) | (name == "load_control" and number == 0), tile)
         for name in ("load_start", "store_start", "load_extent0", "load_stride0", "store_limit", "store_sections"):
             view.write_register(name, draw.getrandbits(12), tile)
+        if part.glb.ring > 1:
+            view.write_register("ring_control", draw.getrandbits(32) | tile, tile)
     view.write_register("control", CONFIGURE | START)
 
 

@@ -1,0 +1,67 @@
+"""Machines in generated Verilog whose streams reach banks of several GLB tiles."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_static import ARCH, STENCIL_LATENCY, expected, run, start, stencil
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.glb import HYBRID
+from sardonyx.hw.arch.soc import FINISHED, STORE_LOST, glb_registers, named
+from sardonyx.sim.rtl.machine import Machine
+
+# Three tiles of 512 words, of two columns each.
+CHAINED = replace(ARCH, name="chained", columns=6, glb=replace(ARCH.glb, columns_per_tile=2, ring=3, clock_gating=HYBRID))
+LATE = replace(CHAINED, glb=replace(CHAINED.glb, bank_macros=2, read_latency=3, clock_gating="none"))
+TILE = CHAINED.glb.tile_bytes
+# Length of the chain, words of the load, its first byte and that of the store: from bank to bank, from tile to tile.
+CASES = (1, 80, 0, 512), (2, 400, 600, 0), (3, 700, 2, TILE + 518), (3, 6, 2 * TILE - 2, TILE + 512)
+
+
+def chain(machine: Machine, length: int, first: int = 0) -> None:
+    """Make a chain of so many tiles, and none of the others."""
+    control = named(glb_registers(machine.arch.glb))["ring_control"]
+    for tile in range(machine.arch.glb_tiles):
+        word = control.word(connected=int(first < tile < first + length), hops=(length - 1) * (tile == first))
+        machine.write_register("ring_control", word, tile)
+
+
+def streams(machine: Machine, at: int, count: int, to: int, stored: int) -> None:
+    """A linear load of tile 0 to column 0, and a static store from column 1."""
+    for name, value in (("load_control", 1), ("load_start", at), ("load_extent0", count - 1), ("load_stride0", 2),
+                        ("store_control", 1 | 1 << 2 | 1 << 8), ("store_start", to), ("store_limit", stored),
+                        ("store_extent0", stored - 1), ("store_stride0", 2)):
+        machine.write_register(name, value, 0)
+
+
+@pytest.mark.parametrize("arch,full", [(CHAINED, True), (LATE, True), (CHAINED, False)],
+                         ids=["reconfigurable", "with a late global buffer", "folded"])
+def test_a_static_program_streams_out_of_and_into_several_tiles_in_its_cycles(arch: Arch, full: bool) -> None:
+    """One tile, two and three: the schedule is the same."""
+    first = arch.glb.load_start_cycle + STENCIL_LATENCY + 5
+    program = stencil(arch, first - 6)
+    with start(arch, program, full) as machine:
+        for seed, (length, count, at, to) in enumerate(CASES):
+            chain(machine, length)
+            x = np.random.default_rng(seed).integers(0, 1 << 16, count).astype(np.uint16)
+            before = machine.read_memory(0, 3 * TILE // 2)
+            before[at // 2:][:count] = x
+            machine.write_memory(0, before)
+            streams(machine, at, count, to, count - 5)
+            assert run(machine, program, full) == 1 << FINISHED
+            before[to // 2:][:count - 5] = expected(x)
+            np.testing.assert_array_equal(machine.read_memory(0, 3 * TILE // 2), before)
+            # What is stored last is on its way when the last word was taken.
+            over = machine.read_register("cycles") - (arch.glb.load_start_cycle + STENCIL_LATENCY + count)
+            assert 2 <= over <= 2 + arch.glb.ring
+
+
+def test_a_store_beyond_a_chain_ends_the_run() -> None:
+    program = stencil(CHAINED, CHAINED.glb.load_start_cycle + STENCIL_LATENCY - 1)
+    with start(CHAINED, program, True) as machine:
+        chain(machine, 2)
+        machine.write_memory(0, np.zeros(3 * TILE // 2, np.uint16))
+        streams(machine, 0, 80, 2 * TILE - 20, 75)
+        assert run(machine, program, True) == 1 << STORE_LOST
+        assert machine.read_memory(2 * TILE, TILE // 2).tolist() == [0] * (TILE // 2)
