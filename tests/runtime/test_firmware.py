@@ -13,13 +13,16 @@ from riscv import FOUND, each_compiler, needs_compiler
 
 import sardonyx
 import sardonyx.halide
+from sardonyx import together
 from sardonyx.apps.dense import gaussian
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import LANES, LINE_BYTES
 from sardonyx.hw.arch.soc import CONFIGURED, OVERFLOW, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
+from sardonyx.picture_job import Wanted
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.commands import Box
 from sardonyx.runtime.faults import stopped
@@ -239,3 +242,14 @@ def test_parts_of_an_image_come_from_memory_outside_as_they_lie(tile: "tuple[int
     photo = np.random.default_rng(0).integers(0, 256, (202, 402), dtype=np.uint8)
     report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, tile=tile, engine="rtl-system").report
     assert (report["launches"], report["words_in"]) == (4, f"{lying:,} as they lie in images, 0 arranged")
+
+
+@needs_compiler
+def test_a_row_of_176_words_is_asked_for_before_the_one_ahead_has_come() -> None:
+    """Those of the blur in docs/soc.md; here they are of 108 words, which come faster than they are asked for."""
+    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": np.ones((302, 302), np.uint8)}, None, {}, silent)
+    arch = replace(presets.get("small"), system=together.DEMO_SYSTEM)
+    blur = picture.job(Wanted(picture.size, (50, 300), None, arch, 0), silent)
+    ran, _ = together.run({"blur": blur}, arch)
+    spans = [end - start for start, end in ran.brought if start > ran.spans(0, "start")[0][0]]
+    assert len(spans) == 2 and all(302 * 108 / 4 < span < 302 * 176 / 4 for span in spans)
