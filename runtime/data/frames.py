@@ -71,7 +71,7 @@ class Frames:
 
     def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads | Window:
         """One stream."""
-        elements = self._elements(load, corner)
+        elements = self._elements(load.stream, self._points(corner))
         if load.name in self._lying:
             lying = self._lying[load.name]
             return Window(lying.image, lying.places(elements), most)
@@ -81,28 +81,32 @@ class Frames:
     @cached_property
     def _lying(self) -> dict[str, _Lying]:
         """Of every load stream that is over an image: its words, as far as any tile reads them."""
+        ends = self._points(self._corners[0]), self._points(self._corners[-1])
+        whole = [np.arange(begin[0], end[-1] + 1) for begin, end in zip(*ends, strict=True)]
         found = {}
         for load in self.walk.loads:
             stream = load.stream
             if stream.pattern:
                 continue
-            ends = [self._elements(load, corner) for corner in (self._corners[0], self._corners[-1])]
-            low, high = ([int(choose(np.append(*pair))) for pair in zip(*ends, strict=True)] for choose in (np.min, np.max))
-            steps = [max(1, abs(scale)) if divide == 1 else 1
-                     for scale, divide in zip(stream.scale, stream.divide, strict=True)]
-            reach = [np.arange(first, last + 1, step) for first, last, step in zip(low, high, steps, strict=True)]
-            found[load.name] = _Lying(rows(self._words(stream, reach)), tuple(low), tuple(steps))
+            every = self._elements(stream, whole)
+            low = tuple(int(each.min()) for each in every)
+            steps = tuple(int(np.gcd.reduce(np.diff(each))) or 1 for each in every)
+            reach = [np.arange(first, each.max() + 1, step) for first, each, step in zip(low, every, steps, strict=True)]
+            found[load.name] = _Lying(rows(self._words(stream, reach)), low, steps)
         return found
 
-    def _elements(self, load: Load, corner: Sequence[int]) -> list[np.ndarray]:
-        """For each dimension the element that every point of a tile reads; of a pattern, its number there."""
-        grid, stream = self.walk.grid, load.stream
+    def _points(self, corner: Sequence[int]) -> list[np.ndarray]:
+        """The points of a tile, in each dimension of the grid."""
+        return [np.arange(origin, origin + extent) + self._moved(corner, dim)
+                for dim, (origin, extent) in enumerate(zip(self.walk.grid.origin, self.walk.grid.extents, strict=True))]
+
+    def _elements(self, stream: Stream, points: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """For each dimension the element that is read at points; of a pattern, its number there."""
         func = self.gathered.get(stream.image)
         walked = {part.name for part in postorder(*func.values) if isinstance(part, Variable)} if func else set()
         elements = []
-        for dim, (origin, extent) in enumerate(zip(grid.origin, grid.extents, strict=True)):
-            points = np.arange(origin, origin + extent) + self._moved(corner, dim)
-            places = (stream.scale[dim] * points + stream.shift[dim]) // stream.divide[dim]
+        for dim, each in enumerate(points):
+            places = (stream.scale[dim] * each + stream.shift[dim]) // stream.divide[dim]
             if func and func.args[dim] not in walked:
                 # As from an image without this dimension: the same word everywhere.
                 places = np.zeros_like(places)

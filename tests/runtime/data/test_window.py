@@ -168,6 +168,18 @@ def test_a_lane_of_several_has_its_columns_alone() -> None:
         assert found[0].image.tolist() == image[:, lane::4].tolist()
 
 
+def test_a_lane_of_an_enlarged_image_has_every_second_column() -> None:
+    """Four lanes read the columns 0, 0, 1 and 1, then 2, 2, 3 and 3."""
+    image = np.arange(12 * 32).reshape(12, 32)
+    graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (2, 2), (None, None))})
+    tiles = list(Frames(walk(graph, (32, 12), 4), {"photo": image}, (64, 24), (32, 12)).transactions(7))
+    for lane in range(4):
+        found = [each[f"photo.{lane}"] for each in tiles]
+        assert all(isinstance(each, Window) for each in found)
+        assert found[0].image.tolist() == image[:, lane // 2::2].tolist()
+        assert all_read(found[:2]) == words(found[:2])
+
+
 def test_a_pattern_is_arranged() -> None:
     graph = PeGraph(("x", "y"), (PeNode("input", name="mask"),),
                     {"mask": Stream("", (1, 0), (0, 0), (1, 1), (), pattern=(5, 7))}, {"out": Ref(0, (0, 0))},
