@@ -27,7 +27,7 @@ from .backend.timing import Timing, timing
 from .ir import mapped
 from .ir.mapped import LOAD, MappedGraph
 from .ir.program import ELASTIC, STATIC, Config, Program, Site
-from .ir.transfer import transfer
+from .ir.transfer import Transfer, transfers
 
 MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM = \
     "map", "balance", "place and route", "retime", "configure", "program"
@@ -118,10 +118,21 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
         mapped.verify(each, arch)
         tell(PLACE_AND_ROUTE)
         try:
-            return Routed(*place_and_route(each, arch, seed=seed + attempt))
+            first = Routed(*place_and_route(each, arch, seed=seed + attempt))
+            if roomy(first, each, arch):
+                return first
+            # Streams have chains of as many GLB tiles as there are from one that may have streams to the next.
+            for chained in range(2, arch.glb.ring + 1):
+                if not has_slots(each, arch, chained):
+                    break
+                routed = Routed(*place_and_route(each, arch, seed=seed + attempt, chained=chained))
+                if roomy(routed, each, arch):
+                    return routed
         except Unroutable as failure:
             failure.picture = picture(arch, each, failure.tiles, failure.routing, title=title)
             raise
+        # What is too long may be held in fewer words than it has; else the plan says so.
+        return first
 
     fitted = fit(route)
     final, tiles, routes = fitted.graph, fitted.routed.placement.tiles, fitted.routed.routing.trees
@@ -134,11 +145,27 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
     contents = {tiles[block]: words for block, words in fitted.contents.items()}
     sizes = {f"{x},{y}": len(words) for (x, y), words in contents.items()}
     text = {"expression": title, **(source or {}), "names": names, **({"contents": sizes} if sizes else {})}
-    transfers = tuple(transfer(stream, tiles[stream.block][0], arch.glb)
-                      for stream in sorted(final.streams, key=lambda stream: stream.direction != LOAD))
-    program = Program(arch.fingerprint, mode, text, config, transfers, contents)
+    program = Program(arch.fingerprint, mode, text, config, _placed(final, tiles, arch), contents)
     return Compiled(arch, title, final, fitted.routed.placement, fitted.routed.routing,
                     timing(final, final.nets, routes, arch), program)
+
+
+def _placed(graph: MappedGraph, tiles: Mapping[str, Site], arch: Arch) -> tuple[Transfer, ...]:
+    """The streams of a graph whose blocks have these places, loads first."""
+    streams = sorted(graph.streams, key=lambda stream: stream.direction != LOAD)
+    return transfers([(stream, tiles[stream.block][0]) for stream in streams], arch)
+
+
+def roomy(routed: Routed, graph: MappedGraph, arch: Arch) -> bool:
+    """Whether the streams have room where they are, as far as their words are known."""
+    placed = _placed(graph, routed.placement.tiles, arch)
+    return arch.glb.ring == 1 or all(each.count <= each.room for each in placed if each.loops)
+
+
+def has_slots(graph: MappedGraph, arch: Arch, chained: int) -> bool:
+    """Whether there are as many chains of so many GLB tiles as streams of a direction."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    return max(loads, len(graph.streams) - loads) <= arch.glb_tiles // chained
 
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:

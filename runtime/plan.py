@@ -38,9 +38,8 @@ from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
 from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import WORD_BYTES, Transfer
+from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room
 from ..hw.arch.cgra import Arch
-from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES, Glb
 from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_registers, named
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
@@ -121,14 +120,23 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
-        if arch.glb.ring > 1:
-            yield WriteRegister("ring_control", 0, tile)
+    if arch.glb.ring > 1:
+        yield from _chains(program, arch)
     writes = image(program, arch) if configurable else contents(program)
     if not arch.glb.configuration_dma:
         yield Configure(tuple(writes))
         return
     for each in images(writes, arch):
         yield from streamed(each, arch)
+
+
+def _chains(program: Program, arch: Arch) -> Iterator[Command]:
+    """The chains of GLB tiles in which a program has its streams."""
+    control, found = named(glb_registers(arch.glb))["ring_control"], dict.fromkeys(range(arch.glb_tiles), 0)
+    for each in program.transfers:
+        first, *others = (each.column // arch.glb.columns_per_tile + tile for tile in range(each.tiles))
+        found |= {first: control.word(hops=each.tiles - 1), **dict.fromkeys(others, control.word(connected=1))}
+    yield from (WriteRegister("ring_control", word, tile) for tile, word in found.items())
 
 
 def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
@@ -226,7 +234,7 @@ def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]
     """A transaction of an elastic program; UserError for a stream that does not fit."""
     room = {each.name: len(_block(transaction, each.name)) for each in program.loads} | dict(most)
     for each in program.transfers:
-        _check(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each.room)
+        check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
     reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
     return _Work(reads, room, most_cycles(program, transaction))
 
@@ -259,10 +267,10 @@ def _static(program: Program, transaction: Transaction) -> _Work:
         found = transaction[each.name]
         assert not isinstance(found, np.ndarray), "a static stream comes with the loops that read it"
         assert found.count == each.count, f"stream {each.name} reads {found.count} words, the program takes {each.count}"
-        _check(f"stream {each.name} takes {found.size} words a tile", found.size, each.room)
+        check_room(f"stream {each.name} takes {found.size} words a tile", found.size, each)
         reads[each.name] = found
     for each in program.stores:
-        _check(f"stream {each.name} takes {each.count} words a tile", each.count, each.room)
+        check_room(f"stream {each.name} takes {each.count} words a tile", each.count, each)
     room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
     # Its loops end, and the watchdog sees when nothing comes any more.
     return _Work(reads, room, LAUNCH_LIMIT)
@@ -286,11 +294,6 @@ def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: in
 def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
     """Loops with one more in the outermost one of `levels`; those that are left over turn once."""
     return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
-
-
-def _check(what: str, words: int, room: int) -> None:
-    if words > room:
-        raise UserError(f"{what} but a bank of the global buffer holds {room}", fix="use a smaller tile (--tile or tile=)")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ A bitstream is a text file of lines, so that it can be read and compared by eye:
     source {"expression": "x(i) = b(i) * c(i)", ...}
     load b0 column 3 bank 0 address 0 room 65536 sections 2       (name with %20 for a blank)
     store out column 4 bank 1 address 0 room 65536 loops 62:1 60:62        (static: iterations:stride)
+    load c0 column 6 bank 0 address 0 room 196608 tiles 3 sections 2       (in banks of a chain of GLB tiles)
     01030000 00000041                             (address {x, y, register}, data)
     crc 5d1c3a90                                  (CRC-32 of everything above)
 
@@ -31,7 +32,7 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.tile import POWER
 from ..ir.mapped import LOAD, STORE
 from ..ir.program import ELASTIC, STATIC, Config, Program, Site
-from ..ir.transfer import Transfer, region
+from ..ir.transfer import Transfer, places
 
 MAGIC = "sardonyx-bitstream 2"
 # 16-bit words that the registers of a tile reach.
@@ -115,6 +116,9 @@ def _decode(text: str, arch: Arch, where: str) -> Program:
             transfers.append(_read(first, rest, arch))
         else:
             raw[_hex(first)] = _hex(rest[0])
+    if [(each.tiles, (each.bank, each.address, each.room)) for each in transfers] \
+            != places([(each.direction, each.column) for each in transfers], arch):
+        raise ValueError("no streams of this machine")
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
     if any(not 0 <= size <= MOST_CONTENTS for size in sizes.values()) or not isinstance(source.get("names", {}), dict):
         raise ValueError("more words than registers, or names that are none")
@@ -128,20 +132,20 @@ def _written(each: Transfer) -> str:
     """The line of a transfer."""
     counted = f"sections {each.sections}" if each.sections else "loops " + " ".join(f"{n}:{stride}" for n, stride in each.loops)
     return (f"{each.direction} {quote(each.name, safe='')} column {each.column} bank {each.bank} address {each.address} "
-            f"room {each.room} {counted}")
+            f"room {each.room} {f'tiles {each.tiles} ' if each.tiles > 1 else ''}{counted}")
 
 
 def _read(direction: str, line: Sequence[str], arch: Arch) -> Transfer:
     """The transfer of a line, without its first word."""
-    name, _, column, _, bank, _, address, _, room, counted, *numbers = line
+    name, _, column, _, bank, _, address, _, room, *more = line
+    tiles, (counted, *numbers) = (int(more[1]), more[2:]) if more[0] == "tiles" else (1, more)
     pairs = [each.split(":") for each in numbers] if counted == "loops" else []
     loops = tuple((int(count), int(stride)) for count, stride in pairs)
     sections = 0 if pairs else int(numbers[0])
     if (sections < 1 and not loops) or any(count < 1 for count, _ in loops):
         raise ValueError("a stream without words")
-    found = Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room), sections, loops)
-    if _written(found).split()[1:] != list(line) or not 0 <= found.column < arch.columns \
-            or region(direction, arch.glb) != (found.bank, found.address, found.room):
+    found = Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room), sections, loops, tiles)
+    if _written(found).split()[1:] != list(line) or not 0 <= found.column < arch.columns:
         raise ValueError("no stream of this machine")
     return found
 

@@ -56,12 +56,17 @@ class Placement:
     rounds: int
 
 
-def slots_of(arch: Arch) -> tuple[Slot, ...]:
-    """All slots of a machine: an IO tile can load and store, a GLB tile has one stream each way."""
+def slots_of(arch: Arch, chained: int = 1) -> tuple[Slot, ...]:
+    """All slots of a machine: an IO tile can load and store, a GLB tile has one stream each way.
+
+    chained: GLB tiles of a chain, of which only the first one has streams; those that are left over have none.
+    """
     width = arch.glb.columns_per_tile
     slots = []
     for (x, y), tile in arch.tiles.items():
         if tile.kind == "io":
+            if (x // width) % chained or x // width + chained > arch.glb_tiles:
+                continue
             slots += [Slot(x, y, direction, x // width) for direction in (LOAD, STORE)]
         else:
             slots.append(Slot(x, y, tile.kind))

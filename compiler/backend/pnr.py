@@ -17,10 +17,11 @@ from .route import Routing, Unroutable, route
 EXPONENTS = (1, 2, 3)
 
 
-def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6) -> tuple[Placement, Routing]:
-    """The first legal result of several attempts; the same arguments give the same result."""
+def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6,
+                    chained: int = 1) -> tuple[Placement, Routing]:
+    """The first legal result of several attempts; the same arguments give the same result. chained: see `slots_of`."""
     assert attempts >= 1, "without an attempt there is no result"
-    kinds, slots = slot_kinds(graph), slots_of(arch)
+    kinds, slots = slot_kinds(graph), slots_of(arch, chained)
     closest: Unroutable | None = None
     for attempt in range(attempts):
         exponent = EXPONENTS[attempt % len(EXPONENTS)]

@@ -5,14 +5,23 @@ stream could not wait for the other. Where a tile has one bank, stores take its 
 
     tile of two banks of 1024 bytes:   loads bank 0 from byte 0, 512 words;    stores bank 1 from byte 0, 512 words
     tile of one bank of 1024 bytes:    loads bank 0 from byte 0, 256 words;    stores bank 0 from byte 512, 256 words
+
+With a ring (`Glb.ring`) the tiles of a stream are chained to those to the east of it, up to the next one that has streams: the
+one stream of a tile has all their banks, a load and a store half of them each.
+
+    streams in tiles 0 and 3 of 4, ring 8:   chains of 3 tiles and of 1;   a load alone in tile 0: 6 banks, with a store: 3
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
+from ...hw.arch.cgra import Arch
+from ...hw.arch.errors import UserError
 from ...hw.arch.glb import Glb
 from .mapped import STORE, Stream
 
@@ -20,15 +29,22 @@ WORD_BYTES = 2
 
 
 class Region(NamedTuple):
-    """Part of a GLB tile: its bank, its first byte in that bank, and the 16-bit words it has room for."""
+    """Part of a GLB tile, or of a chain: its first bank, its first byte there, and the 16-bit words it has room for."""
 
     bank: int
     address: int
     room: int
 
 
-def region(direction: str, glb: Glb) -> Region:
-    """Where the stream of a direction has its words."""
+def region(direction: str, glb: Glb, tiles: int = 1, alone: bool = False) -> Region:
+    """Where the stream of a direction has its words, in a chain of so many tiles.
+
+    alone: it has none of the other direction.
+    """
+    if tiles > 1:
+        banks = tiles * glb.banks
+        mine = banks if alone else banks // 2
+        return Region(banks - mine if direction == STORE else 0, 0, mine * glb.bank_bytes // WORD_BYTES)
     if glb.banks > 1:
         return Region(glb.banks - 1 if direction == STORE else 0, 0, glb.bank_bytes // WORD_BYTES)
     half = glb.bank_bytes // 2
@@ -37,18 +53,19 @@ def region(direction: str, glb: Glb) -> Region:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A stream between a bank of the global buffer and a column of the array.
+    """A stream between banks of the global buffer and a column of the array.
 
     Parameters
     ----------
     name : str               ``B0``, ``C_vals``, ``photo``; unique in its program and direction.
     direction : str          ``load`` or ``store``, seen from the array.
     column : int
-    bank, address : int      Its bank in the GLB tile of the column, and its first byte in that bank.
-    room : int               16-bit words that it may take there.
+    bank, address : int      Its first bank in the GLB tile of the column, or in the chain, and its first byte in that bank.
+    room : int               16-bit words that it may take from there on.
     sections : int           Of an elastic stream: sections a transaction, each a length and as many words.
     loops : tuple            Of a static stream: iterations and stride in words of every loop, innermost first, as the words
                              of a transaction follow each other. A load may be walked by other loops of as many words.
+    tiles : int              GLB tiles of the chain that begins with that of the column; 1: there is none.
     """
 
     name: str
@@ -59,6 +76,7 @@ class Transfer:
     room: int
     sections: int = 0
     loops: tuple[tuple[int, int], ...] = ()
+    tiles: int = 1
 
     def __post_init__(self) -> None:
         assert bool(self.sections) != bool(self.loops), f"stream {self.name} is counted by its sections or by its loops"
@@ -70,8 +88,27 @@ class Transfer:
         return math.prod(count for count, _ in self.loops)
 
 
-def transfer(stream: Stream, column: int, glb: Glb) -> Transfer:
-    """The transfer of a stream whose io block sits in a column."""
-    bank, address, room = region(stream.direction, glb)
-    loops = ((stream.count, 1),) if stream.count else ()
-    return Transfer(stream.name, stream.direction, column, bank, address, room, stream.sections, loops)
+def check_room(what: str, words: int, each: Transfer) -> None:
+    """UserError if a stream has no room for so many words."""
+    if words > each.room:
+        place = "a bank" if each.tiles == 1 else f"its part of {each.tiles} chained tiles"
+        raise UserError(f"{what} but {place} of the global buffer holds {each.room}",
+                        fix="use a smaller tile (--tile or tile=)")
+
+
+def places(streams: Sequence[tuple[str, int]], arch: Arch) -> list[tuple[int, Region]]:
+    """The tiles of the chain of each stream, given by its direction and column, and where it has its words."""
+    glb = arch.glb
+    tiles = [column // glb.columns_per_tile for _, column in streams]
+    begins = sorted({*tiles, arch.glb_tiles})
+    lengths = {tile: min(glb.ring, after - tile) for tile, after in pairwise(begins)}
+    return [(lengths[tile], region(direction, glb, lengths[tile], tiles.count(tile) == 1))
+            for (direction, _), tile in zip(streams, tiles)]
+
+
+def transfers(streams: Sequence[tuple[Stream, int]], arch: Arch) -> tuple[Transfer, ...]:
+    """The transfers of streams whose io blocks sit in these columns."""
+    found = places([(stream.direction, column) for stream, column in streams], arch)
+    return tuple(Transfer(stream.name, stream.direction, column, *place, stream.sections,
+                          ((stream.count, 1),) if stream.count else (), tiles)
+                 for (stream, column), (tiles, place) in zip(streams, found))

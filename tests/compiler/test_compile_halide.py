@@ -136,6 +136,16 @@ def test_tiles_larger_than_a_bank_are_refused() -> None:
         "  try: use a smaller tile (--tile or tile=)")
 
 
+def test_a_tile_larger_than_a_bank_has_a_chain_of_tiles_of_the_global_buffer() -> None:
+    arch = replace(TINY, glb=Glb(columns_per_tile=1, bank_bytes=1024, ring=2))
+    program = compile_pes(BLUR, arch, (30, 20)).program
+    assert [(each.name, each.tiles, each.count) for each in program.transfers] == [("photo", 2, 704), ("out", 2, 600)]
+    assert all(each.count <= each.room for each in program.transfers)
+    assert refused(BLUR, arch, (62, 62)) == (
+        "a stream takes 4096 words a tile (64 x 64 points), but a chain of 2 tiles of the global buffer of 'tiny' holds 2048\n"
+        "  try: use a smaller tile (--tile or tile=)")
+
+
 def test_a_global_buffer_of_one_bank_is_refused() -> None:
     arch = replace(TINY, glb=Glb(columns_per_tile=1, banks=1))
     assert refused(BLUR, arch, (3, 2)) == (

@@ -1,5 +1,7 @@
 """Where streams have their words: loads and stores never meet in a bank, unless there is only one."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Stream
 from sardonyx.compiler.ir.program import ELASTIC, STATIC, Program
-from sardonyx.compiler.ir.transfer import Region, Transfer, region, transfer
+from sardonyx.compiler.ir.transfer import Region, Transfer, places, region, transfers
 from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.glb import Glb
@@ -35,17 +37,46 @@ def test_the_places_of_loads_and_stores_are_in_the_tile_and_do_not_overlap(banks
     assert all(at % 8 == 0 for at in begin)
 
 
+def test_a_stream_has_the_banks_of_the_tiles_to_the_next_one_that_has_streams() -> None:
+    arch = replace(presets.get("small"), columns=16, glb=Glb(bank_bytes=1024, ring=3))
+    streams = [(LOAD, 1), (LOAD, 4), (LOAD, 7), (STORE, 6), (STORE, 15)]
+    assert places(streams, arch) == [(2, Region(0, 0, 2048)), (1, Region(0, 0, 512)), (3, Region(0, 0, 1536)),
+                                     (3, Region(3, 0, 1536)), (1, Region(1, 0, 512))]
+    assert places(streams, replace(arch, glb=replace(arch.glb, ring=1))) == [
+        (1, region(direction, arch.glb)) for direction, _ in streams]
+
+
+@given(st.sampled_from([1, 2, 4]), st.integers(1, 8), st.sampled_from([1, 2]),
+       st.sets(st.tuples(st.sampled_from([LOAD, STORE]), st.integers(0, 7)), min_size=1, max_size=8))
+def test_streams_in_chains_do_not_meet_in_a_bank(banks: int, ring: int, width: int, tiles: "set[tuple[str, int]]") -> None:
+    glb = Glb(columns_per_tile=width, banks=banks, bank_bytes=1024, ring=ring)
+    arch = replace(presets.get("small"), columns=8 * width, glb=glb)
+    streams = sorted((direction, tile * width) for direction, tile in tiles)
+    taken: dict[int, str] = {}
+    for (direction, column), (length, place) in zip(streams, places(streams, arch), strict=True):
+        assert 1 <= length <= ring and place.address % 8 == 0
+        first, tile = place.bank * glb.bank_bytes + place.address, column // width
+        assert first + 2 * place.room <= length * glb.tile_bytes and tile + length <= arch.glb_tiles
+        begin = tile * glb.tile_bytes + first
+        if length == banks == 1:
+            continue    # halves of a bank
+        for bank in range(begin // glb.bank_bytes, -(-(begin + 2 * place.room) // glb.bank_bytes)):
+            assert taken.setdefault(bank, f"{direction} {column}") == f"{direction} {column}"
+
+
 def test_a_stream_is_counted_by_sections_or_by_loops() -> None:
     glb = Glb(banks=2, bank_bytes=1024)
-    assert transfer(Stream("load B0", LOAD, "B0", sections=2), 5, glb) == Transfer("B0", LOAD, 5, 0, 0, 512, 2)
-    static = transfer(Stream("out", STORE, "out", count=60), 3, glb)
+    arch = replace(presets.get("small"), glb=glb)
+    block = Stream("load B0", LOAD, "B0", sections=2)
+    sectioned, static = transfers([(block, 5), (Stream("out", STORE, "out", count=60), 3)], arch)
+    assert sectioned == Transfer("B0", LOAD, 5, 0, 0, 512, 2)
     assert static == Transfer("out", STORE, 3, 1, 0, 512, loops=((60, 1),))
     assert static.count == 60
     for wrong in ({}, {"sections": 1, "loops": ((3, 1),)}):
         with pytest.raises(AssertionError, match="stream B0 is counted by its sections or by its loops"):
             Transfer("B0", LOAD, 0, 0, 0, 512, **wrong)
     with pytest.raises(AssertionError, match="the words of B0 say how many they are"):
-        assert transfer(Stream("load B0", LOAD, "B0", sections=2), 5, glb).count
+        assert sectioned.count
 
 
 def test_a_program_is_elastic_or_static_and_has_its_loads_first() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Stream
 from sardonyx.compiler.ir.program import ELASTIC, Program
-from sardonyx.compiler.ir.transfer import transfer
+from sardonyx.compiler.ir.transfer import transfers
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
@@ -46,8 +46,8 @@ def copier(arch: Arch, sections: int = 1) -> Program:
     if arch.power_domains:
         config = {site: {"power": {"on": 1}, **values} for site, values in config.items()}
     streams = Stream("a", LOAD, "a_vals", sections), Stream("b", STORE, "b_vals", sections)
-    transfers = tuple(transfer(stream, column, arch.glb) for column, stream in enumerate(streams))
-    return Program(arch.fingerprint, ELASTIC, SOURCE, config, transfers)
+    placed = transfers([(stream, column) for column, stream in enumerate(streams)], arch)
+    return Program(arch.fingerprint, ELASTIC, SOURCE, config, placed)
 
 
 def mirrored(arch: Arch) -> Program:
@@ -62,5 +62,5 @@ def mirrored(arch: Arch) -> Program:
         (0, 1): {"sb_data": {"n0_sel": select("pe", "n0", "e_in0")}},
         (0, 0): {"cb_data": {"f2g_sel": select("io", "f2g", "s_in0")}}}
     streams = Stream("a", LOAD, "a_vals", 1), Stream("b", STORE, "b_vals", 1)
-    transfers = tuple(transfer(stream, column, arch.glb) for stream, column in zip(streams, (1, 0), strict=True))
-    return Program(arch.fingerprint, ELASTIC, SOURCE | {"names": {"1,1": "copy"}}, config, transfers)
+    placed = transfers(list(zip(streams, (1, 0), strict=True)), arch)
+    return Program(arch.fingerprint, ELASTIC, SOURCE | {"names": {"1,1": "copy"}}, config, placed)

@@ -2,13 +2,24 @@
 
 from dataclasses import replace
 
+import halide as hl
 import numpy as np
 import pytest
+from collect import ran
+from halide_programs import load
+from machines import KERNELS
+from stencil_machine import STENCILS
 from test_static import ARCH, STENCIL_LATENCY, expected, run, start, stencil
 
+import sardonyx
+from sardonyx.apps.dense import gaussian
+from sardonyx.compiler.halide import compile_halide
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import HYBRID
 from sardonyx.hw.arch.soc import FINISHED, STORE_LOST, glb_registers, named
+from sardonyx.runtime.data.frames import Frames
+from sardonyx.sim.golden.halide import realize
 from sardonyx.sim.rtl.machine import Machine
 
 # Three tiles of 512 words, of two columns each.
@@ -65,3 +76,34 @@ def test_a_store_beyond_a_chain_ends_the_run() -> None:
         streams(machine, 0, 80, 2 * TILE - 20, 75)
         assert run(machine, program, True) == 1 << STORE_LOST
         assert machine.read_memory(2 * TILE, TILE // 2).tolist() == [0] * (TILE // 2)
+
+
+def test_a_picture_in_tiles_larger_than_a_bank() -> None:
+    """A tile of it in a launch, in halves of the chains in turn."""
+    arch = replace(STENCILS, name="chained stencils", glb=replace(STENCILS.glb, bank_bytes=1024, ring=4))
+    pipeline = load(gaussian.build(hl.ImageParam(hl.UInt(8), 2, "photo")))
+    images = {"photo": np.random.default_rng(1).integers(0, 256, (47, 62), dtype=np.uint8)}
+    expected = realize(pipeline, images, (45, 60))
+    compiled = compile_halide(pipeline, arch, (30, 20))
+    assert [(each.tiles, each.count, each.room) for each in compiled.program.transfers] == [(2, 704, 2048), (2, 600, 2048)]
+    whole = Frames(compiled.walk, images, (60, 45), (30, 20))
+    cycles = set()
+    for engine in ("rtl-full", "rtl"):
+        stored, run = ran(engine, compiled, whole)
+        np.testing.assert_array_equal(whole.picture(stored).astype(expected.dtype), expected, err_msg=engine)
+        assert run.launches == 6 and run.cycles is not None
+        cycles.add(run.cycles)
+    assert len(cycles) == 1 and 704 < cycles.pop() / 6 < 704 + 100
+
+
+def test_blocks_larger_than_a_bank() -> None:
+    draw = np.random.default_rng(1)
+    b, c = (np.zeros(480, np.int64) for _ in range(2))
+    for vector, count in ((b, 350), (c, 100)):
+        vector[draw.permutation(480)[:count]] = draw.integers(1, 9, count)
+    arch = replace(KERNELS, name="chained kernels", glb=replace(KERNELS.glb, bank_bytes=512, ring=8))
+    result = sardonyx.einsum("x(i) = b(i) * c(i)", b=b, c=c, arch=arch, engine="rtl")
+    np.testing.assert_array_equal(result.value, b * c)
+    alone = replace(arch, glb=replace(arch.glb, ring=1))
+    with pytest.raises(UserError, match="a block of stream b0 takes 354 words but a bank of the global buffer holds 256"):
+        sardonyx.einsum("x(i) = b(i) * c(i)", b=b, c=c, arch=alone, engine="rtl")

@@ -307,6 +307,20 @@ def test_a_static_launch_of_one_transaction_has_the_loops_that_read_it() -> None
     assert isinstance(read, Read) and read.words == 24
 
 
+def test_the_chains_of_a_program_are_made_before_it_runs_and_all_others_ended() -> None:
+    arch = replace(LEAST, columns=6, glb=replace(LEAST.glb, ring=3))
+    program = copier(arch)      # streams in tiles 0 and 1
+    assert [(each.tiles, each.room) for each in program.transfers] == [(1, 256), (3, 1536)]
+    commands = list(prepare(program, arch))
+    assert [each for each in commands if isinstance(each, WriteRegister) and each.name == "ring_control"] == [
+        WriteRegister("ring_control", word, tile) for tile, word in enumerate((0, 2 << 8, 1, 1, 0, 0))]
+    assert "ring_control" not in {each.name for each in prepare(copier(LEAST), LEAST) if isinstance(each, WriteRegister)}
+    with pytest.raises(UserError) as error:
+        list(launches(program, arch, [{"a_vals": block(1)}], {"b_vals": 1537}))
+    assert str(error.value) == ("a block of stream b_vals takes 1537 words but its part of 3 chained tiles of the global "
+                                "buffer holds 1536\n  try: use a smaller tile (--tile or tile=)")
+
+
 def test_streams_that_do_not_fit_are_refused_with_their_name() -> None:
     with pytest.raises(UserError) as error:
         list(launches(copier(LEAST), LEAST, [{"a_vals": block(*range(256))}], {"b_vals": 4}))

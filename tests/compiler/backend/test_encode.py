@@ -28,6 +28,19 @@ def test_decode_inverts_encode(name):
     assert decode(encode(program, ONYX), ONYX) == program
 
 
+def test_streams_in_chains_of_tiles_are_written_and_read():
+    arch = replace(SMALL, glb=replace(SMALL.glb, ring=8))
+    program = compile_einsum(load_kernel("vec_elemmul").einsum(), arch).program
+    assert max(each.tiles for each in program.transfers) > 1
+    text = encode(program, arch)
+    assert decode(text, arch) == program
+    for before, after in ((" tiles 2", " tiles 3"), (" tiles 2", " tiles 1"), (" tiles 2", "")):
+        body = text.rpartition("crc ")[0]
+        assert before in body
+        with pytest.raises(UserError, match="the bitstream is damaged"):
+            decode(sealed(body.replace(before, after)), arch)
+
+
 @pytest.mark.parametrize("name", ["a b", "100%", "photo\n", "\u2028", "größe", "%20"])
 def test_streams_may_have_any_name(name, program):
     named = replace(program, transfers=tuple(replace(each, name=name) for each in program.transfers))

@@ -133,3 +133,10 @@ def test_a_restriction_to_the_wrong_kind_of_tile_is_named():
     assert str(error.value) == (
         "block 'a' is restricted to tiles without a mem slot: (0, 1)\n"
         "  try: allow it a tile that takes a mem block")
+
+
+def test_only_the_first_tile_of_a_chain_has_slots_for_streams():
+    slots = slots_of(machine(10, 2, per_glb=2), 2)
+    assert {slot.x for slot in slots if slot.kind == LOAD} == {0, 1, 4, 5}
+    assert {slot.group for slot in slots if slot.kind == STORE} == {0, 2}
+    assert len(slots_of(machine(10, 2, per_glb=2), 1)) == len(slots) + 2 * 6
