@@ -17,7 +17,8 @@ Work of more than one launch takes the halves of the banks in turn, so that the 
 of the one before are read, while one computes.
 
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
-image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`).
+image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`). Tiles of two
+rows are not: where there are several launches, one ends with the last row of tiles that it has whole, if that is most of it.
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
@@ -193,7 +194,9 @@ def _batches(program: Program, glb: Glb, works: Iterator[_Work]) -> Iterator[_Ba
     half = 0
     while ahead:
         if taken := _taken(program, glb, ahead, works, halves):
-            yield _Batch(taken, half)
+            count = _in_step(taken, halves)
+            ahead.extendleft(reversed(taken[count:]))
+            yield _Batch(taken[:count], half)
             half = 1 - half
         else:
             yield _Batch(_taken(program, glb, ahead, works, whole), None)
@@ -214,6 +217,23 @@ def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Wor
             break
         taken.append(ahead.popleft())
     return tuple(taken)
+
+
+def _in_step(taken: Sequence[_Work], room: Mapping[str, int]) -> int:
+    """How many of the first transactions of a launch come as boxes, if that are more than half: all of a row of tiles. Else as
+    many as there are."""
+    most = range(len(taken) // 2 + 1, len(taken) + 1)
+    come = [{count for count in most if _box([each.reads[name] for each in taken[:count]], room[name])}
+            for name in taken[0].reads]
+    # Streams that never come so, as patterns are, have no say.
+    said = [counts for counts in come if counts]
+    return max(set.intersection(*said), default=len(taken)) if said else len(taken)
+
+
+def _box(streams: Sequence[Reads | Window], room: int) -> tuple[Reads, int] | None:
+    """What reads the first of some streams out of the box of all, and words to the next; None unless it comes as it lies."""
+    windows = [each for each in streams if isinstance(each, Window)]
+    return boxed(windows, room) if len(windows) == len(streams) else None
 
 
 def _follows(program: Program, glb: Glb, taken: Sequence[_Work], work: _Work) -> bool:
@@ -279,8 +299,7 @@ def _static(program: Program, transaction: Transaction) -> _Work:
 def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: int) -> Reads:
     """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
     loop, the outermost one."""
-    windows = [each for each in streams if isinstance(each, Window)]
-    if len(windows) == len(streams) and (found := boxed(windows, room)):
+    if found := _box(streams, room):
         first, step = found
     else:
         reads = [each.apart for each in streams]

@@ -291,6 +291,25 @@ def test_windows_of_an_image_come_as_they_lie(shape: "tuple[int, int]", tile: "t
         (each.transactions, each.loaded) for each in found]
 
 
+@pytest.mark.parametrize("tile, columns, lines, numbers, boxed", [
+    # Seven tiles have room; of ten columns, which come as boxes several at once only, 26.
+    pytest.param(40, 5, 4, [5] * 4, 20, id="most of a launch"), pytest.param(40, 7, 4, [7] * 4, 28, id="all of it"),
+    pytest.param(40, 3, 8, [7, 7, 7, 3], 3, id="less than half"),
+    pytest.param(40, 8, 4, [7, 7, 7, 7, 4], 11, id="first and last"),
+    pytest.param(10, 15, 4, [15] * 4, 60, id="small tiles")])
+def test_one_of_several_launches_ends_with_a_row_of_tiles(tile: int, columns: int, lines: int, numbers: "list[int]",
+                                                          boxed: int) -> None:
+    image = np.random.default_rng(0).integers(0, 65536, (100 * lines + 2, tile * columns + 2)).astype(np.uint16)
+    program, frames = pictures(image, (tile * columns, 100 * lines), (tile, 100))
+    most = loops_of_transactions(SMALL.glb)
+    found = list(launches(program, SMALL, frames.transactions(most)))
+    place = program.loads[0].column // SMALL.glb.columns_per_tile
+    assert [word for each in found for word in walked(each, place)] == [
+        word for each in frames.transactions(most) for word in each["photo"].words.tolist()]
+    assert [each.transactions for each in found] == numbers
+    assert sum(each.transactions for each in found if each.lying) == boxed
+
+
 def test_a_static_launch_of_one_transaction_has_the_loops_that_read_it() -> None:
     program = blur()
     count, tile = program.loads[0].count, program.loads[0].column // SMALL.glb.columns_per_tile
