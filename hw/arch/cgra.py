@@ -211,12 +211,12 @@ def with_processor(arch: Arch) -> Arch:
 
 # The parts of a description in JSON: class, value of what is left out, fields.
 PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
-    "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "primitives")),
+    "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "multiplier_tree", "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
 UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system")
-UNSEEN_IN = {"pe": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
+UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
 UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1}}
 # Fields of which the configuration maps say all.

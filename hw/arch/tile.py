@@ -23,7 +23,7 @@ OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
 WALLED = ("e", "w")
 
 
-# Fields that size a PE, in the order of a machine's description.
+# Fields that size a PE, in the order of a machine's description; the last one sizes a MEM tile, too.
 PE_SIZES = ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree")
 
 
@@ -58,7 +58,7 @@ class TileSpec(MemSizes):
         line with `register_words` of its own, which needs no memory with two write ports (PE).
     multiplier_tree : bool
         Products come from a tree of adders, small and fast in cells; else from the operator of Verilog, for the multipliers
-        that an FPGA has (PE).
+        that an FPGA has (PE; MEM: of references and the extents of dense levels).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
@@ -111,7 +111,8 @@ class TileSpec(MemSizes):
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Sizes that say nothing about a tile of this kind."""
-        return (*(() if self.kind == "pe" else PE_SIZES), *(() if self.kind == "mem" else MEM_SIZES))
+        here = {"pe": PE_SIZES, "mem": (*MEM_SIZES, PE_SIZES[-1])}.get(self.kind, ())
+        return tuple(size for size in (*PE_SIZES, *MEM_SIZES) if size not in here)
 
     def mode(self, primitive: str) -> int:
         """The mode code that activates a primitive."""

@@ -17,10 +17,11 @@ from ..arch.primitive import ALU
 from ..arch.register_file import CHANNELS, OPERANDS, SOURCES
 from ..arch.tile import TileSpec
 from ..arch.token import DATA_BITS
+from ..booth import digits, recoded
 from ..emit import macro
 from ..sparse.interface import every, fork, is_value, members
 from .delay_lines import DelayLines
-from .multiplier import Multiplier, digits, recoded
+from .multiplier import Multiplier
 from .register_file import RegisterFile
 
 # Operations that begin with an adder of their own, and those that end with a subtraction.

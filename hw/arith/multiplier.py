@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-
-def digits(bits: int) -> data.StructLayout:
-    """The digits of a factor in base 4 as a multiplier takes them, bit i of each field for digit i: whether it is 1 or -1,
-    whether it is 2 or -2, and whether it is negative; `top`: what is left of the top bit. All 0 is the factor 0."""
-    return data.StructLayout({"once": bits // 2, "twice": bits // 2, "minus": bits // 2, "top": 1})
-
-
-def recoded(factor: Value, is_signed: Value) -> Value:
-    """The digits of a factor (Booth): -2 b[2i+1] + b[2i] + b[2i-1]. They read the top bit as that of a signed word; for others
-    it weighs twice what is missing."""
-    above, here, below = factor[1::2], factor[0::2], Cat(Const(0, 1), factor[1:-1:2])
-    once = here ^ below
-    return Cat(once, (above ^ here) & ~once, above & ~(here & below), factor[-1] & ~is_signed)
+from ..booth import digits
 
 
 class Multiplier(wiring.Component):

@@ -26,7 +26,7 @@ class Level(wiring.Component):
 
     Parameters
     ----------
-    spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2.
+    spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2; its `multiplier_tree`.
     shared : bool       The SRAM is outside, on `sram`; else it is inside.
 
     Members
@@ -58,12 +58,13 @@ class Level(wiring.Component):
 
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
+        self.multiplier_tree = spec.multiplier_tree
         port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
         super().__init__(members(LEVEL) | {"overflow": Out(1), "fault": Out(1)} | port)
 
     @property
     def emit_key(self) -> object:
-        return self.lines, self.lanes, self.shared
+        return self.lines, self.lanes, self.multiplier_tree, self.shared
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -74,7 +75,7 @@ class Level(wiring.Component):
         else:
             m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
             wiring.connect(m, buffer.sram, sram)
-        m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes)
+        m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes, self.multiplier_tree)
         wiring.connect(m, writer.o, buffer.i)
         m.d.comb += writer.count.eq(buffer.count)
         wiring.connect(m, buffer.level, scanner.level)

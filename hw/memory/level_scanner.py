@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.token import DATA_BITS, DONE, TOKEN
+from ..booth import low_product
 from ..sparse.interface import fork, is_done, is_stop
 from ..stream.fifo import Fifo, LateFifo
 from .coordinate_stage import SCANNED, CoordinateStage
@@ -34,6 +35,7 @@ class LevelScanner(wiring.Component):
     Parameters
     ----------
     lines, lanes : int     Size of a half.
+    multiplier_tree : bool      Products of references and extents are sums of rows, else by the operator of Verilog.
 
     Members
     -------
@@ -50,8 +52,8 @@ class LevelScanner(wiring.Component):
     are read by line, ahead of the coordinates.
     """
 
-    def __init__(self, lines: int, lanes: int) -> None:
-        self.lines, self.lanes = lines, lanes
+    def __init__(self, lines: int, lanes: int, multiplier_tree: bool) -> None:
+        self.lines, self.lanes, self.multiplier_tree = lines, lanes, multiplier_tree
         tokens = stream.Signature(TOKEN)
         super().__init__({"root": In(1), "dense": In(1), "lookup": In(1), "block": In(1), "values": In(1),
                           "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens), "block_o": Out(tokens),
@@ -117,7 +119,8 @@ class LevelScanner(wiring.Component):
             with m.If(stop):
                 m.d.comb += request.start[:8].eq(token.data[:8] + 1)
             with m.Elif(~token.control & self.dense):
-                m.d.comb += request.start.eq(token.data * info.extent)
+                m.d.comb += request.start.eq(low_product(token.data, info.extent) if self.multiplier_tree
+                                             else token.data * info.extent)
         # A level of n segments has n - 1 fibers, a dense one its extent in the second.
         beyond = Mux(self.lookup, token.data >= info.count[COORDINATES],
                      Mux(self.dense, 0, token.data) + 1 >= info.count[SEGMENTS])

@@ -54,7 +54,7 @@ def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
     {"config_readback": False}, {"memory_readback": True}, {"pe": {"multiplier_tree": False}},
-    {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
+    {"mem": {"multiplier_tree": False}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}},
     {"system": {"processor": True, "own_clock": True}}], ids=lambda change: next(iter(change)))
 def test_what_no_program_notices_leaves_the_fingerprint(change):

@@ -10,7 +10,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.sim import Simulator
 from prover import Harness, Side, Verdict, always, free, prove
 
-from sardonyx.hw.arith.multiplier import Multiplier, recoded
+from sardonyx.hw.arith.multiplier import Multiplier
+from sardonyx.hw.booth import recoded
 from sardonyx.hw.emit import macro
 
 EDGES = (0, 1, 2, 3, 0x5555, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xAAAA, 0xFFFE, 0xFFFF)
