@@ -5,6 +5,7 @@
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
     make silicon LIBERTY=folder ARGS="domains"         what power domains and walls take: area of tiles, delays of a hop
+    make silicon LIBERTY=folder ARGS=beside            shells of several regions, the processor's host, the crossing of clocks
     make silicon LIBERTY=folder ARGS="energy --write"  what flops, changes and leakage take, for `sardonyx run --power`
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
     make silicon ARGS=power                            the energy of programs by kind of tile; needs no library
@@ -29,6 +30,7 @@ from sardonyx.compiler.dense.map.product import find
 from sardonyx.compiler.halide import compile_halide
 from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import report
+from sardonyx.flow.asic.beside import BESIDE, beside
 from sardonyx.flow.asic.delays import delays, lines
 from sardonyx.flow.asic.energy import measured
 from sardonyx.flow.asic.gain import unpipelined_ps
@@ -44,7 +46,7 @@ from sardonyx.hw.arch.errors import UserError
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
 RATIOS = {each.name: each for each in COMPARISONS}
 PAIRS = ("pe", "mem", "io")
-GAIN, POWER, ENERGY, PROTECTION = "gain", "power", "energy", "domains"
+GAIN, POWER, ENERGY, PROTECTION, AROUND = "gain", "power", "energy", "domains", "beside"
 # Tables that need no library.
 PROGRAMS = (GAIN, POWER)
 # What is shown of the energies.
@@ -52,10 +54,11 @@ SHOWN = ("alu", "level", "buffer", "boxes_pe_data_odd", "stage_register_17", "fi
 
 
 def chosen(names: list[str]) -> list[str]:
-    """What to measure: `pe` is both parities, `ratios` every comparison; nothing is everything."""
+    """What to measure: `pe` is both parities, `ratios` every comparison, `beside` all of that; nothing is everything."""
     found = []
-    for name in names or [*COMPONENTS, "delays", ENERGY, "ratios", PROTECTION, GAIN, POWER]:
-        found += [f"{name}_odd", f"{name}_even"] if name in PAIRS else list(RATIOS) if name == "ratios" else [name]
+    groups = {**{name: [f"{name}_odd", f"{name}_even"] for name in PAIRS}, "ratios": [*RATIOS], AROUND: [*BESIDE]}
+    for name in names or [*COMPONENTS, AROUND, "delays", ENERGY, "ratios", PROTECTION, GAIN, POWER]:
+        found += groups.get(name, [name])
     return list(dict.fromkeys(found))
 
 
@@ -103,6 +106,7 @@ def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, C
 def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
     """Measure what was asked for; with everything measured on `onyx`, write the tables."""
     parts: dict[str, Measurement] = {}
+    others: dict[str, Measurement] = {}
     ratios, tables = {}, {}
     if GAIN in chosen(options.names):
         tables[GAIN] = report.gain_table(gain(options.preset))
@@ -136,10 +140,15 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
                 ratios[RATIOS[name]] = changes(RATIOS[name], library, Path(made))
                 say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))
             else:
-                parts[name] = measure(component(folder, name), library, options.only != "timing", options.only != "area")
-                say("\n".join(text(name, parts[name], not options.no_points)))
+                asked = options.only != "timing", options.only != "area"
+                if name in BESIDE:
+                    each = others[name] = beside(name, library, Path(made, "beside"), *asked)
+                else:
+                    each = parts[name] = measure(component(folder, name), library, *asked)
+                say("\n".join(text(name, each, not options.no_points)))
     if options.write:
         tables |= {"areas": report.area_table(parts), "paths": report.path_table(parts)} if parts else {}
+        tables |= {"beside": report.area_table(others), "beside paths": report.path_table(others)} if others else {}
         tables |= {"ratios": report.ratio_table(ratios)} if ratios else {}
         for name, content in tables.items():
             report.put(DOCUMENT, name, content)
@@ -163,7 +172,8 @@ def main() -> int:
     """Read the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of "
-                        f"{', '.join(COMPONENTS)}, a module, delays, domains, energy, gain, power, ratios, "
+                        f"{', '.join(COMPONENTS)}, a module, delays, domains, energy, gain, power, ratios, beside, "
+                        f"{', '.join(BESIDE)}, "
                         f"{', '.join(RATIOS)}; "
                         "default: all of these")
     parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of libraries, or one library")

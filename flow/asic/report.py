@@ -25,7 +25,9 @@ def area_table(found: Mapping[str, Measurement]) -> str:
     """Areas of components, of what they have below, and of their flops."""
     def below(each: Measurement) -> str:
         own = each.area[each.design.top]
-        inner = {name: each.area[name].total * count for name, count in own.parts.items() if name in each.area}
+        # Yosys has what a module with parameters is set to in its name, before the name.
+        inner = {name.rpartition("\\")[2]: each.area[name].total * count
+                 for name, count in own.parts.items() if name in each.area}
         return ", ".join(f"{name} {um2:.0f}" for name, um2 in sorted(inner.items(), key=lambda part: -part[1])) or "-"
 
     return table(("component", "um2", "with clock gates", "and latches", "flops alone", "SRAM, estimated", "parts"),

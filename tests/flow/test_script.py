@@ -39,6 +39,6 @@ def test_a_table_goes_between_its_markers_and_nowhere_else(tmp_path: Path) -> No
 
 def test_every_table_has_its_place_in_the_document(root: Path) -> None:
     text = (root / "docs" / "silicon.md").read_text()
-    for name in ("areas", "paths", "delays", "ratios", "domains", "hops", "gain", "power", "energies sky130hd",
-                 "energies asap7"):
+    for name in ("areas", "paths", "delays", "ratios", "beside", "beside paths", "domains", "hops", "gain", "power",
+                 "energies sky130hd", "energies asap7"):
         assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
