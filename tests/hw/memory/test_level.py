@@ -124,19 +124,22 @@ def test_scan_gives_the_slices_that_the_segments_say(spec, case, kind, seed):
     run(config, inputs, both(scanned(refs, stored.fiber) for stored, refs in pairs), seed, spec)
 
 
+@pytest.mark.parametrize("multiplier_tree", [True, False])
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 9), reference_streams(40)), min_size=1, max_size=5), stalls)
-def test_dense_scan_counts_and_multiplies(cases, seed):
+@given(cases=st.lists(st.tuples(st.integers(0, 9), reference_streams(40)), min_size=1, max_size=5), seed=stalls)
+def test_dense_scan_counts_and_multiplies(multiplier_tree, cases, seed):
     inputs = {"block": joined([2, 0, extent, 0] for extent, _ in cases),
               "ref": joined(refs for _, refs in cases)}
     scans = [scanned(refs, lambda r, n=extent: (list(range(n)), list(range(r * n, r * n + n))))
              for extent, refs in cases]
-    run({"dense": 1}, inputs, both(scans), seed)
+    run({"dense": 1}, inputs, both(scans), seed, replace(MEM, multiplier_tree=multiplier_tree))
 
 
-def test_references_of_a_dense_scan_wrap_at_16_bits():
+@pytest.mark.parametrize("multiplier_tree", [True, False])
+def test_references_of_a_dense_scan_wrap_at_16_bits(multiplier_tree):
     run({"dense": 1}, {"block": [2, 0, 65535, 0], "ref": [1, DONE]},
-        {"crd": [*range(65535), stop(0), DONE], "ref_o": [65535, *range(65534), stop(0), DONE]})
+        {"crd": [*range(65535), stop(0), DONE], "ref_o": [65535, *range(65534), stop(0), DONE]},
+        spec=replace(MEM, multiplier_tree=multiplier_tree))
 
 
 @SPECS
