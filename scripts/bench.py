@@ -29,6 +29,7 @@ from bench_pnr import random_netlist
 
 import sardonyx.halide
 from sardonyx import api, together
+from sardonyx.apps.dense import camera as camera_pipeline
 from sardonyx.apps.dense import matrix_product
 from sardonyx.cache import home
 from sardonyx.compiler.backend.encode import encode
@@ -64,7 +65,7 @@ from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.rtl import library, simulator
 
 DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
-         "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "matrix_product")
+         "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "camera", "matrix_product")
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -269,6 +270,11 @@ def unsharp() -> list[Row]:
     return [_whole("unsharp", np.ascontiguousarray(np.moveaxis(skimage.data.astronaut(), 2, 0)), 57)]
 
 
+def camera() -> list[Row]:
+    """A whole colour picture from a mosaic on onyx."""
+    return [_whole("camera", camera_pipeline.mosaic(skimage.data.astronaut()), 294)]
+
+
 def _whole(name: str, photo: np.ndarray, most: int) -> Row:
     """A program on 512 x 512 pixels in tiles that fit a bank; most: PEs that it may take."""
     found = _photograph(name, photo, (253, 169))
@@ -425,7 +431,7 @@ def tests() -> list[Row]:
 MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
-    "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "product": product, "gating": gating,
+    "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "camera": camera, "product": product, "gating": gating,
     "system": system, "size": size, "tests": tests}
 
 
