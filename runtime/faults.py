@@ -17,7 +17,7 @@ from .plan import WATCHDOG_CYCLES
 
 SMALLER = "use a smaller tile (--tile or tile=)"
 PLACED = "compile the program for the `arch` of the region (`session.regions[n].arch`)"
-STORE_FULL = "a result is larger than its bank of the global buffer"
+STORE_FULL = "a result is larger than its part of the global buffer"
 
 
 def explain(device: Device, program: Program, status: int, configurable: bool) -> NoReturn:
@@ -43,7 +43,8 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
                    and device.read_configuration(address(*site, STATUS_REGISTER)) >> STATUS_WALLED & 1]
         raise UserError("words are led at a wall, into columns of another region", " or ".join(leading) or f"column {column}",
                         PLACED)
-    assert not status >> STORE_LOST & 1, "a static store found its bank busy and lost a word: no load may use its bank"
+    assert not status >> STORE_LOST & 1, ("a static store found its bank busy and lost a word, as no load may use its bank; or "
+                                          "a stream left its chain of GLB tiles")
     if status >> CYCLE_LIMIT & 1:
         limit = device.read_register("cycle_limit")
         raise AssertionError(f"the run did not end within {limit} cycles, far more than its operands can take\n"

@@ -51,7 +51,7 @@ class RingSwitch(wiring.Component):
     connected : In(1)              The tile belongs to the chain of the tile to the west, which asks in place of its own units.
     east_connected : In(1)         So does the tile to the east to that of this one.
     load, store : In               What the tile's own units ask: `reads`, `writes` in a whole chain.
-    load_grant, store_grant : Out(1)       It is done, here or further on.
+    load_grant, store_grant : Out(1)       It is done, here or further on; a store of a tile that is connected is dropped.
     load_word : Out(64)            For the load, the word that it asked for `Glb.read_latency` cycles before and 2 more for each
                                    tile to the east in the chain.
     here : Out                     What is asked of the tile's own banks: `reads`, `writes` in the tile. They serve it in its
@@ -59,7 +59,8 @@ class RingSwitch(wiring.Component):
     word : In(64)                  What they show `Glb.read_latency` cycles after a read.
     west, east : In, Out           Links with the neighbours (`ring_link`).
     busy : Out(1)                  An access is on its way to the east.
-    astray : Out(1)                One is dropped, for no tile to the east is connected.
+    astray : Out(1)                One is dropped, for no tile to the east is connected, or the tile's own units ask inside a
+                                   chain.
 
     Timing: all that goes from tile to tile comes from registers, a cycle each.
     Source: Onyx JSSC II and the public hardware's streaming ring: connected by configuration, a register each way at each hop,
@@ -87,7 +88,7 @@ class RingSwitch(wiring.Component):
         goes_on = []
         m.d.comb += [
             meets.eq(self.load.read & (self.load.read_line[self.bank_bits:] == self.store.write_line[self.bank_bits:])),
-            self.load_grant.eq(~self.connected), self.store_grant.eq(~self.connected & ~meets),
+            self.load_grant.eq(~self.connected), self.store_grant.eq(self.connected | ~meets),
             self.here.lanes.eq(Mux(self.connected, self.west.lanes, self.store.lanes)),
             self.here.data.eq(Mux(self.connected, self.west.data, self.store.data)),
         ]
@@ -107,8 +108,10 @@ class RingSwitch(wiring.Component):
                 m.d.sync += passed.eq(line - (1 << self.tile_bits))
                 m.d.sync += [self.east.lanes.eq(self.here.lanes), self.east.data.eq(self.here.data)] if what == "write" else []
             goes_on.append(beyond)
+        # A tile that is connected while its own units run: what they ask is for nobody.
+        inside = self.connected & (self.load.read | self.store.write)
         m.d.comb += [self.busy.eq(self.east.read | self.east.write),
-                     self.astray.eq((goes_on[0] | goes_on[1]) & ~self.east_connected)]
+                     self.astray.eq((goes_on[0] | goes_on[1]) & ~self.east_connected | inside)]
 
         # Bit 0: asked of the banks here in the cycle before.
         mine = Signal(self.glb.read_latency)

@@ -87,8 +87,9 @@ class StoreDma(wiring.Component):
         m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
         holds: Value = lines.holds
-        # In a chain a write is done as many cycles after its grant as its tile is away; descriptors wait for the longest way.
-        counting = Signal(max(1, self.glb.ring - 1))
+        # In a chain a write is done as many cycles after its grant as its tile is away; descriptors wait for the longest way,
+        # behind the two cycles in which a line leaves.
+        counting = Signal(self.glb.ring + 1)
         if self.glb.ring > 1:
             holds = holds | (self._on_its_way(m) != 0) | counting.any()
         busy = Signal()

@@ -118,7 +118,7 @@ def test_a_machine_whose_host_writes_its_configuration_is_refused() -> None:
         firmware([Job("copy", copier(plain), [], {})], plain, MEMORY)
 
 
-@pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its bank")])
+@pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its part")])
 def test_a_machine_that_stops_for_its_data_is_a_mistake_of_the_user(status: int, says: str) -> None:
     with pytest.raises(UserError, match=says):
         stopped(status, 0)

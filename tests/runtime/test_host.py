@@ -121,7 +121,7 @@ def test_a_block_larger_than_a_bank_is_refused_with_its_name(machine: Machine) -
 def test_a_result_larger_than_its_bank_is_refused(machine: Machine) -> None:
     with pytest.raises(UserError) as error:
         explain(machine, copier(LEAST), 1 << STORE_LIMIT, True)
-    assert str(error.value) == ("a result is larger than its bank of the global buffer\n"
+    assert str(error.value) == ("a result is larger than its part of the global buffer\n"
                                 "  try: use a smaller tile (--tile or tile=)")
 
 

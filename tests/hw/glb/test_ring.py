@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from amaranth.sim import Simulator, SimulatorContext
 from glb_chain import Chain, chained, connect, hops
 from glb_script import (
     COLUMNS,
@@ -32,6 +33,7 @@ from hypothesis import strategies as st
 from nests import Nest, nests_within
 
 from sardonyx.hw.arch.glb import HYBRID, Glb
+from sardonyx.hw.arch.soc import glb_registers, named
 
 # Tiles of 64 words.
 RING = replace(GLB, bank_bytes=64, ring=8)
@@ -133,10 +135,10 @@ def test_what_is_stored_is_in_its_bank_when_the_run_ends(glb: Glb, more: st.Data
     np.testing.assert_array_equal(memory(result.outputs["word"][2:]), after)
 
 
+@pytest.mark.parametrize("glb", RINGS[:2], ids=["queue", "no queue"])
 @pytest.mark.parametrize("length", [2, 5, 8])
-def test_a_store_takes_a_word_a_cycle_and_its_words_are_there_when_its_end_is_told(length: int) -> None:
+def test_a_store_takes_a_word_a_cycle_and_its_words_are_there_when_its_end_is_told(length: int, glb: Glb) -> None:
     """Without waiting for the end of the run."""
-    glb = RINGS[1]
     contents = words_of(glb, length, 2)
     script = Linked(contents, glb)
     script.store(linear(0, len(contents)), limit=len(contents))
@@ -152,6 +154,48 @@ def test_a_store_takes_a_word_a_cycle_and_its_words_are_there_when_its_end_is_to
     new = int(np.array(tokens[-4:], "<u2").view("<u8")[0])
     assert 0 < ends.index(1 << 16) < len(ends) - 1
     assert {word for end, word in zip(ends, words, strict=True) if end} == {new}
+
+
+@pytest.mark.parametrize("glb", [replace(RING, ring=2), *RINGS[:2]], ids=["2 tiles, queue", "queue", "no queue"])
+def test_a_read_of_the_last_line_in_the_cycle_of_the_end_or_later_gives_what_was_stored(glb: Glb) -> None:
+    """Cycle by cycle, of the tile that is furthest away."""
+    dut, lines = Chain(glb, glb.ring), glb.chain_bytes // 8
+    names = [each.name for each in glb_registers(glb)]
+    told, found = list[int](), list[bool]()
+
+    async def bench(sim: SimulatorContext) -> None:
+        async def write(name: str, value: int, tile: int = 0) -> None:
+            sim.set(dut.register_index, tile << 6 | names.index(name))
+            sim.set(dut.register_data, value)
+            sim.set(dut.register_write, 1)
+            await sim.tick()
+            sim.set(dut.register_write, 0)
+
+        for tile in range(1, glb.ring):
+            await write("ring_control", 1, tile)
+        control = named(glb_registers(glb))["store_control"].word(enable=1, static=0, affine=1)
+        for name, value in (("ring_control", glb.ring - 1 << 8), ("store_control", control), ("store_limit", 12),
+                            ("store_extent0", 11), ("store_stride0", 2), ("store_start", 8 * (lines - 3))):
+            await write(name, value)
+        for port, value in ((dut.start, 1), (dut.f2g0.valid, 1), (dut.f2g0.payload.data, 0x7777),
+                            (dut.host_read_line, lines - 1), (dut.host_read_valid, 1)):
+            sim.set(port, value)
+        await sim.tick()
+        sim.set(dut.start, 0)
+        granted = [False] * glb.read_latency
+        for _ in range(80):
+            told.append(sim.get(dut.store_ends))
+            if granted.pop(0):
+                found.append(sim.get(dut.host_read_word) == 0x7777_7777_7777_7777)
+            # Asked for in the cycle of the end, or later.
+            granted.append(bool(sim.get(dut.host_read_ready)) and any(told))
+            await sim.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert sum(told) == 1 and len(found) > 40 and all(found)
 
 
 @EACH
@@ -302,6 +346,25 @@ def test_a_unit_inside_a_chain_does_not_start_and_is_told(unit: str) -> None:
     script.add(START)
     script.add(WAIT)
     assert script.run(f2g0=[1, 2]).status == FINE
+
+
+@pytest.mark.parametrize("glb", RINGS[:2], ids=["queue", "no queue"])
+def test_a_tile_that_is_connected_while_its_store_runs_ends_the_run_and_its_banks_are_free(glb: Glb) -> None:
+    contents = words_of(glb, 8, 3)
+    script = Script(contents, glb, 8, Chain)
+    script.store(linear(0, 50), limit=50)
+    script.add(START)
+    for _ in range(6):
+        script.show("store_start")
+    connect(script, 0, True)
+    for _ in range(6):
+        script.show("store_start")
+    script.add(STOP)
+    script.add(WAIT)
+    script.dump()
+    result = script.run(f2g0=range(50))
+    assert result.status == FINE | {"lost": 1}
+    assert len(memory(result.outputs["word"])) >= len(contents), "the host reads all"
 
 
 @pytest.mark.parametrize("unit", ["load", "store"])
