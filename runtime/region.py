@@ -118,7 +118,13 @@ class Region:
         self.write_register("claim", self._where.mask)
 
     def release(self) -> None:
-        """Give the tiles up; AssertionError if the machine refuses that, as something goes on in one."""
+        """Give the tiles up; AssertionError if the machine refuses that, as something goes on in one.
+
+        What a store that was stopped has on its way in a chain of GLB tiles is waited for: a cycle for each tile, and a read
+        of a register takes two or more.
+        """
+        for _ in range(self.arch.glb.load_latency if self.arch.glb.ring > 1 else 0):
+            self.read_register("status")
         self.write_register("claim", 0)
         self._claimed = False
 

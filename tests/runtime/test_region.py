@@ -80,4 +80,25 @@ def test_a_region_that_was_released_reaches_nothing() -> None:
             access()
 
 
+class Chained(Told):
+    """A machine in which accesses are on their way in a chain of 8 GLB tiles for 9 cycles; a read takes 2."""
+
+    left = 9
+
+    def read_register(self, name: str, glb_tile: "int | None" = None, region: int = 0) -> int:
+        self.left -= 2
+        return 0
+
+    def write_register(self, name: str, value: int, *where: object) -> None:
+        assert value or self.left <= 0, "the machine refuses that"
+
+
+def test_a_region_is_released_when_nothing_is_on_its_way_in_a_chain() -> None:
+    device: Any = Chained(replace(WIDE, glb=replace(WIDE.glb, ring=8)))
+    view = Region(device, 1, 0, 8, lambda limit: True)
+    view.claim()
+    view.release()
+    assert device.left <= 0
+
+
 BLOCK: Any = [0]
