@@ -37,6 +37,9 @@ def saved(device: Device, program: Program) -> Program:
     if not arch.memory_readback:
         raise UserError("what memories hold cannot be read", f"machine '{arch.name}'",
                         "describe it with `memory_readback`, or begin anew with the program as it was compiled")
+    if arch.power_domains and not arch.glb.configuration_dma:
+        raise UserError("memories of tiles that are switched on by the host show nothing before a run",
+                        f"machine '{arch.name}'", "describe it with `glb.configuration_dma`")
     if program.fingerprint != arch.fingerprint:
         raise UserError(f"the program is for machine {program.fingerprint:016x}, not {arch.fingerprint:016x}",
                         f"machine '{arch.name}'", "give the program that it is configured for")

@@ -199,6 +199,15 @@ def test_what_cannot_be_saved_or_restored_is_told(machine: Machine) -> None:
                                 "  try: describe it with `memory_readback`, or begin anew with the program as it was compiled")
 
 
+def test_memories_that_are_switched_on_by_the_host_are_not_saved_as_zeros() -> None:
+    glb = replace(SWITCHED.glb, configuration_dma=False)
+    silent = type("Silent", (), {"arch": replace(SWITCHED, glb=glb)})()
+    with pytest.raises(UserError) as error:
+        saved(silent, looks_up(silent.arch, {}))
+    assert str(error.value) == (f"machine '{SWITCHED.name}': memories of tiles that are switched on by the host show nothing "
+                                "before a run\n  try: describe it with `glb.configuration_dma`")
+
+
 def test_a_whole_machine_is_saved_and_restored_without_a_session() -> None:
     whole = replace(ROMS, columns=2, regions=1)
     with simulator.whole_machine(whole).start(check=True) as machine:
