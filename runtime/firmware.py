@@ -86,9 +86,9 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
     writers = [Writer(place, memory, noted) for place in places]
     if columns:
-        # By the one that begins, before anything starts.
-        for place in places:
-            writers[0].set(f"{region(place.number)}SARDONYX_CLAIM", place.mask)
+        # First of all that each does. Region 0, which has all tiles after reset, begins and gives up those of others.
+        for writer, place in zip(writers, places, strict=True):
+            writer.set(f"{region(place.number)}SARDONYX_CLAIM", place.mask)
     found = tuple(_written(writers[job.region], number, job) for number, job in enumerate(jobs))
     size = page_bytes(arch.system, len(places))
     pages = Pages([writer.lines for writer in writers], size)

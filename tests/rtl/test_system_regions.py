@@ -1,5 +1,6 @@
 """Regions from firmware, in Verilog: programs side by side, with words and cycles as alone, one switched beside another."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,6 +44,15 @@ def run(jobs: "Sequence[tuple[Program, Blocks, int]]", arch: Arch = BESIDE, late
     layout = ran.firmware.layout
     return ran, [[cycles for mark, cycles in zip(layout.marks, ran.report.cycles, strict=True)
                   if mark.job == number and mark.what == "end"] for number in range(len(jobs))]
+
+
+def test_a_region_is_claimed_by_the_first_of_its_own_commands() -> None:
+    """Not by those of another, which may be pages behind."""
+    wide = replace(BESIDE, name="wide", columns=32, regions=16, system=replace(BESIDE.system, ram_bytes=8192))
+    jobs = [job(copier(PART), blocks(1, 0), region) for region in range(16)]
+    pages = firmware(jobs, wide, MEMORY, columns=(2,) * 16).commands.split("FOLLOWED_BY")[1:]
+    firsts = [re.findall(r"SET\((.*)\)", page)[0] for page in pages[:16]]
+    assert firsts == [f"SARDONYX_REGION({number}) + SARDONYX_CLAIM, {3 << 2 * number:#x}u" for number in range(16)]
 
 
 FIRST, SECOND, THIRD = (COPY, blocks(120, 0, 150), 0), (MIRROR, blocks(25, 1, 150), 1), (COPY, blocks(40, 2, 150), 1)
