@@ -27,6 +27,7 @@ Errors:  UserError for a stream that does not fit its place.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +47,7 @@ from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_r
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
-from .data.window import Window, boxed
+from .data.window import Window, boxed, in_step
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
 # filled by the load DMA of a busy GLB tile, far below it.
@@ -222,12 +223,16 @@ def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Wor
 def _in_step(taken: Sequence[_Work], room: Mapping[str, int]) -> int:
     """How many of the first transactions of a launch come as boxes, if that are more than half: all of a row of tiles. Else as
     many as there are."""
-    most = range(len(taken) // 2 + 1, len(taken) + 1)
-    come = [{count for count in most if _box([each.reads[name] for each in taken[:count]], room[name])}
-            for name in taken[0].reads]
+    most = [next((count for count in range(_longest(streams), len(taken) // 2, -1) if _box(streams[:count], room[name])), None)
+            for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
     # Streams that never come so, as patterns are, have no say.
-    said = [counts for counts in come if counts]
-    return max(set.intersection(*said), default=len(taken)) if said else len(taken)
+    return min((count for count in most if count), default=len(taken))
+
+
+def _longest(streams: Sequence[Reads | Window]) -> int:
+    """The most streams, from the first one on, that may come as a box."""
+    windows = list(itertools.takewhile(lambda each: isinstance(each, Window), streams))
+    return in_step([each for each in windows if isinstance(each, Window)]) if windows else 0
 
 
 def _box(streams: Sequence[Reads | Window], room: int) -> tuple[Reads, int] | None:

@@ -78,6 +78,11 @@ class Window:
         return Reads(self._at(self._once[0]), self.loops)
 
     @cached_property
+    def extents(self) -> tuple[tuple[int, int, int], ...]:
+        """In each dimension, x first, the lowest place, the highest one, and that of the first point."""
+        return tuple((int(each.min()), int(each.max()), int(each[0])) for each in self.places)
+
+    @cached_property
     def nests(self) -> tuple[tuple[Loop, ...], ...] | None:
         """In each dimension, x first, the loops that walk the image; None if there are none."""
         found = [nest(each - each[0]) for each in self.places]
@@ -102,8 +107,8 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
         return None
     corner, shape = [], []
     for dim in range(len(first.places)):
-        low = min(int(each.places[dim].min()) for each in windows)
-        size = max(int(each.places[dim].max()) for each in windows) + 1 - low
+        low = min(each.extents[dim][0] for each in windows)
+        size = max(each.extents[dim][1] for each in windows) + 1 - low
         if dim == 0:
             row = first.image.shape[-1]
             size = min(-(-(size + LANES - 1) // LANES) * LANES, row)
@@ -115,12 +120,21 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
     if len(loops) > first.most or words > min(room, ARRANGED * sum(each.size for each in windows)):
         return None
     pitch = [math.prod(shape[:dim]) for dim in range(len(shape))]
-    begins = [sum((int(each.places[dim][0]) - corner[dim]) * pitch[dim] for dim in range(len(shape))) for each in windows]
+    begins = [sum((first - low) * step for (_, _, first), low, step in zip(each.extents, corner, pitch, strict=True))
+              for each in windows]
     steps = set(np.diff(begins).tolist())
     if len(steps) > 1:
         return None
     box = Box(first.image, tuple(corner[::-1]), tuple(shape[::-1]))
     return Reads(box.words, loops, begins[0], box), steps.pop() if steps else 0
+
+
+def in_step(windows: Sequence[Window]) -> int:
+    """How many of the first windows are in one step in each dimension."""
+    firsts = np.array([[first for _, _, first in each.extents] for each in windows])
+    steps = np.diff(firsts, axis=0)
+    others = np.flatnonzero((steps != steps[:1]).any(axis=1))
+    return int(others[0]) + 1 if len(others) else len(windows)
 
 
 def rows(words: np.ndarray) -> np.ndarray:
