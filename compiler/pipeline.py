@@ -9,7 +9,8 @@ What a front end does before (`einsum.py`, `halide.py`) ends in the stage ``map`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,9 @@ MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM = \
 FINISH: Mapping[str, tuple[str, ...]] = {
     ELASTIC: (MAP, BALANCE, PLACE_AND_ROUTE, CONFIGURE, PROGRAM),
     STATIC: (MAP, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM)}
+
+# Placements that are tried with streams in every n-th GLB tile.
+CHAINED_ATTEMPTS = 6
 
 # Called with the name of every stage that begins.
 Tell = Callable[[str], None]
@@ -121,18 +125,11 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
             first = Routed(*place_and_route(each, arch, seed=seed + attempt))
             if roomy(first, each, arch):
                 return first
-            # Streams have chains of as many GLB tiles as there are from one that may have streams to the next.
-            for chained in range(2, arch.glb.ring + 1):
-                if not has_slots(each, arch, chained):
-                    break
-                routed = Routed(*place_and_route(each, arch, seed=seed + attempt, chained=chained))
-                if roomy(routed, each, arch):
-                    return routed
         except Unroutable as failure:
             failure.picture = picture(arch, each, failure.tiles, failure.routing, title=title)
             raise
         # What is too long may be held in fewer words than it has; else the plan says so.
-        return first
+        return next((found for found in _chained(each, arch, seed + attempt) if roomy(found, each, arch)), first)
 
     fitted = fit(route)
     final, tiles, routes = fitted.graph, fitted.routed.placement.tiles, fitted.routed.routing.trees
@@ -148,6 +145,17 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
     program = Program(arch.fingerprint, mode, text, config, _placed(final, tiles, arch), contents)
     return Compiled(arch, title, final, fitted.routed.placement, fitted.routed.routing,
                     timing(final, final.nets, routes, arch), program)
+
+
+def _chained(graph: MappedGraph, arch: Arch, seed: int) -> Iterator[Routed]:
+    """Placements with streams in every second GLB tile, every third, and so on, several of each: where a load and a store have
+    one chain, each has half of it."""
+    for chained in range(2, arch.glb.ring + 1):
+        if not has_slots(graph, arch, chained):
+            return
+        for other in range(CHAINED_ATTEMPTS):
+            with suppress(Unroutable):      # as others may not be
+                yield Routed(*place_and_route(graph, arch, seed=seed + other, chained=chained))
 
 
 def _placed(graph: MappedGraph, tiles: Mapping[str, Site], arch: Arch) -> tuple[Transfer, ...]:

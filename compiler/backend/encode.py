@@ -119,6 +119,8 @@ def _decode(text: str, arch: Arch, where: str) -> Program:
     if [(each.tiles, (each.bank, each.address, each.room)) for each in transfers] \
             != places([(each.direction, each.column) for each in transfers], arch):
         raise ValueError("no streams of this machine")
+    if len({(each.direction, each.column // arch.glb.columns_per_tile) for each in transfers}) != len(transfers):
+        raise ValueError("a GLB tile with two streams of a direction")
     sizes = {tuple(map(int, site.split(","))): size for site, size in source.get("contents", {}).items()}
     if any(not 0 <= size <= MOST_CONTENTS for size in sizes.values()) or not isinstance(source.get("names", {}), dict):
         raise ValueError("more words than registers, or names that are none")

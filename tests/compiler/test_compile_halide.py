@@ -146,6 +146,14 @@ def test_a_tile_larger_than_a_bank_has_a_chain_of_tiles_of_the_global_buffer() -
         "  try: use a smaller tile (--tile or tile=)")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_streams_of_any_placement_have_room_in_a_chain_each(seed: int) -> None:
+    """Some place the load and the store in one chain at first, of which each would have half."""
+    arch = replace(SMALL, glb=Glb(columns_per_tile=1, bank_bytes=1024, ring=2))
+    program = compile_halide(PIPELINE, arch, (40, 30), seed=seed).program
+    assert all(each.count <= each.room for each in program.transfers)
+
+
 def test_a_global_buffer_of_one_bank_is_refused() -> None:
     arch = replace(TINY, glb=Glb(columns_per_tile=1, banks=1))
     assert refused(BLUR, arch, (3, 2)) == (

@@ -41,6 +41,13 @@ def test_streams_in_chains_of_tiles_are_written_and_read():
             decode(sealed(body.replace(before, after)), arch)
 
 
+def test_a_stream_that_is_there_twice_is_refused(program):
+    body = encode(program, SMALL).rpartition("crc ")[0]
+    for line in (line for line in body.splitlines() if line.startswith(("load", "store"))):
+        with pytest.raises(UserError, match="the bitstream is damaged"):
+            decode(sealed(body.replace(line, f"{line}\n{line}")), SMALL)
+
+
 @pytest.mark.parametrize("name", ["a b", "100%", "photo\n", "\u2028", "größe", "%20"])
 def test_streams_may_have_any_name(name, program):
     named = replace(program, transfers=tuple(replace(each, name=name) for each in program.transfers))
