@@ -100,6 +100,8 @@ class LevelScanner(wiring.Component):
         done = Signal()
         moves = Signal()
         open_fiber = Signal()         # The token before was a fiber, which its stop must follow.
+        # Of other levels it is not written: 0, so that nothing switches in the product, and nothing unknown is in it.
+        extent = Mux(self.dense, info.extent, 0)
         m.d.comb += [
             stop.eq(is_stop(token)), done.eq(is_done(token)),
             o.valid.eq(valid & self.level.valid), moves.eq(o.valid & o.ready),
@@ -119,8 +121,7 @@ class LevelScanner(wiring.Component):
             with m.If(stop):
                 m.d.comb += request.start[:8].eq(token.data[:8] + 1)
             with m.Elif(~token.control & self.dense):
-                m.d.comb += request.start.eq(low_product(token.data, info.extent) if self.multiplier_tree
-                                             else token.data * info.extent)
+                m.d.comb += request.start.eq(low_product(token.data, extent) if self.multiplier_tree else token.data * extent)
         # A level of n segments has n - 1 fibers, a dense one its extent in the second.
         beyond = Mux(self.lookup, token.data >= info.count[COORDINATES],
                      Mux(self.dense, 0, token.data) + 1 >= info.count[SEGMENTS])
