@@ -27,7 +27,6 @@ Errors:  UserError for a stream that does not fit its place.
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -231,8 +230,8 @@ def _in_step(taken: Sequence[_Work], room: Mapping[str, int]) -> int:
 
 def _longest(streams: Sequence[Reads | Window]) -> int:
     """The most streams, from the first one on, that may come as a box."""
-    windows = list(itertools.takewhile(lambda each: isinstance(each, Window), streams))
-    return in_step([each for each in windows if isinstance(each, Window)]) if windows else 0
+    windows = [each for each in streams if isinstance(each, Window)]
+    return in_step(windows) if len(windows) == len(streams) else 0
 
 
 def _box(streams: Sequence[Reads | Window], room: int) -> tuple[Reads, int] | None:
