@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from .buffer import MEM_SIZES
 from .check import Misfit, Misfits, Text, Whole, check, misfits, shown
 from .config import EVERY_ROW, ConfigMap, ConfigSet, Field
 from .errors import UserError
@@ -34,7 +33,7 @@ from .soc import (
     glb_registers,
 )
 from .system import System
-from .tile import IO, MEM, PE, PE_SIZES, POWER, TileSpec
+from .tile import IO, MEM, PE, POWER, SIZES, TileSpec
 
 FORMAT = 2
 # Descriptions have some kilobytes; a device never ends.
@@ -211,7 +210,7 @@ def with_processor(arch: Arch) -> Arch:
 
 # The parts of a description in JSON: class, value of what is left out, fields.
 PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
-    "pe": (TileSpec, PE, (*PE_SIZES, "primitives")), "mem": (TileSpec, MEM, (*MEM_SIZES, "multiplier_tree", "primitives")),
+    "pe": (TileSpec, PE, (*SIZES["pe"], "primitives")), "mem": (TileSpec, MEM, (*SIZES["mem"], "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.

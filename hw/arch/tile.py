@@ -23,8 +23,9 @@ OPPOSITE = {"n": "s", "e": "w", "s": "n", "w": "e"}
 WALLED = ("e", "w")
 
 
-# Fields that size a PE, in the order of a machine's description; the last one sizes a MEM tile, too.
-PE_SIZES = ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree")
+# Fields that size a tile of a kind, in the order of a machine's description.
+SIZES = {"pe": ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree"),
+         "mem": (*MEM_SIZES, "multiplier_tree")}
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class TileSpec(MemSizes):
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Sizes that say nothing about a tile of this kind."""
-        here = {"pe": PE_SIZES, "mem": (*MEM_SIZES, PE_SIZES[-1])}.get(self.kind, ())
-        return tuple(size for size in (*PE_SIZES, *MEM_SIZES) if size not in here)
+        every = dict.fromkeys(size for sizes in SIZES.values() for size in sizes)
+        return tuple(size for size in every if size not in SIZES.get(self.kind, ()))
 
     def mode(self, primitive: str) -> int:
         """The mode code that activates a primitive."""
