@@ -32,7 +32,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sardonyx import api, emission
+from sardonyx import api, designs, emission
 from sardonyx.cli import main as sardonyx_main
 from sardonyx.compiler import einsum
 from sardonyx.compiler import halide as compiled_halide
@@ -60,9 +60,10 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/architecture.md", "docs/halide.md", "docs/streams.md", "docs/tutorial.md")
+DOCUMENTS = ("README.md", "docs/architecture.md", "docs/halide.md", "docs/spatial.md", "docs/streams.md", "docs/tutorial.md")
 PICTURE = "docs/images/spmspm_small.svg"
 FLOORPLAN = "docs/images/floorplan_onyx.svg"
+SYSTOLIC = "docs/images/matmul_input_stationary.svg"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 SHELL = ("ls", "head", "cat")
 DEMO = ["make", "demo"]
@@ -80,6 +81,7 @@ def generated() -> dict[str, str]:
     ports = emission.top_ports(Sardonyx(onyx))
     return {"docs/registers.md": tables.registers(onyx), "docs/ports.md": tables.ports(onyx, ports),
             PICTURE: compile_einsum(parse(api.MATRIX_PRODUCT), presets.get("small")).svg(),
+            SYSTOLIC: designs.design("matmul_input_stationary").picture(),
             FLOORPLAN: floorplan.svg(onyx, floorplan.areas((ROOT / "docs/silicon.md").read_text()))}
 
 

@@ -26,7 +26,7 @@ EINSUM = "X(i,j) = B(i,k) * C(k,j)"
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
-    for name in ("a.mtx", "b.mtx", "v.npy", "app.bits", "mine.json"):
+    for name in ("a.mtx", "b.mtx", "v.npy", "signal.npy", "app.bits", "mine.json"):
         Path(name).write_text("")
     return tmp_path
 
@@ -72,7 +72,7 @@ def test_every_help_has_examples_and_each_of_them_parses(
 
 def test_every_command_has_json() -> None:
     leaves = [one for one in parsers(parser()) if one.get_default("body")]
-    assert len(leaves) == 17
+    assert len(leaves) == 21
     assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
 
 

@@ -33,7 +33,7 @@ def generated():
     return docs.generated()
 
 
-@pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE, docs.FLOORPLAN])
+@pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE, docs.FLOORPLAN, docs.SYSTOLIC])
 def test_generated_documents_are_fresh(name, generated):
     assert (ROOT / name).read_text() == generated[name], "run: python scripts/docs.py"
 
@@ -79,7 +79,7 @@ def commands():
 def test_commands_are_valid(page, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command.replace("\\\n", " "))
-    for file in re.findall(r"\b\w+\.(?:mtx|json|toml|bits)\b", command):
+    for file in re.findall(r"\b\w+\.(?:mtx|npy|json|toml|bits)\b", command):
         Path(file).write_text("")
     if words[0] == "sardonyx":
         parser().parse_args(words[1:])

@@ -1,0 +1,1 @@
+"""Spatial arrays that ship with the package; each module has a `design`."""

@@ -1,0 +1,148 @@
+"""Derive recurrences from an Einsum statement: the choice of them that is usual for systolic arrays.
+
+    C(i,j) = A(i,k) * B(k,j)
+
+An operand moves along the indices that it does not have: it is read at the plane before the first, and passes from point to
+point. A sum is carried along the indices that the result does not have, the innermost first, and leaves at their last planes.
+
+Input:   the text; types of the operands and of sums.
+Output:  Recurrences.
+Errors:  UserError with the column for what has no such form: an index summed in one term of a sum and not in another.
+Source:  Stellar II-A has these recurrences for a matrix product by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...hw.arch.errors import UserError
+from ..lang import expr as text_of
+from ..lang.recurrence import (
+    INPUT,
+    LOWER,
+    OUTPUT,
+    UPPER,
+    VARIABLE,
+    Assignment,
+    Declared,
+    Expr,
+    Index,
+    Number,
+    Place,
+    Plane,
+    Read,
+    Recurrences,
+    Sum,
+    call,
+    recurrences,
+)
+
+ZERO = Sum((), 0)
+OPERATIONS = {"+": "add", "-": "sub", "*": "mul"}
+
+
+def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
+    """The recurrences of a statement; `dtype` of the operands, `sums` of products, sums and the result."""
+    parser = text_of.Parser(text)
+    result, expr = parser.statement()
+    if any(index not in text_of.indices(expr) for index in result.indices):
+        raise parser.error(result.column, "an index of the result is on no tensor of the right side",
+                           "use it on the right, or leave it out of the result")
+    for access in (result, *text_of.accesses(expr)):
+        if len(set(access.indices)) < len(access.indices):
+            raise parser.error(access.column, f"{access} has one index twice", "give each index once")
+    names = dict.fromkeys((*result.indices, *text_of.indices(expr)))
+    if not names:
+        raise parser.error(result.column, "the statement has no index", "use one index at least")
+    summed = tuple(index for index in names if index not in result.indices)
+    _check_sums(parser, expr, frozenset(summed))
+    # Tensors keep their names; variables take others.
+    tensors = {access.tensor: Declared(access.tensor, INPUT, dtype) for access in text_of.accesses(expr)}
+    made = _Derivation(tuple(names), {**tensors, result.tensor: Declared(result.tensor, OUTPUT, sums)}, dtype, sums)
+    value = made.value(expr)
+    made.result(result, value, summed)
+    return recurrences(tuple(made.assignments), made.names)
+
+
+def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[str]) -> None:
+    """UserError for a sum of terms that are not summed over the same indices: the statement then means several loops."""
+    if isinstance(expr, text_of.Negate):
+        _check_sums(parser, expr.operand, summed)
+    if not isinstance(expr, text_of.Binary):
+        return
+    if text_of.is_sum(expr):
+        left, right = (summed & text_of.indices(side).keys() for side in (expr.left, expr.right))
+        if left != right:
+            index = min(left ^ right)
+            raise parser.error(expr.column, f"{index} is summed on one side of this sum and not on the other",
+                               "write the recurrences (Functionality), or two statements")
+    for side in (expr.left, expr.right):
+        _check_sums(parser, side, summed)
+
+
+class _Derivation:
+    """Assignments that are being made."""
+
+    def __init__(self, indices: Sequence[str], names: dict[str, Declared], dtype: str, sums: str) -> None:
+        self.indices, self.names, self._dtype, self._sums = tuple(indices), names, dtype, sums
+        self.assignments: list[Assignment] = []
+
+    def value(self, expr: text_of.Expr) -> Expr:
+        """An expression at a point."""
+        if isinstance(expr, text_of.Access):
+            return self._operand(expr)
+        if isinstance(expr, text_of.Constant):
+            return Number(expr.value)
+        if isinstance(expr, text_of.Negate):
+            return call("neg", self.value(expr.operand))
+        if isinstance(expr, text_of.Binary):
+            return call(OPERATIONS[expr.op], self.value(expr.left), self.value(expr.right))
+        raise UserError(f"{expr} has no recurrence of its own", "functionality",
+                        "use + - * on tensors, or write the recurrences")
+
+    def result(self, access: text_of.Access, value: Expr, summed: Sequence[str]) -> None:
+        """The sum of a value over indices, innermost first, as the result."""
+        at: dict[str, Place] = self._point()
+        for index in reversed(summed):
+            total = self._fresh(f"{access.tensor.lower()}_{index}" if len(summed) > 1 else access.tensor.lower(), self._sums)
+            self._assign(total, at | {index: Plane(index, LOWER)}, Number(0))
+            self._assign(total, at, call("add", self._read(total, at | {index: Index.named(index) - 1}), value))
+            at |= {index: Plane(index, UPPER)}
+            value = self._read(total, at)
+        if not summed:
+            total = self._fresh(access.tensor.lower(), self._sums)
+            self._assign(total, at, value)
+            value = self._read(total, at)
+        self.assignments.append(Assignment(Read(access.tensor, tuple(Index.named(index) for index in access.indices)), value))
+
+    def _operand(self, access: text_of.Access) -> Expr:
+        """A tensor that is read at borders and moves along each index that it does not have, one after the other."""
+        tensor = Read(access.tensor, tuple(Index.named(index) for index in access.indices))
+        ways = [index for index in self.indices if index not in access.indices]
+        at, value = self._point(), tensor
+        planes = at | dict.fromkeys(ways, ZERO)
+        for nth, way in enumerate(ways):
+            planes[way] = Index.named(way)
+            moving = self._fresh(access.tensor.lower() + (f"_{way}" if nth < len(ways) - 1 else ""), self._dtype)
+            self._assign(moving, planes | {way: Plane(way, LOWER)}, value)
+            self._assign(moving, planes, self._read(moving, planes | {way: Index.named(way) - 1}))
+            # On the plane where the next way begins, what has moved so far is at hand.
+            value = self._read(moving, planes)
+        return value
+
+    def _point(self) -> dict[str, Place]:
+        return {index: Index.named(index) for index in self.indices}
+
+    def _read(self, name: str, at: dict[str, Place]) -> Read:
+        return Read(name, tuple(at[index] for index in self.indices))
+
+    def _assign(self, name: str, at: dict[str, Place], value: Expr) -> None:
+        self.assignments.append(Assignment(self._read(name, at), value))
+
+    def _fresh(self, name: str, dtype: str) -> str:
+        unique, count = name, 1
+        while unique in self.names:
+            count += 1
+            unique = f"{name}{count}"
+        self.names[unique] = Declared(unique, VARIABLE, dtype)
+        return unique

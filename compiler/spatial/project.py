@@ -1,0 +1,180 @@
+"""Project an unrolled iteration space by a space-time transform: the PEs, wires, registers, ports and steps of an array.
+
+Points that fall on one position are one PE, which computes them one a step. What is read at a distance d comes from the PE
+that is ``space d`` away, through ``time d`` registers; at distance 0 in space it stays, at distance 0 in time the wire has no
+register.
+
+Input:   Unrolled, Transform.
+Output:  Spatial.
+Errors:  UserError for a transform that reads what is computed later, or would make a combinational loop, or a large array.
+Source:  Stellar IV-A and IV-B, Fig. 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+
+from ...hw.arch.errors import UserError
+from ...hw.arch.spatial import (
+    MOST_BITS,
+    MOST_CELLS,
+    MOST_STEPS,
+    Apply,
+    Cell,
+    Constant,
+    Feed,
+    Logic,
+    Port,
+    Position,
+    Rule,
+    Shaped,
+    Spatial,
+    Tap,
+    Word,
+    taps,
+    width,
+)
+from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
+from .points import Compute, Element, Point, Term, Unrolled, Use
+from .transform import Transform
+
+
+def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Spatial:
+    """The array that computes a space."""
+    recurrences, bounds = unrolled.recurrences, unrolled.bounds
+    if len(transform.rows) != len(bounds):
+        raise UserError(f"it has {len(transform.rows)} rows, but there are {len(bounds)} indices: {', '.join(bounds)}",
+                        "transform", "give a row and a column for each index")
+    time = transform.time(tuple(bounds.values()))
+    _check_causal(unrolled, time)
+    points = dict.fromkeys(point for _, point in unrolled.values)
+    begin = min(_dot(time, point) for point in points)
+    steps = {point: _dot(time, point) - begin for point in points}
+    length = 1 + max(steps.values())
+    makings: dict[Position, _Making] = {}
+    for point in points:
+        makings.setdefault(transform.position(point), _Making())
+    if len(makings) > MOST_CELLS or length > MOST_STEPS:
+        raise UserError(f"the array has {len(makings):,} PEs and {length:,} steps", "bounds",
+                        f"choose smaller bounds: at most {MOST_CELLS:,} PEs and {MOST_STEPS:,} steps")
+    for (variable, point), term in unrolled.values.items():
+        place = transform.position(point)
+        logic = makings[place].logic(term, steps[point], time, transform)
+        makings[place].variables.setdefault(variable, {}).setdefault(logic, []).append(steps[point])
+    for (tensor, element), (variable, point) in unrolled.results.items():
+        makings[transform.position(point)].result(tensor, element, steps[point], variable, len(transform.space))
+    if not any(role == INPUT for making in makings.values() for role, *_ in making.words):
+        raise UserError("the results depend on no input", "functionality", "read one, as A(i, k)")
+    variables = tuple((each.name, recurrences.bits(each.name)) for each in recurrences.of(VARIABLE))
+    cells = _in_order({place: makings[place].cell(place) for place in sorted(makings)})
+    inputs, outputs = ([port for place in sorted(makings) for port in makings[place].ports(place, role)]
+                       for role in (INPUT, OUTPUT))
+    tensors = {role: tuple(Shaped(each.name, recurrences.bits(each.name), unrolled.shapes[each.name])
+                           for each in recurrences.of(role) if each.name in unrolled.shapes) for role in (INPUT, OUTPUT)}
+    rank = {each.name: at for at, each in enumerate((*tensors[INPUT], *tensors[OUTPUT]))}
+    for ports in (inputs, outputs):
+        ports.sort(key=lambda port: rank[port.tensor])
+    _check_widths(cells, {each.name: recurrences.bits(each.name) for each in recurrences.declared.values()})
+    return Spatial(name, variables, tensors[INPUT], tensors[OUTPUT], tuple(cells), tuple(inputs), tuple(outputs), length,
+                   _interval(cells, inputs, outputs))
+
+
+@dataclass
+class _Making:
+    """A PE that is being made: by variable and logic the steps, and by tensor and slot the words of ports."""
+
+    variables: dict[str, dict[Logic, list[int]]] = field(default_factory=dict)
+    results: dict[tuple[str, int], dict[Logic, list[int]]] = field(default_factory=dict)
+    words: dict[tuple[str, str, int], list[Word]] = field(default_factory=dict)
+    # In a step, which elements of a tensor are taken, in the order of their slots.
+    taken: dict[tuple[str, int], dict[Point, int]] = field(default_factory=dict)
+
+    def logic(self, term: Term, step: int, time: Point, transform: Transform) -> Logic:
+        """A term as the PE sees it."""
+        if isinstance(term, Number):
+            return Constant(term.value)
+        if isinstance(term, Use):
+            return Tap(term.variable, transform.position(term.distance), _dot(time, term.distance))
+        if isinstance(term, Element):
+            return Feed(term.tensor, self._slot(INPUT, term.tensor, term.at, step))
+        assert isinstance(term, Compute), "terms are numbers, variables, elements and operations"
+        return Apply(term.operation, tuple(self.logic(operand, step, time, transform) for operand in term.operands))
+
+    def result(self, tensor: str, element: Point, step: int, variable: str, axes: int) -> None:
+        """An element of an output that is a variable in some step."""
+        slot = self._slot(OUTPUT, tensor, element, step)
+        self.results.setdefault((tensor, slot), {}).setdefault(Tap(variable, (0,) * axes, 0), []).append(step)
+
+    def _slot(self, role: str, tensor: str, element: Point, step: int) -> int:
+        """Which of the ports of a tensor has an element: the next one for each further element in one step."""
+        slots = self.taken.setdefault((tensor, step), {})
+        if element not in slots:
+            slots[element] = len(slots)
+            self.words.setdefault((role, tensor, slots[element]), []).append(Word(step, element))
+        return slots[element]
+
+    def cell(self, place: Position) -> Cell:
+        variables = tuple((name, _rules(found)) for name, found in sorted(self.variables.items()))
+        results = tuple((tensor, slot, _rules(found)) for (tensor, slot), found in sorted(self.results.items()))
+        return Cell(place, variables, results)
+
+    def ports(self, place: Position, role: str) -> list[Port]:
+        return [Port(tensor, slot, place, tuple(sorted(words, key=lambda word: word.step)))
+                for (of, tensor, slot), words in sorted(self.words.items()) if of == role]
+
+
+def _rules(found: Mapping[Logic, Iterable[int]]) -> tuple[Rule, ...]:
+    """Rules, the one of the most steps last: it is what is followed when no other one is."""
+    return tuple(sorted((Rule(logic, tuple(sorted(steps))) for logic, steps in found.items()),
+                        key=lambda rule: (len(rule.steps), rule.steps)))
+
+
+def _check_causal(unrolled: Unrolled, time: Point) -> None:
+    """UserError for a value that is read in a step before the one in which it is computed."""
+    for use in unrolled.distances:
+        if (delay := _dot(time, use.distance)) < 0:
+            distance = ", ".join(map(str, use.distance))
+            raise UserError(f"{use.variable} of the point ({distance}) before is computed {-delay} steps after it is read",
+                            "transform", "make the last row grow along the way that variables take")
+
+
+def _in_order(cells: Mapping[Position, Cell]) -> list[Cell]:
+    """Cells with their variables in an order in which a step computes them; UserError for a loop without a register."""
+    reads = {(place, name): {(tuple(a - b for a, b in zip(place, tap.offset)), tap.variable)
+                             for rule in found for tap in taps(rule.logic) if not tap.delay}
+             for place, cell in cells.items() for name, found in cell.variables}
+    try:
+        order = {value: at for at, value in enumerate(TopologicalSorter(reads).static_order())}
+    except CycleError as error:
+        names = ", ".join(dict.fromkeys(name for _, name in error.args[1]))
+        raise UserError(f"{names} would be a combinational loop between PEs", "transform",
+                        "give the last row a nonzero step along one of the ways that they take") from None
+    return [Cell(place, tuple(sorted(cell.variables, key=lambda each: order[place, each[0]])), cell.results)
+            for place, cell in cells.items()]
+
+
+def _check_widths(cells: Iterable[Cell], bits: Mapping[str, int]) -> None:
+    """UserError for an expression whose exact value is wider than any hardware should be."""
+    for name, logic in dict.fromkeys((name, rule.logic) for cell in cells for name, found in cell.variables for rule in found):
+        if (wide := width(logic, bits.__getitem__)) > MOST_BITS:
+            raise UserError(f"what is assigned to {name} has {wide} bits", "functionality",
+                            f"assign parts of it to variables: at most {MOST_BITS} bits are computed at once")
+
+
+def _interval(cells: Iterable[Cell], inputs: Sequence[Port], outputs: Sequence[Port]) -> int:
+    """The fewest steps between operations of which no two ever use one PE in one step, and no two mix their words at a port.
+
+    An operation begins if its first words are there, so the one before must have taken its own by then.
+    """
+    busy = {frozenset(step - min(cell.steps) for step in cell.steps) for cell in cells}
+    first = min(port.words[0].step for port in inputs)
+    interval = 1 + max(first, *(port.words[-1].step - port.words[0].step for port in (*inputs, *outputs)))
+    while any(len({step % interval for step in steps}) < len(steps) for steps in busy):
+        interval += 1
+    return interval
+
+
+def _dot(row: Point, point: Point) -> int:
+    return sum(a * b for a, b in zip(row, point, strict=True))

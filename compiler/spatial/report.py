@@ -1,0 +1,77 @@
+"""What a transform makes of recurrences, in words and numbers: how each variable moves, and what the array is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ...hw.arch.spatial import Spatial
+from .points import Point, Unrolled
+from .transform import Transform
+
+STAYS, MOVES, PASSES = "stays", "moves", "passes"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a variable gets from the point that computes it to one that reads it.
+
+    Parameters
+    ----------
+    variable : str
+    distance : tuple     Between the points.
+    space : tuple        Between their PEs.
+    registers : int      Steps between them.
+    """
+
+    variable: str
+    distance: Point
+    space: Point
+    registers: int
+
+    @property
+    def kind(self) -> str:
+        """`STAYS` in its PE, `MOVES` to another one by registers, or `PASSES` there within the step."""
+        return STAYS if not any(self.space) else MOVES if self.registers else PASSES
+
+    def __str__(self) -> str:
+        steps = f"{self.registers} step{'s' if self.registers > 1 else ''}"
+        if self.kind == STAYS:
+            return f"stays in its PE for {steps}"
+        towards = f"by ({', '.join(map(str, self.space))})"
+        return f"moves {towards} in {steps}" if self.kind == MOVES else f"passes {towards} within a step"
+
+
+def ways(unrolled: Unrolled, transform: Transform) -> list[Way]:
+    """The ways of all variables, in order."""
+    time = transform.time(tuple(unrolled.bounds.values()))
+    order = list(unrolled.recurrences.declared)
+    found = [Way(use.variable, use.distance, transform.position(use.distance), sum(a * b for a, b in zip(time, use.distance)))
+             for use in unrolled.distances]
+    return sorted(found, key=lambda way: (order.index(way.variable), way.distance))
+
+
+def facts(spatial: Spatial) -> dict[str, object]:
+    """Numbers of an array."""
+    kept = sum(source == sink for source, sink, *_ in spatial.wires)
+    ports = Counter(port.tensor for port in (*spatial.inputs, *spatial.outputs))
+    return {"pes": len(spatial.cells), "wires": len(spatial.wires) - kept, "kept_in_pes": kept, "ports": dict(ports),
+            "steps": spatial.steps, "interval": spatial.interval}
+
+
+def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial) -> str:
+    """All of it as text."""
+    rows = [("variable", "distance", "on its way")]
+    rows += [(way.variable, f"({', '.join(map(str, way.distance))})", str(way)) for way in ways(unrolled, transform)]
+    widths = [max(len(row[at]) for row in rows) for at in range(2)]
+    lines = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows]
+    numbers = facts(spatial)
+    ports = ", ".join(f"{name} {count}" for name, count in Counter(
+        port.tensor for port in (*spatial.inputs, *spatial.outputs)).items())
+    return "\n".join([
+        *map(str, unrolled.recurrences.assignments), "",
+        f"indices {', '.join(f'{index} 0..{extent - 1}' for index, extent in unrolled.bounds.items())}",
+        f"transform {transform}, determinant {transform.determinant}", "", *lines, "",
+        f"{numbers['pes']} PEs, {numbers['wires']} wires between them, {numbers['kept_in_pes']} values kept in PEs",
+        f"ports: {ports}",
+        f"{spatial.steps} steps for an operation, the next one {spatial.interval} later"])

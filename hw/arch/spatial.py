@@ -1,0 +1,263 @@
+"""The description of a spatial array: its processing elements, what each computes and when, its wires and its ports.
+
+Time is counted in steps, which are clock cycles in which nothing is waited for. An *operation* is one run through the whole
+iteration space; step 0 is its first. The array may begin the next operation before the last one has ended.
+
+A processing element (PE) has variables. In a step a variable follows one of its rules: some logic over what its own PE and
+others computed some steps before, over words of ports, and over constants. Which rule it follows in steps where it has none
+does not matter, since nothing reads it then. Logic is exact; a variable or result takes the low bits of it, in two's
+complement.
+
+Source: Stellar IV-A and Fig. 4 (points, connections, PEs). Departure: steps at which a PE does something are listed here and
+need no time counter and no inverse transform in it (Fig. 11), so any non-singular transform works.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from .check import Identifier, Instance, Tuple, Whole, check
+
+# Types of numbers in tensors and variables: bits in two's complement.
+BITS = {"int8": 8, "int16": 16, "int32": 32}
+# A logic whose exact result needs more is no user's intent: a product of four int32 has as many.
+MOST_BITS = 128
+MOST_CELLS, MOST_STEPS = 1 << 12, 1 << 16
+
+Position = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What logic may compute: its exact meaning on whole numbers, and how wide the result is for operands of some bits."""
+
+    operands: int
+    meaning: Callable[..., int]
+    width: Callable[..., int]
+
+
+def _wider(*bits: int) -> int:
+    return max(bits) + 1
+
+
+def _widest(*bits: int) -> int:
+    return max(bits)
+
+
+def _truth(*_: int) -> int:
+    return 2     # 0 or 1, and a sign
+
+
+OPERATIONS = {
+    "add": Operation(2, operator.add, _wider),
+    "sub": Operation(2, operator.sub, _wider),
+    "mul": Operation(2, operator.mul, lambda a, b: a + b),
+    "neg": Operation(1, operator.neg, _wider),
+    "abs": Operation(1, abs, _wider),
+    "min": Operation(2, min, _widest),
+    "max": Operation(2, max, _widest),
+    "lt": Operation(2, lambda a, b: int(a < b), _truth),
+    "le": Operation(2, lambda a, b: int(a <= b), _truth),
+    "eq": Operation(2, lambda a, b: int(a == b), _truth),
+    "ne": Operation(2, lambda a, b: int(a != b), _truth),
+    # Of truth values: anything but 0 counts as true.
+    "both": Operation(2, lambda a, b: int(bool(a) and bool(b)), _truth),
+    "either": Operation(2, lambda a, b: int(bool(a) or bool(b)), _truth),
+    "not": Operation(1, lambda a: int(not a), _truth),
+    "select": Operation(3, lambda condition, a, b: a if condition else b, lambda _, a, b: max(a, b)),
+}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A whole number."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A variable of the PE at this one's position minus `offset`, `delay` steps ago; of this PE in this step if both are 0."""
+
+    variable: str
+    offset: Position
+    delay: int
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The word of an input port of this PE; `slot` tells ports of one tensor apart."""
+
+    tensor: str
+    slot: int
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation of the table on logic."""
+
+    operation: str
+    operands: tuple[Logic, ...]
+
+
+Logic = Constant | Tap | Feed | Apply
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Logic that a variable or result follows in some steps, rising."""
+
+    logic: Logic
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A PE.
+
+    Parameters
+    ----------
+    position : tuple        In the space of the array.
+    variables : tuple       Name and rules of each; those read in the same step come first.
+    results : tuple         Tensor, slot and rules of what leaves by a port.
+    """
+
+    position: Position
+    variables: tuple[tuple[str, tuple[Rule, ...]], ...]
+    results: tuple[tuple[str, int, tuple[Rule, ...]], ...]
+
+    @property
+    def steps(self) -> frozenset[int]:
+        """The steps in which it does something."""
+        rules = [rule for _, found in self.variables for rule in found] + [rule for *_, found in self.results for rule in found]
+        return frozenset(step for rule in rules for step in rule.steps)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that a port takes or gives in each operation: its step, and which element of the tensor it is."""
+
+    step: int
+    element: Position
+
+
+@dataclass(frozen=True)
+class Port:
+    """A stream of one word of a tensor after the other.
+
+    Parameters
+    ----------
+    tensor, slot, position    Of which tensor, at which PE; `slot` tells ports of one tensor at one PE apart.
+    words : tuple             In the order of steps. Those of the next operation follow the last.
+    """
+
+    tensor: str
+    slot: int
+    position: Position
+    words: tuple[Word, ...]
+
+    @property
+    def name(self) -> str:
+        """Such as ``A_0_1``, for the PE at (0, 1); ``B_m1_2`` at (-1, 2)."""
+        place = "_".join(str(at) if at >= 0 else f"m{-at}" for at in self.position)
+        return f"{self.tensor}_{place}" + (f"_slot{self.slot}" if self.slot else "")
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A tensor at the border of the array."""
+
+    name: Annotated[str, Identifier()]
+    bits: Annotated[int, Whole(1, MOST_BITS)]
+    shape: Annotated[tuple[int, ...], Tuple((Whole(1, 1 << 20),), True)]
+
+    def __post_init__(self) -> None:
+        check(self, "tensor")
+
+
+@dataclass(frozen=True)
+class Spatial:
+    """A spatial array.
+
+    Parameters
+    ----------
+    name : str             Of the module.
+    variables : tuple      Name and bits of each.
+    operands, results      The tensors that are read, and those that are computed.
+    cells : tuple          In the order of their positions.
+    inputs, outputs        Ports, in the order of tensors and positions.
+    steps : int            From the first step of an operation to its last, both included.
+    interval : int         Steps from one operation to the next, if no word is missing; they may be more by multiples of it.
+    """
+
+    name: Annotated[str, Identifier()]
+    variables: Annotated[tuple[tuple[str, int], ...], Tuple((Tuple((Identifier(), Whole(1, MOST_BITS)), False),), True)]
+    operands: Annotated[tuple[Shaped, ...], Tuple((Instance(Shaped),), True)]
+    results: Annotated[tuple[Shaped, ...], Tuple((Instance(Shaped),), True)]
+    cells: Annotated[tuple[Cell, ...], Tuple((Instance(Cell),), True)]
+    inputs: Annotated[tuple[Port, ...], Tuple((Instance(Port),), True)]
+    outputs: Annotated[tuple[Port, ...], Tuple((Instance(Port),), True)]
+    steps: Annotated[int, Whole(1, MOST_STEPS)]
+    interval: Annotated[int, Whole(1, MOST_STEPS)]
+
+    def __post_init__(self) -> None:
+        check(self, "spatial array")
+
+    @functools.cached_property
+    def bits(self) -> dict[str, int]:
+        """Bits of every variable and tensor by name."""
+        return dict(self.variables) | {tensor.name: tensor.bits for tensor in (*self.operands, *self.results)}
+
+    @functools.cached_property
+    def wires(self) -> dict[tuple[Position, Position, str, int], None]:
+        """Every connection: from which PE, to which, the variable and its delay; a PE that keeps one has it to itself."""
+        return {(_minus(cell.position, tap.offset), cell.position, tap.variable, tap.delay): None
+                for cell in self.cells for rule in rules(cell) for tap in taps(rule.logic) if tap.delay or any(tap.offset)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return asdict(self)
+
+
+def rules(cell: Cell) -> Iterator[Rule]:
+    """Every rule of a PE."""
+    for _, found in cell.variables:
+        yield from found
+    for *_, found in cell.results:
+        yield from found
+
+
+def leaves(logic: Logic) -> Iterator[Constant | Tap | Feed]:
+    """What logic is over, from left to right."""
+    if isinstance(logic, Apply):
+        for operand in logic.operands:
+            yield from leaves(operand)
+    else:
+        yield logic
+
+
+def taps(logic: Logic) -> Iterator[Tap]:
+    """The variables that logic reads."""
+    return (leaf for leaf in leaves(logic) if isinstance(leaf, Tap))
+
+
+def width(logic: Logic, bits: Callable[[str], int]) -> int:
+    """Bits of the exact value of logic; `bits` of a variable or tensor by name."""
+    if isinstance(logic, Apply):
+        return OPERATIONS[logic.operation].width(*(width(operand, bits) for operand in logic.operands))
+    if isinstance(logic, Constant):
+        return (logic.value if logic.value >= 0 else ~logic.value).bit_length() + 1
+    return bits(logic.variable if isinstance(logic, Tap) else logic.tensor)
+
+
+def wrapped(value: int, bits: int) -> int:
+    """The low bits of a number, in two's complement."""
+    return ((value + (1 << bits - 1)) & (1 << bits) - 1) - (1 << bits - 1)
+
+
+def _minus(a: Position, b: Position) -> Position:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

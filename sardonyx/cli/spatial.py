@@ -1,0 +1,128 @@
+"""`sardonyx spatial verilog | run | explain`: spatial arrays from their functionality and dataflow."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+from ..hw.arch.errors import UserError, shown
+from .console import Console
+from .parser import Parser, add_common, whole
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser: Parser = commands.add_parser(
+        "spatial", prog="sardonyx spatial", help="spatial arrays: Verilog, runs, explanations",
+        about="Work with a spatial array: one that we ship, by its name, or a file of Python with a value\n"
+              "`design` (see docs/spatial.md).",
+        examples=["sardonyx spatial list", "sardonyx spatial explain matmul_input_stationary",
+                  "sardonyx spatial run matmul_hexagonal --operations 6",
+                  "sardonyx spatial verilog matmul_weight_stationary --bound i=8 --bound j=8 --bound k=8 --out build/ws"])
+    topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
+    listed: Parser = topics.add_parser(
+        "list", prog="sardonyx spatial list", help="the designs that we ship", about="List the designs that we ship.",
+        examples=["sardonyx spatial list", "sardonyx spatial list --json"])
+    verilog: Parser = topics.add_parser(
+        "verilog", prog="sardonyx spatial verilog", help="write the Verilog of an array",
+        about="Write an array as Verilog: one file per unique module, a file list, its picture, and its\n"
+              "description, whose ports say the order of the words of every stream.",
+        examples=["sardonyx spatial verilog matmul_input_stationary --out build/is"])
+    run: Parser = topics.add_parser(
+        "run", operands=True, prog="sardonyx spatial run", help="run operations on an array and check them",
+        about="Run an array and check every element against NumPy. Operands are random, or given as\n"
+              "--NAME FILE (.npy), with an axis in front for several operations.",
+        examples=["sardonyx spatial run matmul_input_stationary",
+                  "sardonyx spatial run fir_filter --X signal.npy --engine tokens",
+                  "sardonyx spatial run mine.py --operations 20 --stalls 7"])
+    explain: Parser = topics.add_parser(
+        "explain", prog="sardonyx spatial explain", help="what moves where, and what an array is made of",
+        about="Show how every variable moves through an array, and its PEs, wires, ports and steps.",
+        examples=["sardonyx spatial explain matmul_hexagonal", "sardonyx spatial explain mine.py --picture mine.svg"])
+    for one in (verilog, run, explain):
+        one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
+        one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
+                         help="another extent of an index")
+    verilog.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
+    run.add_argument("--engine", metavar="ENGINE", default="rtl",
+                     help="golden: NumPy; tokens: the description, step by step; rtl: generated Verilog (default: rtl)")
+    run.add_argument("--operations", metavar="N", type=whole(1), default=1,
+                     help="operations back to back on random operands (default: 1)")
+    run.add_argument("--stalls", metavar="SEED", type=whole(1), help="random stalls at all ports, engine rtl")
+    run.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
+    explain.add_argument("--picture", metavar="FILE", type=Path, help="draw the array as SVG")
+    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell)):
+        add_common(one)
+        one.set_defaults(body=body)
+
+
+def _bound(text: str) -> tuple[str, int]:
+    """``i=8``."""
+    found = re.fullmatch("([A-Za-z_][A-Za-z0-9_]*)=([0-9]{1,9})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not an index and an extent: write i=8")
+    return found[1], int(found[2])
+
+
+def _design(options: argparse.Namespace) -> Any:
+    from .. import designs  # here, so that help and doctor work where a package is broken
+
+    found = designs.design(options.design)
+    bounds = dict(options.bound)
+    if len(bounds) < len(options.bound):
+        raise UserError("an index has two bounds", where="--bound", fix="give --bound once an index")
+    return dataclasses.replace(found, bounds={**found.bounds, **bounds})
+
+
+def show(_: argparse.Namespace, console: Console) -> int:
+    """List the designs."""
+    from .. import designs
+    from ..outcome import Outcome
+
+    found = designs.names()
+    width = max(map(len, found))
+    console.show(Outcome(dict(found), "\n".join(f"{name:{width}}  {text}" for name, text in found.items())))
+    return 0
+
+
+def emit(options: argparse.Namespace, console: Console) -> int:
+    """Write the Verilog."""
+    console.show(_design(options).verilog(options.out, console.progress))
+    console.end(f"sardonyx spatial run {options.design}, or read {options.out}")
+    return 0
+
+
+def operate(options: argparse.Namespace, console: Console) -> int:
+    """Run operations."""
+    import numpy as np
+
+    from ..tensors.numpy_file import read_array
+
+    design = _design(options)
+    operands = {name: read_array(value) if isinstance(value, Path) else value for name, value in options.operands.items()}
+    if not operands:
+        random = np.random.default_rng(options.seed)
+        for tensor in design.spatial.operands:
+            most = 1 << tensor.bits - 1
+            operands[tensor.name] = random.integers(-most, most, (options.operations, *tensor.shape))
+    elif options.operations > 1:
+        raise UserError("the number of operations is that of the operands", "--operations", "leave it out, or the operands")
+    taken = {"engine", "stalls", "progress", "seed"} & operands.keys()
+    if taken:
+        raise UserError(f"an input cannot be called '{min(taken)}'", f"--{min(taken)}", "rename it in the design")
+    console.show(design.run(options.engine, options.stalls, console.progress, options.seed, **operands))
+    console.end(f"sardonyx spatial explain {options.design}")
+    return 0
+
+
+def tell(options: argparse.Namespace, console: Console) -> int:
+    """Explain a design."""
+    design = _design(options)
+    if options.picture:
+        design.picture(options.picture)
+    console.show(design.explain())
+    console.end(f"look at {options.picture}" if options.picture else f"sardonyx spatial run {options.design}")
+    return 0

@@ -1,0 +1,50 @@
+"""Designs of spatial arrays by name, or from files of Python that have a `design`."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+import runpy
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+from .apps import spatial as shipped
+from .hw.arch.errors import UserError
+from .spatial import Design
+
+
+def names() -> dict[str, str]:
+    """The designs that we ship, with what each is."""
+    modules = [module.name for module in pkgutil.iter_modules(shipped.__path__)]
+    texts = {name: import_module(f"{shipped.__name__}.{name}").__doc__ or "" for name in modules}
+    return {name: text.partition("\n")[0].rstrip(".") for name, text in texts.items()}
+
+
+def design(name: str) -> Design:
+    """A design that we ship, or that of a file; UserError for a file that has none, or raises an error."""
+    path = Path(name)
+    if path.suffix != ".py":
+        if name in names():
+            found = import_module(f"{shipped.__name__}.{name}").design
+            assert isinstance(found, Design), "every module that we ship has a design"
+            return found
+        near = difflib.get_close_matches(name, names(), n=1)
+        raise UserError("there is no design of this name", name, f"use {near[0]}" if near else
+                        f"use one of {', '.join(names())}, or a file that ends in .py")
+    if not path.is_file():
+        raise UserError("no such file", name, "give a file of Python that has a `design`")
+    try:
+        variables = runpy.run_path(name)
+    except UserError as mistake:
+        raise UserError(mistake.what, mistake.where or name, mistake.fix) from mistake
+    except SystemExit as error:
+        raise UserError(f"it ends Python (SystemExit {error.code})", name, "leave that out") from error
+    except Exception as error:
+        lines = [f":{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) else lines[-1] if lines else ""
+        raise UserError(f"{type(error).__name__}: {error}", f"{name}{line}", "correct it; python shows more") from error
+    found = variables.get("design")
+    if not isinstance(found, Design):
+        raise UserError("it has no `design` that is a sardonyx.spatial.Design", name, "write design = sp.Design(...)")
+    return found

@@ -1,0 +1,118 @@
+"""What recurrences mean, on arrays: every element of every output, by following assignments back to the inputs.
+
+Neither space nor time plays a part, and nothing is shared with the compiler but the language.
+
+Source: Stellar II-A.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Mapping
+
+import numpy as np
+
+from ...compiler.lang.recurrence import OUTPUT, VARIABLE, Assignment, Expr, Number, Place, Plane, Read, Recurrences
+from ...hw.arch.spatial import OPERATIONS
+
+Point = tuple[int, ...]
+Value = tuple[str, Point]
+# A computation that asks for values and is sent them.
+Asking = Generator[Value, int, int]
+
+
+def evaluate(recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every output.
+
+    Parameters
+    ----------
+    bounds : mapping      The extent of every index.
+    operands : mapping    Arrays of whole numbers by the names of inputs; elements beyond those that are read do not matter.
+    """
+    work = _Evaluation(recurrences, bounds, operands)
+    found: dict[str, dict[Point, int]] = {each.name: {} for each in recurrences.of(OUTPUT)}
+    for one in recurrences.assignments:
+        if one.target.name not in found:
+            continue
+        for point in itertools.product(*map(range, bounds.values())):
+            names = dict(zip(bounds, point))
+            assert isinstance(one.value, Read), "outputs are assigned variables"
+            # Once for each element: where an index of the output's variable is a plane, at that plane only.
+            if all(work.plane(each, index) in (None, names[index]) for each, index in zip(one.value.at, bounds)):
+                element = tuple(each.at(names) for each in one.target.at if not isinstance(each, Plane))
+                found[one.target.name][element] = work.value((one.value.name, point))
+    results = {}
+    for name, elements in found.items():
+        shape = tuple(1 + max(axis) for axis in zip(*elements))
+        results[name] = np.empty(shape, recurrences.declared[name].dtype)
+        for element, value in elements.items():
+            results[name][element] = _wrap(value, recurrences.bits(name))
+    return results
+
+
+class _Evaluation:
+    """The values that are known so far."""
+
+    def __init__(self, recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapping[str, np.ndarray]) -> None:
+        self._recurrences, self._bounds, self._operands = recurrences, bounds, operands
+        self._known: dict[Value, int] = {}
+
+    def value(self, wanted: Value) -> int:
+        """A variable at a point. Chains of points are as long as the space, so what is asked for stands on a list of ours."""
+        asking: list[tuple[Value, Asking]] = [(wanted, self._asking(wanted))]
+        answer: int | None = None
+        while asking:
+            value, work = asking[-1]
+            try:
+                needed = next(work) if answer is None else work.send(answer)
+            except StopIteration as done:
+                answer = self._known[value] = done.value
+                asking.pop()
+                continue
+            answer = self._known.get(needed)
+            if answer is None:
+                asking.append((needed, self._asking(needed)))
+        assert answer is not None, "the last value answers"
+        return answer
+
+    def _asking(self, value: Value) -> Asking:
+        name, point = value
+        one = next(one for one in self._recurrences.assignments if one.target.name == name and self._fits(one, point))
+        result = yield from self._expr(one.value, dict(zip(self._bounds, point)))
+        return _wrap(result, self._recurrences.bits(name))
+
+    def _fits(self, one: Assignment, point: Point) -> bool:
+        for each, at, (index, extent) in zip(one.target.at, point, self._bounds.items(), strict=True):
+            fixed = self.plane(each, index)
+            if fixed is None:
+                fits = 0 <= at < extent
+            elif fixed < 0:
+                fits = at < 0
+            else:
+                fits = at == fixed
+            if not fits:
+                return False
+        return True
+
+    def plane(self, each: Place, index: str) -> int | None:
+        """Which plane a place names, -1 for any before the first; None if it is an index."""
+        if isinstance(each, Plane):
+            return -1 if each.side == "lower" else self._bounds[index] - 1
+        return None if each.terms else each.constant
+
+    def _expr(self, expr: Expr, names: Mapping[str, int]) -> Asking:
+        if isinstance(expr, Number):
+            return expr.value
+        if isinstance(expr, Read):
+            at = tuple(each.at(names) if not isinstance(each, Plane) else self._bounds[each.index] - 1 for each in expr.at)
+            if self._recurrences.declared[expr.name].role == VARIABLE:
+                return (yield expr.name, at)
+            return int(self._operands[expr.name][at])
+        operands = []
+        for operand in expr.operands:
+            operands.append((yield from self._expr(operand, names)))
+        return OPERATIONS[expr.operation].meaning(*operands)
+
+
+def _wrap(value: int, bits: int) -> int:
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)

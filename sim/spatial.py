@@ -1,0 +1,47 @@
+"""The engines for spatial arrays: ways to run operations on the words of their ports, all giving the same words.
+
+``golden`` NumPy, from the recurrences alone; ``tokens`` the description of the array, step by step; ``rtl`` its generated
+Verilog, compiled with Verilator, on streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..hw.arch.spatial import Spatial, wrapped
+from ..hw.spatial.array import SpatialArray
+from .model.spatial import simulate
+from .rtl.bench import Bench
+
+# Cycles after which a run with stalls is taken to stand, for each word and step.
+PATIENCE = 200
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The words of every output port, and how many steps or cycles that took."""
+
+    outputs: dict[str, list[int]]
+    cycles: int
+
+
+def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int) -> Ran:
+    """Run operations on the description."""
+    found = simulate(spatial, inputs, operations)
+    return Ran(found.outputs, found.steps)
+
+
+def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None) -> Ran:
+    """Run operations in generated Verilog, whose model is built the first time.
+
+    stalls: seed of random stalls at all ports; None: words are always there, and room too. Raises AssertionError for a stream
+    that breaks its contract or words that were not taken.
+    """
+    bits = spatial.bits
+    words = {port.name: [word % (1 << bits[port.tensor]) for word in inputs[port.name]] for port in spatial.inputs}
+    most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
+    found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most)
+    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
+               found.cycles)

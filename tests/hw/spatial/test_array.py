@@ -1,0 +1,95 @@
+"""Generated Verilog of spatial arrays gives what the recurrences mean, under stalls and back to back."""
+
+import dataclasses
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
+from sardonyx.hw.spatial.beat import Beat
+
+# Small, and together of all kinds of ways: staying, moving, passing, a determinant of 3, three axes of space, one.
+SMALL = {"matmul_weight_stationary": {"i": 5, "j": 2, "k": 3}, "matmul_broadcast": {"i": 2, "j": 3, "k": 2},
+         "matmul_hexagonal": {"i": 2, "j": 2, "k": 3}, "fir_filter": {}, "longest_common": {"i": 4, "j": 3}}
+
+
+@cache
+def design(name: str) -> sp.Design:
+    found = designs.design(name)
+    return dataclasses.replace(found, bounds={**found.bounds, **SMALL.get(name, {})})
+
+
+def operands(spatial: Spatial, operations: int, seed: int) -> "dict[str, np.ndarray]":
+    random = np.random.default_rng(seed)
+    return {tensor.name: random.integers(-1 << tensor.bits - 1, 1 << tensor.bits - 1, (operations, *tensor.shape))
+            for tensor in spatial.operands}
+
+
+@pytest.mark.parametrize("name", SMALL)
+@settings(max_examples=10)
+@given(operations=st.integers(1, 9), stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
+def test_every_word_is_that_of_the_recurrences_whatever_stalls(
+        name: str, operations: int, stalls: "int | None", seed: int) -> None:
+    array = design(name)
+    array.run("rtl", stalls, **operands(array.spatial, operations, seed))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_operations_follow_each_other_at_the_interval(name: str) -> None:
+    array = design(name)
+    rtl, model = (array.run(engine, **operands(array.spatial, 20, 1)).cycles for engine in ("rtl", "tokens"))
+    assert rtl is not None and model is not None
+    # A cycle into the FIFOs of ports, and one out of them.
+    assert rtl == model + 2
+
+
+def test_operations_that_take_their_first_word_late_end_when_no_more_words_come() -> None:
+    i, j = sp.indices("i j")
+    (A,), (X,), (x,) = sp.inputs("A"), sp.outputs("X"), sp.variables("x", dtype="int16")
+    late = sp.Design(sp.functionality(x(i, j.lower).eq(1), x(i, 4).eq(x(i, j - 1) + A(i)), x(i, j).eq(x(i, j - 1) * 2),
+                                      X(i).eq(x(i, j.upper))), sp.Transform([[1, 0], [0, 1]]), {"i": 2, "j": 8})
+    for stalls in (None, 1, 2):
+        late.run("rtl", stalls, A=np.arange(14).reshape(7, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", designs.names())
+def test_every_design_that_is_shipped_gives_the_words_of_its_recurrences(name: str) -> None:
+    array = designs.design(name)
+    for stalls in (None, 1, 2, 3):
+        array.run("rtl", stalls, **operands(array.spatial, 7, 5))
+
+
+@pytest.mark.slow
+def test_a_large_array_gives_the_words_of_its_recurrences() -> None:
+    array = dataclasses.replace(designs.design("matmul_weight_stationary"), bounds={"i": 37, "j": 16, "k": 16})
+    result = array.run("rtl", **operands(array.spatial, 20, 3))
+    assert result.report["utilisation"] > 0.95     # type: ignore[operator]
+
+
+def test_every_operation_is_exact_and_its_result_wraps() -> None:
+    i, j = sp.indices("i j")
+    A, B = sp.inputs("A B", dtype="int8")
+    a, b = sp.variables("a b")
+    variables = {name: sp.variables(f"v_{name}", dtype="int8")[0] for name in OPERATIONS}
+    made = [a(i, j).eq(A(j)), b(i, j).eq(B(j))]
+    for name, variable in variables.items():
+        takes = (a(i, j), b(i, j), a(i, j) + b(i, j))[:OPERATIONS[name].operands]
+        made += [variable(i, j).eq(sp._call(name, *takes)), sp.outputs(f"R_{name}")[0](j).eq(variable(0, j))]
+    ends = np.array([-128, -127, -1, 0, 1, 2, 126, 127])
+    array = sp.Design(sp.functionality(*made), sp.Transform([[1, 0], [0, 1]]), {"i": 1, "j": 64})
+    found = array.run("rtl", A=np.repeat(ends, 8), B=np.tile(ends, 8)).value
+    assert found["R_select"].tolist() == np.where(np.repeat(ends, 8) != 0, np.tile(ends, 8), (
+        np.repeat(ends, 8) + np.tile(ends, 8)).astype(np.int8)).tolist()
+    assert found["R_mul"].tolist() == (np.repeat(ends, 8) * np.tile(ends, 8)).astype(np.int8).tolist()
+
+
+@pytest.mark.parametrize("sizes", [(0, 1), (1, 0)])
+def test_a_beat_without_steps_or_interval_is_refused(sizes: "tuple[int, int]") -> None:
+    with pytest.raises(ValueError, match="both are 1 or more"):
+        Beat(*sizes)

@@ -1,0 +1,127 @@
+"""Spatial arrays as a user meets them: in Python, as files, and on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.cli import main
+from sardonyx.hw.arch.errors import UserError
+
+PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)")
+STATIONARY = sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]])
+# A product with another index, and one whose recurrences are written by hand.
+OTHERS = ("matmul_cube", "matmul_output_stationary")
+SMALL = sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 3, "k": 2})
+ONES = {"A": np.ones((2, 2), int), "B": np.ones((2, 3), int)}
+
+
+def test_only_the_transform_tells_designs_of_a_product_apart() -> None:
+    names = [name for name in designs.names() if name.startswith("matmul_") and name not in OTHERS]
+    assert len(names) == 5
+    texts = [re.sub(r'""".*?"""|Transform\(.*?\]\)|name="\w+"', "", Path(
+        f"{sardonyx.__path__[0]}/apps/spatial/{name}.py").read_text(), flags=re.S) for name in names]
+    assert len(set(texts)) == 1
+
+
+def test_recurrences_by_hand_are_those_of_the_statement() -> None:
+    by_hand = designs.design("matmul_output_stationary").functionality
+    assert set(by_hand.assignments) == set(PRODUCT.assignments)
+    assert dict(by_hand.declared) == dict(PRODUCT.declared)
+
+
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
+def test_an_operand_without_an_axis_for_operations_is_the_same_for_all(engine: str) -> None:
+    a = np.arange(12).reshape(3, 2, 2)
+    result = SMALL.run(engine, A=a, B=ONES["B"])
+    assert np.array_equal(result.value, a @ ONES["B"])
+    assert SMALL.run(engine, **ONES).value.shape == (2, 3)
+
+
+@pytest.mark.parametrize("operands,said", [
+    ({"D": 3}, "there is no input D"), ({"A": np.ones((3, 2))}, "it holds float64"),
+    ({"A": np.ones((3, 2), int)}, "it has the shape (3, 2)"), ({"A": [[1, 2], [3]]}, "which is no array"),
+    ({"A": np.full((2, 2), 1 << 15)}, "it has values from 32768 to 32768"),
+    ({"A": np.ones((2, 2, 2), int), "B": np.ones((3, 2, 3), int)}, "the operands are of 2 (A) and 3 (B) operations"),
+    ({"A": np.ones((0, 2, 2), int)}, "the operands are of 0 operations"), ({"A": "text"}, "it holds <U4"),
+    ({"engine": "fabric"}, "there is no engine 'fabric'"), ({"engine": "tokens", "stalls": 3}, "engine tokens has no stalls"),
+    ({"stalls": 0}, "it is 0, but has to be 1 or more"),
+])
+def test_operands_and_options_that_do_not_fit_are_refused(operands: "dict[str, object]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        SMALL.run(**operands)     # type: ignore[arg-type]
+    assert said in refused.value.what and refused.value.fix
+
+
+@pytest.mark.parametrize("made,said", [
+    (lambda: sp.Design("C = A", STATIONARY, {}), "which is no Recurrences"),
+    (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, name="a b").spatial, "name is 'a b'"),
+])
+def test_what_is_no_concern_of_a_design_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
+    with pytest.raises(UserError) as refused:
+        made()
+    assert said in refused.value.what
+
+
+def test_the_verilog_is_the_same_every_time_and_files_of_others_stay(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        SMALL.verilog(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert {"array.sv", "array.f", "array.json", "array.svg", "lint.vlt"} <= set(files)
+    assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    ports = json.loads((tmp_path / "a/array.json").read_text())["inputs"]
+    assert [word["element"] for word in ports[0]["words"]] == [[0, 0]]
+    (tmp_path / "a/array.sv").write_text("mine")
+    with pytest.raises(UserError, match=r"did not write array\.sv"):
+        SMALL.verilog(tmp_path / "a")
+    assert (tmp_path / "a/array.sv").read_text() == "mine"
+
+
+def test_a_picture_has_every_pe_and_way(tmp_path: Path) -> None:
+    drawn = SMALL.picture(tmp_path / "array.svg")
+    assert (tmp_path / "array.svg").read_text() == drawn
+    assert drawn.count("<rect") == 1 + len(SMALL.spatial.cells)
+    assert "b moves by (0, 1) in 1 step" in drawn and "a stays in its PE for 1 step" in drawn
+
+
+def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["spatial", "list"]) == 0
+    assert all(name in capsys.readouterr().out for name in ("matmul_hexagonal",))
+    assert main(["spatial", "explain", "matmul_hexagonal", "--picture", str(tmp_path / "hex.svg")]) == 0
+    assert "37 PEs, 90 wires between them" in capsys.readouterr().out
+    assert main(["spatial", "run", "matmul_deep", "--engine", "tokens", "--operations", "3", "--bound", "i=2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["elements_checked"] == 24
+    np.save(tmp_path / "x.npy", np.arange(16, dtype=np.int16))
+    assert main(["spatial", "run", "fir_filter", "--engine", "tokens", "--X", str(tmp_path / "x.npy")]) == 0
+
+
+@pytest.mark.parametrize("words,said", [
+    (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
+    (["explain", "none.py"], "none.py: no such file"),
+    (["run", "matmul_deep", "--bound", "i"], "'i' is not an index and an extent: write i=8"),
+    (["run", "matmul_deep", "--bound", "q=8", "--engine", "tokens"], "bounds: there is no index q"),
+    (["run", "matmul_deep", "--bound", "i=8", "--bound", "i=9"], "--bound: an index has two bounds"),
+])
+def test_mistakes_on_the_command_line_are_told(words: "list[str]", said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spatial", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text,said", [
+    ("design = 3", "it has no `design` that is a sardonyx.spatial.Design"), ("x = (", "SyntaxError"),
+    ("\nx = 1 / 0", "mine.py:2: ZeroDivisionError: division by zero"), ("raise SystemExit(3)", "it ends Python"),
+    ("from sardonyx import spatial as sp\nsp.indices('3')", "is no name"), ("\0", "SyntaxError"),
+])
+def test_a_file_without_a_design_is_told(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(text)
+    assert main(["spatial", "explain", "mine.py"]) == 2
+    assert said in capsys.readouterr().err
