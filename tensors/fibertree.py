@@ -131,9 +131,18 @@ def build(tensor: Coo, form: Format) -> Fibertree:
 
 def flatten(tree: Fibertree) -> Coo:
     """The tensor a fibertree stores: the inverse of `build`."""
+    coords, position = entries(tree.levels, tree.format.order)
+    return Coo.make(tree.shape, coords, tree.values[position])
+
+
+def entries(levels: Sequence[Level], order: Sequence[int]) -> tuple[Ints, Ints]:
+    """The coordinates of every position of the last level, those of the modes in order, and the number of the position.
+
+    order: the mode of each level.
+    """
     position = np.zeros(1, dtype=np.int64)
     columns: list[Ints] = []
-    for level in tree.levels:
+    for level in levels:
         if level.dense:
             counts = np.full(len(position), level.extent)
             crd = np.tile(np.arange(level.extent), len(position))
@@ -144,10 +153,10 @@ def flatten(tree: Fibertree) -> Coo:
             position = np.repeat(level.seg[position], counts) + within
             crd = level.crd[position]
         columns = [np.repeat(column, counts) for column in columns] + [crd]
-    coords = np.zeros((len(position), tree.format.rank), dtype=np.int64)
-    for mode, column in zip(tree.format.order, columns):
+    coords = np.zeros((len(position), len(order)), dtype=np.int64)
+    for mode, column in zip(order, columns):
         coords[:, mode] = column
-    return Coo.make(tree.shape, coords, tree.values[position])
+    return coords, position
 
 
 def from_blocks(blocks: Sequence[Sequence[int]], form: Format, shape: Sequence[int]) -> Fibertree:

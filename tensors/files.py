@@ -11,6 +11,7 @@ Source: the papers' evaluation rounds SuiteSparse values as `round` does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,12 @@ def read_tensor(path: str | Path, values: str = "exact", seed: int = 0) -> Coo:
         shape, coords, numbers = _numpy(path)
     else:
         shape, coords, numbers = (matrix_market if kind == ".mtx" else frostt).parse(read_content(path), str(path))
-    return from_entries(shape, *_apply(values, seed, coords, numbers), str(path), first=0 if kind == ".npy" else 1)
+    return taken(shape, coords, numbers, values, seed, str(path), first=0 if kind == ".npy" else 1)
+
+
+def taken(shape: Sequence[int], coords: Ints, numbers: NDArray[Any], values: str, seed: int, name: str, first: int) -> Coo:
+    """The tensor of entries with numbers of any kind, by a policy of the above; `name` and `first` as of `from_entries`."""
+    return from_entries(shape, *_apply(values, seed, coords, numbers), name, first=first)
 
 
 def _apply(policy: str, seed: int, coords: Ints, numbers: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
