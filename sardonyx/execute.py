@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from . import arguments, power
 from .compiler.backend.route import Unroutable
-from .compiler.einsum import CompiledEinsum
+from .compiler.graph import CompiledGraph
 from .compiler.halide import CompiledDense
 from .dump import UNROUTABLE, VERILOG, Dump
 from .hw.arch.cgra import Arch
@@ -107,7 +107,7 @@ class Job(Protocol):
     checks: str
 
     @property
-    def compiled(self) -> CompiledEinsum | CompiledDense: ...
+    def compiled(self) -> CompiledGraph | CompiledDense: ...
 
     def parts(self) -> Iterator[Part]:
         """What is run, one after the other; each is asked for when those before it are done."""

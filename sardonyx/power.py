@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .compiler.einsum import CompiledEinsum
+from .compiler.graph import CompiledGraph
 from .compiler.halide import CompiledDense
 from .flow.asic.power import Spent, estimate, left_out
 from .hw.arch.cgra import Arch
@@ -16,7 +16,7 @@ _COLUMNS = ("clock", "switching", "memory", "leakage")
 _TIMED = "asap7"
 
 
-def report(library: str, arch: Arch, compiled: CompiledEinsum | CompiledDense, run: Run,
+def report(library: str, arch: Arch, compiled: CompiledGraph | CompiledDense, run: Run,
            useful: tuple[str, int]) -> dict[str, object]:
     """The part `power` of a report; useful: what the energy is divided by, a word for it and how many there are."""
     assert run.verilog is not None, "an engine that counts has Verilog"

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from ..compiler.backend.encode import decode, encode
-from ..compiler.einsum import CompiledEinsum
+from ..compiler.graph import CompiledGraph
 from ..compiler.halide import CompiledDense
 from ..compiler.ir.program import ELASTIC, STATIC, Program
 from ..hw.arch.cgra import Arch
@@ -120,7 +120,7 @@ def name_of(engine: str | Device) -> str:
     return engine if isinstance(engine, str) else DEVICE
 
 
-def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Data, take: Take, progress: Progress = silent,
+def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Data, take: Take, progress: Progress = silent,
         counting: bool = False) -> Run:
     """Run a compiled program on every transaction of its data, and give `take` what each stored.
 
@@ -145,7 +145,7 @@ def run(engine: str | Device, compiled: CompiledEinsum | CompiledDense, data: Da
                     cycles=data.cycles(), progress=progress, counting=counting)
 
 
-def _graph(compiled: CompiledEinsum | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
+def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
     """Run transactions on the graph that the compiler mapped."""
     if isinstance(compiled, CompiledDense):
         return walked.run_walk(compiled.walk, map(_words, transactions))
