@@ -5,7 +5,8 @@
     >>> sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=b, C=b, engine="golden").value.nnz
     3
 
-`einsum` and `kernel` run programs; `get_arch` gives the description of a machine; `UserError` is what they raise.
+`einsum` and `kernel` run programs, `graph` the graphs of others; `get_arch` gives the description of a machine; `UserError`
+is what they raise.
 `simulated` makes a device of one, `Session` runs several programs on it at once, and `Scheduler` finds places for them.
 """
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Result, einsum, kernel, simulated
+    from .graphs import graph
     from .hw.arch.errors import UserError
     from .hw.arch.presets import get as get_arch
     from .runtime.scheduler import Scheduler
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 _PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
            "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get"),
            "Scheduler": ("runtime.scheduler", "Scheduler"), "Session": ("runtime.session", "Session"),
-           "simulated": ("api", "simulated")}
-__all__ = ["Result", "Scheduler", "Session", "UserError", "einsum", "get_arch", "kernel", "simulated"]
+           "simulated": ("api", "simulated"), "graph": ("graphs", "graph")}
+__all__ = ["Result", "Scheduler", "Session", "UserError", "einsum", "get_arch", "graph", "kernel", "simulated"]
 
 
 def __getattr__(name: str) -> Any:

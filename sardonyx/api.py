@@ -20,8 +20,10 @@ from .compiler.einsum import FILES, CompiledEinsum, compile_einsum
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
+from .compiler.sparse.lower import lower
 from .compiler.sparse.tiling import tile as cut
 from .execute import Options, Result, execute, options
+from .graphs import write_graph
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
@@ -211,9 +213,12 @@ def save(result: Result, path: Path) -> None:
 
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
-                    arch: str | Arch = "small", tile: int | None = None, seed: int = 0,
+                    arch: str | Arch = "small", tile: int | None = None, seed: int = 0, graph: Path | None = None,
                     **operands: object) -> Outcome:
-    """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut."""
+    """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut.
+
+    graph: a file to write the graph to as Graphviz, one that is not there or that was written so before.
+    """
     machine = arguments.machine(arch)
     program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
     if tile is not None and not operands:
@@ -221,9 +226,10 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     # How they are cut depends on the pattern of their nonzeros only.
     data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
     cuts = {"work": Work(cut(program, data, machine.mem.level_words, tile)).told} if data else {}
+    written = {} if graph is None else {"graph": str(write_graph(lower(program), Path(graph)))}
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),
-              "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net}
+              "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net, **written}
     lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])
     return Outcome(report, text)

@@ -1,20 +1,22 @@
 """Write a sparse graph in the Graphviz dialect of the public Sparse Abstract Machine tools.
 
-Numbered nodes with a `type` and its attributes, edges with the stream's `type` and the role as `comment`. Two
-nodes are added that our graphs do not need: `broadcast` where an output feeds several inputs, and `repsiggen`
-in front of each repeater. The guide of a reducer has no counterpart there and is written as an edge of its
-own role, `guide`.
+Numbered nodes with a `type` and its attributes, edges with the stream's `type` and the role as `comment`: ``in-B`` and
+``out-B`` at joiners, for the tensor whose stream it is. Two nodes are added that our graphs do not need: `broadcast` where
+an output feeds several inputs, and `repsiggen` in front of each repeater. The guide of a reducer has no counterpart there
+and is written as an edge of its own role, `guide`. `sam_read` reads what stands here.
 """
 
 from __future__ import annotations
 
 from .sam import Pin, SamGraph
+from .sam_ops import REF, Dropper, Joiner
 
 
 def to_dot(graph: SamGraph) -> str:
     """The graph as Graphviz text."""
     formats = ",".join(f"{slot}={form or 'none'}" for slot, form in graph.formats.items())
-    lines = ["digraph SAM {", f'  comment="{formats}"']
+    title = graph.title.replace('"', "'")
+    lines = ["digraph SAM {", f'  comment="{formats}"', f'  label="{title}"']
     numbers: dict[str, int] = {}
     extra: list[str] = []
 
@@ -38,10 +40,36 @@ def to_dot(graph: SamGraph) -> str:
         sinks.setdefault(one.src, []).append(one.dst)
     for source, pins in sinks.items():
         kind, origin = graph.kind(source), made[source.node]
+        leaves = _leaves(graph, source)
         if len(pins) > 1:
             origin = node(f"{source.node}_{source.port}_broadcast", type="broadcast")
-            edge(made[source.node], origin, kind, "")
+            edge(made[source.node], origin, kind, leaves)
         for pin in pins:
             op = graph.nodes[pin.node]
-            edge(origin, (signals if op.signal == pin.port else made)[pin.node], kind, op.role(pin.port))
+            role = _side(graph, pin) if isinstance(op, Joiner) else op.role(pin.port) or leaves
+            edge(origin, (signals if op.signal == pin.port else made)[pin.node], kind, role)
     return "\n".join([*lines, *extra, "}"]) + "\n"
+
+
+def _leaves(graph: SamGraph, pin: Pin) -> str:
+    """Which of its outputs of this type a node gives, where it has several."""
+    op = graph.nodes[pin.node]
+    if isinstance(op, Joiner):
+        return f"out-{carried(graph, pin)}" if graph.kind(pin) == REF else ""
+    return op.role(pin.port.removesuffix("_o")) if isinstance(op, Dropper) else ""
+
+
+def carried(graph: SamGraph, pin: Pin) -> str:
+    """The slot whose reference leaves an output."""
+    feeds = graph.feeds
+    while isinstance(graph.nodes[pin.node], Joiner):
+        pin = feeds[Pin(pin.node, pin.port.removesuffix("_o"))]
+    slot = getattr(graph.nodes[pin.node], "slot", "")
+    assert isinstance(slot, str) and slot, "a reference comes from a scanner or a repeater"
+    return slot
+
+
+def _side(graph: SamGraph, pin: Pin) -> str:
+    """What an input is to its joiner: the side of a tensor, or of coordinates alone."""
+    feeds, reference = graph.feeds, Pin(pin.node, f"ref{pin.port[-1]}")
+    return f"in-{carried(graph, feeds[reference]) if reference in feeds else pin.port[-1]}"

@@ -337,12 +337,13 @@ class Dropper(Operation):
         outer, inner = given["outer"], given["inner"]
         need(self.form in ("coordinate", "value"), f"{self.form} is no form of dropping")
         need(bool(outer) and outer[-1][0] == self.outer, f"the coordinates are not those of {self.outer}")
-        thinned = (*outer[:-1], (self.outer, ("drop", name)))
         if self.form == "value":
             need(inner == outer, "coordinates and values are not of the same loops")
-            return {"outer_o": thinned, "inner_o": thinned}
+            return dict.fromkeys(self.outputs, (*outer[:-1], (self.outer, ("drop", name))))
         need(inner[:-1] == outer and inner[-1][0] == self.inner,
              f"the inner stream is not level {self.inner} below {self.outer}")
+        # Of the same streams, all droppers leave the same.
+        thinned = (*outer[:-1], (self.outer, ("drop", outer[-1][1], inner[-1][1])))
         return {"outer_o": thinned, "inner_o": (*thinned, inner[-1])}
 
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:

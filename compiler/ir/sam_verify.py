@@ -12,6 +12,7 @@ from __future__ import annotations
 from .mapped import STORE
 from .sam import Pin, SamGraph
 from .sam_ops import VALUES, LevelWriter, Space, SpaceError
+from .sam_tags import Tags
 
 
 def verify(graph: SamGraph) -> SamGraph:
@@ -30,7 +31,7 @@ def faults(graph: SamGraph) -> list[str]:
         order = graph.topological()
     except ValueError as error:
         return [f"{error} is on a cycle"]
-    feeds = graph.feeds
+    feeds, tags = graph.feeds, Tags()
     spaces: dict[Pin, Space] = {}
     written: dict[int, Space] = {}
     for name in order:
@@ -40,7 +41,7 @@ def faults(graph: SamGraph) -> list[str]:
             outputs = op.spaces(name, given)
         except SpaceError as error:
             return [f"{name}: {error}"]
-        spaces.update({Pin(name, port): space for port, space in outputs.items()})
+        spaces.update({Pin(name, port): tags.of(space) for port, space in outputs.items()})
         if op.moved and op.moved.direction == STORE:
             if op.moved.level in written:
                 found.append(f"{name}: this level is written twice")

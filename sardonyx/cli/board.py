@@ -14,6 +14,7 @@ UNTIL = ("project", "synthesis", "bitstream")
 RUN = "sardonyx board run ulx3s-85f --port /dev/ttyUSB0"
 EXAMPLES = {"einsum": [f"{RUN} einsum 'x(i) = b(i) * c(i)' --b v.npy --c v.npy"],
             "kernel": [f"{RUN} kernel vec_elemmul --size 100 --density 0.3"],
+            "graph": [f"{RUN} graph spmv.gv --B a.mtx --c v.npy"],
             "image": [f"{RUN} image binomial --input photo.png --output blurred.png"]}
 
 
@@ -51,8 +52,8 @@ def _add_build(actions: Any) -> None:
 def _add_run(actions: Any) -> None:
     parser: Parser = actions.add_parser(
         "run", prog="sardonyx board run", help="run a program on a board",
-        about="Run an expression, a kernel that we ship or a Halide program on the machine on a board, and check\n"
-              "every word against NumPy.",
+        about="Run an expression, a kernel that we ship, a graph or a Halide program on the machine on a board, and check\n"
+              "every word.",
         examples=[*EXAMPLES["kernel"], *EXAMPLES["image"]])
     parser.add_argument("board", metavar="BOARD", help="ulx3s-85f or arty-a7-100")
     parser.add_argument("--port", metavar="PORT", required=True, help="serial port, as /dev/ttyUSB0 or COM3")

@@ -25,9 +25,12 @@ def add(commands: Any) -> None:
         about="Show the loops and the graph of an expression and what it needs of the array; with operands\n"
               "(--NAME FILE), also how they are cut into sub-tiles and how much work that is.",
         examples=["sardonyx explain program 'X(i,j) = B(i,k) * C(k,j)' --format C=ss10 --arch onyx",
-                  "sardonyx explain program 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --tile 64"])
+                  "sardonyx explain program 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --tile 64",
+                  "sardonyx explain program 'x(i) = B(i,j) * c(j)' --graph out/spmv.gv"])
     program.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(program)
+    program.add_argument("--graph", metavar="FILE", type=Path,
+                         help="also write the graph as Graphviz, which `sardonyx run graph` and the public tools read")
 
     arch: Parser = topics.add_parser(
         "arch", prog="sardonyx explain arch", help="what a machine is made of",
@@ -70,7 +73,7 @@ def body(options: argparse.Namespace, console: Console) -> int:
     from .. import api  # here, so that help and doctor work where a package is broken
 
     if options.topic == "program":
-        outcome = api.explain_program(options.expression, **program_arguments(options))
+        outcome = api.explain_program(options.expression, graph=options.graph, **program_arguments(options))
     elif options.topic == "arch":
         outcome = api.explain_arch(options.arch)
     elif options.topic == "bitstream":

@@ -1,4 +1,4 @@
-"""`sardonyx run einsum | kernel | image | demo`: compile a program, run it on an engine, check it."""
+"""`sardonyx run einsum | kernel | graph | image | demo`: compile a program, run it on an engine, check it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ def add(commands: Any) -> None:
     """Add the command to the command line."""
     parser: Parser = commands.add_parser(
         "run", prog="sardonyx run", help="run a program on an engine",
-        about="Run an expression, a kernel that we ship, a Halide program on a picture, or the demo.",
+        about="Run an expression, a kernel that we ship, a graph of the Sparse Abstract Machine, a Halide program on a\n"
+              "picture, or the demo.",
         examples=["sardonyx run demo",
                   "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy",
                   "sardonyx run kernel spmspm --engine tokens",
                   "sardonyx run kernel spmspm --power",
+                  "sardonyx run graph matmul.gv --operands data",
                   "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
     add_programs(programs, Place())
@@ -50,8 +52,8 @@ def add(commands: Any) -> None:
 
 
 def add_programs(programs: Any, place: Place) -> None:
-    """The programs that run on a machine of the user's choice: expressions, kernels and Halide programs."""
-    for add_one in (_add_einsum, _add_kernel, _add_image):
+    """The programs that run on a machine of the user's choice: expressions, kernels, graphs and Halide programs."""
+    for add_one in (_add_einsum, _add_kernel, _add_graph, _add_image):
         parser: Parser = add_one(programs, place)
         parser.set_defaults(engine_of=place.engine or (lambda options: options.engine))
 
@@ -94,6 +96,29 @@ def _add_kernel(programs: Any, place: Place) -> Parser:
     _add_run_options(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_kernel)
+    return parser
+
+
+def _add_graph(programs: Any, place: Place) -> Parser:
+    parser: Parser = programs.add_parser(
+        "graph", operands=True, prog=f"{place.prog} graph", help="a graph of the Sparse Abstract Machine on files",
+        about="Run a graph in the Graphviz dialect of the public Sparse Abstract Machine tools, on whole operands. They\n"
+              "are in a folder, as B.mtx, B.tns, B.npy, or tensor_B_mode_0_seg and its like, or each is given as\n"
+              "--NAME FILE. `sardonyx explain program EXPR --graph FILE` writes such a graph.",
+        examples=place.examples.get("graph") or [
+            "sardonyx run graph matmul.gv --operands data --statement 'X(i,j) = B(i,k) * C(k,j)'",
+            "sardonyx run graph matmul.gv --operands data --engine tokens --out out/product",
+            "sardonyx run graph spmv.gv --B a.mtx --c v.npy --arch onyx --dump out/stages",
+        ])
+    parser.add_argument("graph", metavar="FILE", type=Path, help="the graph, such as matmul.gv")
+    parser.add_argument("--operands", metavar="DIR", dest="folder", type=Path, help="folder of the operands")
+    parser.add_argument("--statement", metavar="EXPR", help="what the graph computes: the result is compared with NumPy")
+    parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
+                        help=f"a preset or a description file (default: {place.arch})")
+    parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
+    _add_run_options(parser, place, "DIR", "folder for the result, as tensor_X_mode_0_seg and its like")
+    add_common(parser)
+    parser.set_defaults(body=run_graph)
     return parser
 
 
@@ -202,12 +227,13 @@ def _add_engine(parser: argparse.ArgumentParser, place: Place) -> None:
                             help=f"{_listed(ENGINES)} (default: rtl)")
 
 
-def _add_run_options(parser: argparse.ArgumentParser, place: Place) -> None:
+def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "FILE",
+                     what: str = "write the result: a matrix as .mtx, anything else as .npy") -> None:
     _add_engine(parser, place)
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
                         help=f"{_listed(VALUES)} (default: exact)")
     _add_power(parser, place)
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write the result: a matrix as .mtx, anything else as .npy")
+    parser.add_argument("--out", metavar=out, type=Path, help=what)
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
 
 
@@ -266,6 +292,21 @@ def run_kernel(options: argparse.Namespace, console: Console) -> int:
     result = api.kernel(options.name, size=options.size, density=options.density,
                         **program_arguments(options), **_engine_arguments(options, console))
     return _finish(result, options, console)
+
+
+def run_graph(options: argparse.Namespace, console: Console) -> int:
+    """Run a graph."""
+    from .. import graphs
+
+    fixed = {"folder", "statement", "out", "arch", "seed", "engine", "values", "dump", "power", "progress"}
+    if taken := sorted(options.operands.keys() & fixed):
+        raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
+                        fix="put it into the folder of the operands")
+    result = graphs.graph(options.graph, folder=options.folder, statement=options.statement, out=options.out, arch=options.arch,
+                          seed=options.seed, **_engine_arguments(options, console), **options.operands)
+    console.show(_with_power(result))
+    _hint(options, console)
+    return 0
 
 
 def run_image(options: argparse.Namespace, console: Console) -> int:
@@ -348,6 +389,12 @@ def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
     if options.out is not None:
         api.save(result, options.out)
     console.show(_with_power(result))
+    _hint(options, console)
+    return 0
+
+
+def _hint(options: argparse.Namespace, console: Console) -> None:
+    """End with what to try next."""
     if getattr(options, "engine", "") in ("golden", "tokens", "fabric"):
         hint = "--engine rtl runs the same program in generated Verilog"
     elif options.dump is None:
@@ -355,4 +402,3 @@ def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
     else:
         hint = f"read the stages in {options.dump}"
     console.end(hint)
-    return 0

@@ -2,11 +2,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
+from drawings import PUBLIC
 
 from sardonyx.compiler.ir.mapped import Block
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_dot import to_dot
 from sardonyx.compiler.ir.sam_ops import CRD, OPS, Operation, need
+from sardonyx.compiler.ir.sam_read import read_sam
 from sardonyx.compiler.ir.sam_verify import faults, verify
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.blocks import map_graph
@@ -35,6 +37,13 @@ def test_dot_has_the_public_dialects_types():
     for kind in ("fiberlookup", "repsiggen", "repeat", "intersect", "arrayvals", "mul", "reduce", "crddrop",
                  "fiberwrite", "broadcast"):
         assert f'type="{kind}"' in text
+
+
+def test_dot_says_whose_streams_joiners_and_droppers_take_and_give():
+    lines = to_dot(lower(parse("X(i,j) = B(i,j) + C(i,j) + D(i,j)"))).splitlines()
+    roles = [line.rpartition("comment=")[2] for line in lines if "->" in line]
+    assert {'"in-B"]', '"in-C"]', '"in-D"]', '"out-B"]', '"outer-i"]', '"inner-j"]', '"inner-val"]'} <= set(roles)
+    assert '  label="X(i,j) = B(i,j) + C(i,j) + D(i,j)"' in lines
 
 
 def rewire(graph, sink, source):
@@ -100,7 +109,8 @@ STATEMENTS = ("X(i,j) = B(i,k) * C(k,j)", "x(i) = 2 * b(i) - c(i)", "x = b(i) * 
 
 def test_every_operation_uses_ports_and_settings_of_its_primitive():
     seen = set()
-    for name, op in (each for text in STATEMENTS for each in lower(parse(text)).nodes.items()):
+    graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph]
+    for name, op in (each for graph in graphs for each in graph.nodes.items()):
         seen.add(type(op).__name__)
         op.primitive.config.encode(**op.settings)
         assert set(op.inputs) <= {port.name for port in op.primitive.inputs}, name

@@ -1,0 +1,282 @@
+"""Read a sparse graph in the Graphviz dialect of the public Sparse Abstract Machine tools.
+
+    text -> Drawing -> PublicGraph -> operations node by node -> result made consistent (`sam_result`) -> verified SamGraph
+
+What the public tools have and our graphs have not is rewritten: broadcasts are forks, a signal of a repeater is the coordinates
+that it was made of, joiners of many sides become trees of binary ones that compute the same coordinates for each reference, and
+a sum that is not the outermost is guided by coordinates of the level above it.
+
+Input:   Graphviz text.     Output: Reading.
+Errors:  UserError naming the node, and for what the array does not compute the attribute and what to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ...hw.arch.errors import UserError, shown
+from ...tensors.fibertree import Format
+from .dialect import SIGNAL, PublicGraph, PublicNode, Wire, in_order, public_graph
+from .graphviz import read_graphviz
+from .mapped import VALUES
+from .sam import Pin, SamGraph
+from .sam_arith import add_arithmetic
+from .sam_build import At, Builder
+from .sam_join import add_joiner
+from .sam_merged import FiberDropper, MergedReducer, merged
+from .sam_ops import CRD, REF, VAL, Dropper, Operation, Reducer, Repeater, Scanner, Values
+from .sam_result import Written, add_writers
+from .sam_verify import faults
+
+WHETHER = {"true": True, "false": False}
+GUIDE = "guide"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A graph that was read.
+
+    Parameters
+    ----------
+    graph : SamGraph
+    formats : mapping    By tensor, the result first.
+    tensors : mapping    The operand of each slot of the graph.
+    indices : mapping    By tensor the index of each mode that a node names.
+    notes : tuple        What was read otherwise than it is written, as sentences.
+    """
+
+    graph: SamGraph
+    formats: Mapping[str, Format]
+    tensors: Mapping[str, str]
+    indices: Mapping[str, Mapping[int, str]]
+    notes: tuple[str, ...]
+
+    @property
+    def result(self) -> str:
+        """The tensor that is written."""
+        return next(iter(self.formats))
+
+
+def read_sam(text: str, name: str) -> Reading:
+    """The graph in a text; name: of its file, for errors."""
+    return _Reader(public_graph(read_graphviz(text, name), name)).read()
+
+
+class _Reader:
+    """A graph while it is read."""
+
+    def __init__(self, graph: PublicGraph) -> None:
+        self.graph = graph
+        self.build = Builder()
+        self.made = dict[str, dict[str, Pin]]()
+        self.names = dict[str, str]()
+        self.tensors = dict[str, str]()
+        self.forms = dict[str, str]()
+        self.indices = dict[str, dict[int, str]]()
+        self.notes = list[str]()
+        self.written = list[Written]()
+        self.uses = dict[str, list[Wire]]()     # by source
+        self.joined = dict[str, PublicNode]()
+        for node in graph.nodes.values():
+            for wire in node.wires:
+                self.uses.setdefault(wire.source, []).append(wire)
+                if node.type in ("intersect", "union") and wire.kind == CRD:
+                    self.joined[wire.source] = node
+
+    def read(self) -> Reading:
+        kinds: dict[str, Callable[[PublicNode], None]] = {
+            "fiberlookup": self._lookup, "repeat": self._repeat, "arrayvals": self._values, "intersect": self._join,
+            "union": self._join, "reduce": self._reduce, "crddrop": self._drop, "fiberwrite": self._write}
+        for node in in_order(self.graph):
+            self.build.where = node.where
+            if node.type in kinds:
+                kinds[node.type](node)
+            else:
+                self._put(node, res=add_arithmetic(self.build, node, [(wire, self._source(wire)) for wire in node.wires],
+                                                   [*kinds, "broadcast", "repsiggen"]))
+        return self._finish()
+
+    def _finish(self) -> Reading:
+        formats, build = self.graph.formats, self.build
+        tensor = self.written[0].tensor
+        if tensor != next(iter(formats)):
+            formats = {tensor: formats[tensor], **formats}
+        self.notes += add_writers(build, self.written, formats[tensor], self.names)
+        build.prune()
+        slots = dict.fromkeys(op.moved.slot for op in build.nodes.values() if op.moved and op.moved.slot != tensor)
+        stored = {tensor: str(formats[tensor]), **{slot: self.forms[slot] for slot in slots}}
+        order = dict.fromkeys(index for space in build.spaces.values() for index, _ in space)
+        graph = SamGraph(self.graph.title, tuple(order), stored, build.nodes, build.edges)
+        if wrong := faults(graph):
+            raise UserError("; ".join(wrong), self.graph.name, "write coordinates and values of the same loops")
+        if self.graph.ignored:
+            self.notes.append(f"nodes that lead to no result are left out: {shown(', '.join(self.graph.ignored))}")
+        used = {tensor, *(self.tensors[slot] for slot in slots)}
+        return Reading(graph, {key: form for key, form in formats.items() if key in used},
+                       {slot: self.tensors[slot] for slot in slots}, self.indices, tuple(self.notes))
+
+    def _put(self, node: PublicNode, **outputs: Pin) -> None:
+        """Say where the outputs of a node are."""
+        self.made[node.name] = outputs
+
+    def _source(self, wire: Wire, *hints: str) -> Pin:
+        """The output that a wire comes from. hints: whose stream it is, where its comments say nothing."""
+        source = self.graph.nodes[wire.source]
+        kind = CRD if wire.kind == SIGNAL else wire.kind
+        given = {name: pin for name, pin in self.made[wire.source].items() if self.build.kind(pin) == kind}
+        names = [name for name in (*wire.stream, *hints) if name in given] if len(given) > 1 else [*given]
+        if not names:
+            raise UserError(f"it gives no {kind} that an edge with comment '{shown(wire.leaves)}' could mean", source.where,
+                            "write as comment of the edge whose stream it is, such as out-B, or outer-i and inner-j")
+        return given[names[0]]
+
+    def _one(self, node: PublicNode, kind: str, *hints: str) -> Pin:
+        """The only input of a node but for signals and guides."""
+        wires = [wire for wire in node.wires if wire.kind not in (SIGNAL,) and wire.enters != GUIDE]
+        if len(wires) != 1 or wires[0].kind != kind:
+            raise UserError(f"it has inputs {', '.join(wire.kind for wire in wires) or 'of no kind'}", node.where,
+                            f"give it one of type {kind}")
+        return self._source(wires[0], *hints)
+
+    def _tensor(self, node: PublicNode) -> str:
+        """The tensor of a node, of which a format is known."""
+        tensor = node.get("tensor")
+        if tensor not in self.graph.formats:
+            raise UserError(f"tensor {shown(tensor)} has no format", node.where,
+                            f"add it to the comment of the graph, which has {shown(', '.join(self.graph.formats))}")
+        return tensor
+
+    def _slot(self, tensor: str, level: int) -> str:
+        """A name for a use of a level, of which no other stream has it: ``B``, ``B.2``."""
+        taken = {op.moved for op in self.build.nodes.values() if op.moved}
+        slot, count = tensor, 1
+        while any(moved.slot == slot and moved.level == level for moved in taken):
+            count += 1
+            slot = f"{tensor}.{count}"
+        base = tensor.partition(".")[0]
+        self.tensors[slot] = tensor if base not in self.graph.formats else base
+        self.forms[slot] = str(self.graph.formats[tensor])
+        return slot
+
+    def _lookup(self, node: PublicNode) -> None:
+        tensor = self._tensor(node)
+        form, mode = self.graph.formats[tensor], node.get("mode")
+        if mode not in map(str, form.order):
+            raise UserError(f"tensor {tensor} has no mode '{shown(mode)}'", node.where, f"its format is {form}")
+        level = form.order.index(int(mode))
+        dense = node.choice("format", {"compressed": False, "dense": True}, "compressed")
+        if dense != form.is_dense(level):
+            raise UserError(f"level {level} of {tensor} is {'dense' if dense else 'compressed'} here, and not in its format "
+                            f"{form}", node.where, "write the same in both")
+        root, index = node.choice("root", WHETHER, "false"), node.get("index")
+        joiner = self.joined.get(node.name)
+        if joiner is not None and joiner.get("index") != index:
+            other = joiner.get("index")
+            self.notes.append(f"node {shown(node.name)} is of index {shown(index)} and is joined as {shown(other)}")
+            index = other
+        inputs = {} if root else {"ref": self._one(node, REF)}
+        if root and node.wires:
+            raise UserError("it begins at the root and has an input", node.where, 'write root="false", or take the edge away')
+        at = self.build.at[inputs["ref"]] if inputs else At(tensor, 0)
+        self._check(node, at, At(tensor, level))
+        self.indices.setdefault(tensor, {})[int(mode)] = index
+        made = self._add(node, Scanner(self._slot(tensor, level), level, index, dense, root), **inputs)
+        self.build.at[Pin(made, "ref_o")] = At(tensor, level + 1)
+        self._put(node, crd=Pin(made, "crd"), ref=Pin(made, "ref_o"))
+
+    def _check(self, node: PublicNode, given: At, wanted: At) -> None:
+        """UserError for the reference of another level than is looked up."""
+        if given != wanted:
+            raise UserError(f"it looks up level {wanted.level} of {wanted.tensor}, and its reference is for level "
+                            f"{given.level} of {given.tensor}", node.where, "take the reference of the lookup above")
+
+    def _add(self, node: PublicNode, op: Operation, **inputs: Pin) -> str:
+        made = self.build.add(node.label, op, **inputs)
+        self.names[made] = node.name
+        return made
+
+    def _repeat(self, node: PublicNode) -> None:
+        signals = [wire for wire in node.wires if wire.kind == SIGNAL]
+        if len(signals) != 1:
+            raise UserError(f"it has {len(signals)} signals", node.where, "give it one edge of type repsig")
+        root, crd = node.choice("root", WHETHER, "false"), self._source(signals[0])
+        inputs = {} if root else {"ref": self._one(node, REF)}
+        if root and len(node.wires) > 1:
+            raise UserError("it begins at the root and has another input", node.where,
+                            'write root="false", or take the edge away')
+        at = At(self._tensor(node), 0) if root else self.build.at[inputs["ref"]]
+        made = self._add(node, Repeater(at.tensor, self.build.spaces[crd][-1][0], root), crd=crd, **inputs)
+        self.build.at[Pin(made, "ref_o")] = at
+        self._put(node, ref=Pin(made, "ref_o"))
+
+    def _values(self, node: PublicNode) -> None:
+        tensor = self._tensor(node)
+        rank = self.graph.formats[tensor].rank
+        inputs = {"ref": self._one(node, REF)} if node.wires else {}
+        self._check(node, self.build.at[inputs["ref"]] if inputs else At(tensor, 0), At(tensor, rank))
+        made = self._add(node, Values(self._slot(tensor, VALUES), root=not inputs), **inputs)
+        self._put(node, val=Pin(made, "val"))
+
+    def _join(self, node: PublicNode) -> None:
+        wires = [(wire, self._source(wire)) for wire in node.wires]
+        crd, refs = add_joiner(self.build, node, wires, self.uses.get(node.name, ()),
+                               lambda op, inputs: self._add(node, op, **inputs))
+        self._put(node, crd=crd, **refs)
+
+    def _reduce(self, node: PublicNode) -> None:
+        val = self._one(node, VAL)
+        space = self.build.spaces[val]
+        if not space:
+            raise UserError("it sums a number, which is no fiber", node.where, "sum values of a loop")
+        index, inputs = space[-1][0], {"val": val}
+        if guides := [wire for wire in node.wires if wire.enters == GUIDE]:
+            inputs["crd"] = self._source(guides[0])
+        elif len(space) > 1 and not merged(space):
+            inputs["crd"] = self._guide(node, val)
+        op = MergedReducer(index) if merged(space) and not guides else Reducer(index, guided="crd" in inputs)
+        self._put(node, val=Pin(self._add(node, op, **inputs), "val_o"))
+
+    def _guide(self, node: PublicNode, val: Pin) -> Pin:
+        """Coordinates of the level above values."""
+        wanted = self.build.spaces[val][:-1]
+        found = [pin for pin, space in self.build.spaces.items() if space == wanted and self.build.kind(pin) == CRD]
+        if not found:
+            raise UserError(f"there are no coordinates of {wanted[-1][0]}, the level above its values", node.where,
+                            "sum values of loops whose coordinates the graph has")
+        return found[0]
+
+    def _drop(self, node: PublicNode) -> None:
+        outer, inner = node.get("outer"), node.get("inner")
+        value = inner == VAL
+        pins = [(wire, self._source(wire)) for wire in node.wires]
+        ends = [(pin, self.build.spaces[pin][-1][0] if self.build.spaces[pin] else "", self.build.kind(pin)) for _, pin in pins]
+        outers = [pin for pin, index, kind in ends if index == outer and kind == CRD]
+        inners = [pin for pin, index, kind in ends if (kind == VAL if value else index == inner and index != outer)]
+        if len(pins) != 2 or len(outers) != 1 or len(inners) != 1:
+            got = ", ".join(f"{kind} of {index}" for _, index, kind in ends)
+            raise UserError(f"it drops coordinates of {shown(outer)} by {shown(inner)}, and gets {got or 'nothing'}",
+                            node.where, "give it one stream of each")
+        kind = FiberDropper if not value and self.build.kind(inners[0]) == VAL else Dropper
+        op = kind("value" if value else "coordinate", outer, "" if value else inner)
+        made = self._add(node, op, outer=outers[0], inner=inners[0])
+        self._put(node, **{outer: Pin(made, "outer_o"), inner: Pin(made, "inner_o")})
+
+    def _write(self, node: PublicNode) -> None:
+        tensor, mode = self._tensor(node), node.get("mode")
+        form = self.graph.formats[tensor]
+        if self.written and tensor != self.written[0].tensor:
+            raise UserError(f"it writes {tensor}, and others write {self.written[0].tensor}", node.where,
+                            "write one tensor with a graph")
+        if mode != "vals" and mode not in map(str, form.order):
+            raise UserError(f"tensor {tensor} has no mode '{shown(mode)}'", node.where,
+                            f"its format is {form}; write vals for values")
+        level = VALUES if mode == "vals" else form.order.index(int(mode))
+        if any(other.level == level for other in self.written):
+            raise UserError("what it writes is written twice", node.where, "write each level once")
+        index = "" if level == VALUES else node.get("index")
+        if index:
+            self.indices.setdefault(tensor, {})[int(mode)] = index
+        self.written.append(Written(tensor, level, index, self._one(node, VAL if level == VALUES else CRD, index),
+                                    node.where))
+
