@@ -32,9 +32,12 @@ from .compiler.lang import recurrence
 from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, Index, Number, Read, Recurrences
 from .compiler.spatial import report
 from .compiler.spatial.derive import derive
+from .compiler.spatial.pareto import pareto
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
 from .compiler.spatial.project import project
+from .compiler.spatial.search import Found
+from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.transform import Transform
 from .dump import Dump
 from .hw import emit
@@ -47,7 +50,7 @@ from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 
 __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
-           "minimum", "outputs", "select", "variables"]
+           "minimum", "outputs", "search", "select", "variables"]
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -360,6 +363,37 @@ def _array(tensor: Shaped, value: object) -> np.ndarray:
     if array.size and not (-most <= int(array.min()) and int(array.max()) < most):
         raise UserError(f"it has values from {array.min()} to {array.max()}", tensor.name, f"give {-most} to {most - 1}")
     return array.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Searched(Outcome):
+    """What a search found: the transforms that no other one beats in estimated area and time, the fastest first."""
+
+    best: tuple[Found, ...] = ()
+
+
+def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str | Path | None = None,
+           progress: Callable[[str], None] = silent) -> Searched:
+    """Try transforms of some functionality, and list those that give the smallest and the fastest arrays.
+
+    bounds: the extent of every index, best small: other bounds seldom change the order. picture: a file for a plot of all of
+    them.
+    """
+    found = try_transforms(unroll(functionality, bounds),
+                           lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"))
+    if picture is not None:
+        Dump(Path(picture).parent).write({Path(picture).name: pareto(found)})
+    rows = [("gates", "path", "steps", "interval", "PEs", "transform", "on their way")]
+    rows += [(f"{each.gates:,}", f"{each.path:.0f}", str(each.steps), str(each.interval), str(each.pes), str(each.transform),
+              "; ".join(f"{way.variable} {way}" for way in each.ways)) for each in found.best]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    lines = ["  ".join([*(f"{text:>{wide}}" for text, wide in zip(row, widths)), row[-1]]) for row in rows]
+    more = f", {found.left:,} more were not tried" if found.left else ""
+    lines.append(f"{len(found.found):,} of {found.tried:,} transforms fit{more}")
+    best = [{"transform": each.transform.rows, "gates": each.gates, "path": round(each.path, 1), "steps": each.steps,
+             "interval": each.interval, "pes": each.pes} for each in found.best]
+    return Searched({"best": best, "fit": len(found.found), "tried": found.tried, "not_tried": found.left}, "\n".join(lines),
+                    found.best)
 
 
 def _call(operation: str, *operands: object) -> Value:

@@ -102,7 +102,18 @@ def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[
     assert main(["spatial", "run", "fir_filter", "--engine", "tokens", "--X", str(tmp_path / "x.npy")]) == 0
 
 
+def test_the_command_line_searches_statements_and_designs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plot = tmp_path / "plot.svg"
+    assert main(["spatial", "search", "x(i) = A(i,j) * B(j)", "--bound", "i=3", "--picture", str(plot), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)["report"]
+    assert report["tried"] == 32 and report["best"][0]["pes"] == 3
+    assert plot.read_text().startswith("<svg")
+    assert main(["spatial", "search", "longest_common", "--bound", "i=3", "--bound", "j=3"]) == 0
+    assert "of 32 transforms fit" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words,said", [
+    (["search", "C(i,j) = A(i,k)"], "an index of the result is on no tensor of the right side"),
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
     (["run", "matmul_deep", "--bound", "i"], "'i' is not an index and an extent: write i=8"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -168,7 +168,17 @@ class Pe(Component):
         return m
 
     def _choice(self, port: str, found: tuple[Logic, ...], ago: Mapping[tuple[str, int], Value]) -> Value:
-        """The logic of the rule whose bit is set, or of the last rule."""
+        """The logic of the rule whose bit is set, or of the last rule.
+
+        What rules have in common is there once: of rules of one operation the operands are chosen, so that a sum that begins
+        with 0 has one multiplier, as it has one adder.
+        """
+        if len(set(found)) == 1:
+            return self._logic(found[0], ago)
+        operations = {logic.operation if isinstance(logic, Apply) else "" for logic in found}
+        if len(operations) == 1 and "" not in operations:
+            columns = zip(*(logic.operands for logic in found if isinstance(logic, Apply)))
+            return _applied(operations.pop(), [self._choice(port, column, ago) for column in columns])
         *special, last = (self._logic(logic, ago) for logic in found)
         chosen = [(getattr(self, port)[at], value) for at, value in enumerate(special)]
         return reduce(lambda rest, one: Mux(one[0], one[1], rest), chosen, last)
@@ -180,11 +190,16 @@ class Pe(Component):
         if isinstance(logic, Feed):
             return Value.cast(getattr(self, feed_name(logic.tensor, logic.slot))).as_signed()
         if isinstance(logic, Apply):
-            value = Value.cast(HARDWARE[logic.operation](*(self._logic(each, ago) for each in logic.operands)))
-            return value if value.shape().signed else Cat(value, 0).as_signed()
+            return _applied(logic.operation, [self._logic(each, ago) for each in logic.operands])
         if any(logic.offset):
             return Value.cast(getattr(self, tap_name(logic))).as_signed()
         return ago[logic.variable, logic.delay]
+
+
+def _applied(operation: str, operands: Sequence[Value]) -> Value:
+    """An operation on exact values, with a sign."""
+    value = Value.cast(HARDWARE[operation](*operands))
+    return value if value.shape().signed else Cat(value, 0).as_signed()
 
 
 def result_name(tensor: str, slot: int) -> str:

@@ -1,4 +1,4 @@
-"""`sardonyx spatial verilog | run | explain`: spatial arrays from their functionality and dataflow."""
+"""`sardonyx spatial list | verilog | run | explain | search`: spatial arrays from their functionality and dataflow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 from ..hw.arch.errors import UserError, shown
 from .console import Console
 from .parser import Parser, add_common, whole
+
+# Of an index, in a search, if nothing is said.
+EXTENT = 4
 
 
 def add(commands: Any) -> None:
@@ -42,6 +45,16 @@ def add(commands: Any) -> None:
         "explain", prog="sardonyx spatial explain", help="what moves where, and what an array is made of",
         about="Show how every variable moves through an array, and its PEs, wires, ports and steps.",
         examples=["sardonyx spatial explain matmul_hexagonal", "sardonyx spatial explain mine.py --picture mine.svg"])
+    search: Parser = topics.add_parser(
+        "search", prog="sardonyx spatial search", help="transforms that give small or fast arrays",
+        about="Try transforms of a statement, or of the functionality of a design, and list those that no\n"
+              "other one beats in estimated area and time.",
+        examples=["sardonyx spatial search 'C(i,j) = A(i,k) * B(k,j)' --picture pareto.svg",
+                  "sardonyx spatial search fir_filter --bound i=6"])
+    search.add_argument("functionality", metavar="EXPR|NAME|FILE", help="a statement, or a design")
+    search.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
+                        help="the extent of an index (default: 4, or that of the design)")
+    search.add_argument("--picture", metavar="FILE", type=Path, help="plot area and time of all transforms as SVG")
     for one in (verilog, run, explain):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
@@ -54,7 +67,7 @@ def add(commands: Any) -> None:
     run.add_argument("--stalls", metavar="SEED", type=whole(1), help="random stalls at all ports, engine rtl")
     run.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
     explain.add_argument("--picture", metavar="FILE", type=Path, help="draw the array as SVG")
-    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell)):
+    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell), (search, seek)):
         add_common(one)
         one.set_defaults(body=body)
 
@@ -71,10 +84,14 @@ def _design(options: argparse.Namespace) -> Any:
     from .. import designs  # here, so that help and doctor work where a package is broken
 
     found = designs.design(options.design)
+    return dataclasses.replace(found, bounds={**found.bounds, **_bounds(options)})
+
+
+def _bounds(options: argparse.Namespace) -> dict[str, int]:
     bounds = dict(options.bound)
     if len(bounds) < len(options.bound):
         raise UserError("an index has two bounds", where="--bound", fix="give --bound once an index")
-    return dataclasses.replace(found, bounds={**found.bounds, **bounds})
+    return bounds
 
 
 def show(_: argparse.Namespace, console: Console) -> int:
@@ -125,4 +142,21 @@ def tell(options: argparse.Namespace, console: Console) -> int:
         design.picture(options.picture)
     console.show(design.explain())
     console.end(f"look at {options.picture}" if options.picture else f"sardonyx spatial run {options.design}")
+    return 0
+
+
+def seek(options: argparse.Namespace, console: Console) -> int:
+    """Search transforms."""
+    from .. import designs
+    from .. import spatial as sp
+
+    text, bounds = options.functionality, _bounds(options)
+    if "=" in text:
+        functionality = sp.functionality(text)
+        extents = {**dict.fromkeys(functionality.indices, EXTENT), **bounds}
+    else:
+        design = designs.design(text)
+        functionality, extents = design.functionality, {**design.bounds, **bounds}
+    console.show(sp.search(functionality, extents, options.picture, console.progress))
+    console.end(f"look at {options.picture}" if options.picture else "--picture FILE plots all of them")
     return 0

@@ -1,0 +1,61 @@
+"""The search of transforms: what no other array beats, and no more work than is said."""
+
+import pytest
+
+from sardonyx.compiler.spatial import search as searching
+from sardonyx.compiler.spatial.derive import derive
+from sardonyx.compiler.spatial.estimate import gates, path
+from sardonyx.compiler.spatial.pareto import pareto
+from sardonyx.compiler.spatial.points import unroll
+from sardonyx.compiler.spatial.project import project
+from sardonyx.compiler.spatial.search import Search, search
+from sardonyx.compiler.spatial.transform import Transform
+
+VECTOR = unroll(derive("x(i) = A(i,j) * B(j)"), {"i": 4, "j": 4})
+PRODUCT = unroll(derive("C(i,j) = A(i,k) * B(k,j)"), {"i": 2, "j": 2, "k": 2})
+
+
+def test_no_array_is_both_smaller_and_faster_than_one_of_the_best() -> None:
+    found = search(VECTOR)
+    assert found.best and found.left == 0
+    for best in found.best:
+        assert not [each for each in found.found if each.gates < best.gates and each.time < best.time]
+    assert {each.transform for each in found.best} <= {each.transform for each in found.found}
+
+
+def test_every_array_that_is_found_is_that_of_its_transform() -> None:
+    for each in search(VECTOR).found:
+        spatial = project(VECTOR, each.transform)
+        assert (each.gates, each.pes, each.steps) == (gates(spatial), len(spatial.cells), spatial.steps)
+
+
+def test_mirrored_arrays_are_tried_once() -> None:
+    spaces = [frozenset(each.transform.space) for each in search(VECTOR).found]
+    assert all(next(entry for entry in row if entry) > 0 for space in spaces for row in space)
+
+
+def test_a_search_ends_where_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "MOST", 50)
+    told = []
+    found = search(PRODUCT, lambda at, count: told.append((at, count)))
+    assert (found.tried, found.left, told[-1]) == (50, 1978, (49, 50))
+    # The simplest come first, so the classic arrays are among the first few.
+    assert Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]) in {each.transform for each in found.found}
+
+
+def test_what_passes_within_a_step_makes_the_path_longer() -> None:
+    chains = [path(project(PRODUCT, Transform([[0, 0, 1], [0, 1, 0], time]))) for time in ([1, 0, 0], [1, 1, 1])]
+    assert chains[0] > chains[1]
+
+
+def test_rules_of_one_operation_share_it() -> None:
+    """A sum that begins with 0 in its PE has one multiplier, not one for each of its two rules."""
+    stationary, moving = (gates(project(PRODUCT, Transform(rows))) for rows in (
+        [[1, 0, 0], [0, 1, 0], [1, 1, 1]], [[0, 0, 1], [0, 1, 0], [1, 1, 1]]))
+    assert stationary < 1.3 * moving
+
+
+def test_a_plot_has_a_dot_for_every_array() -> None:
+    found = search(VECTOR)
+    assert pareto(found).count("<circle") == len(found.found)
+    assert pareto(Search(found.found[:1], 1, 0)).count("<circle") == 1
