@@ -189,7 +189,9 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
     progress("cutting the operands into sub-tiles")
     work = Work(cut(program, data, how.arch.mem.level_words, tile))
     progress(f"cut the operands into {work.told}")
-    return execute(how, lambda tell: TensorJob(compile_einsum(program, how.arch, how.seed, tell), data, work), began, progress)
+    inner = work.tiling.einsum
+    return execute(how, lambda tell: TensorJob(compile_einsum(inner, how.arch, how.seed, tell), data, work, program), began,
+                   progress)
 
 
 def save(result: Result, path: Path) -> None:
@@ -225,7 +227,12 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
     # How they are cut depends on the pattern of their nonzeros only.
     data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
-    cuts = {"work": Work(cut(program, data, machine.mem.level_words, tile)).told} if data else {}
+    cuts: dict[str, object] = {}
+    if data:
+        work = Work(cut(program, data, machine.mem.level_words, tile))
+        program, cuts = work.tiling.einsum, {"work": work.told}
+        if work.tiling.after:
+            cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
     written = {} if graph is None else {"graph": str(write_graph(lower(program), Path(graph)))}
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),

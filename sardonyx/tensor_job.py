@@ -10,6 +10,7 @@ import scipy.sparse
 
 from .compiler.einsum import CompiledEinsum
 from .compiler.lang.einsum import Einsum
+from .compiler.sparse.normalize import normalize, unsplit
 from .compiler.sparse.tiles import Total
 from .runtime.data.blocks import Blocks
 from .runtime.data.sub_tiles import Work
@@ -28,13 +29,16 @@ class TensorJob:
     compiled : CompiledEinsum
     operands : mapping         Whole tensors by name.
     work : Work                Their sub-tiles.
+    statement : Einsum         What the whole result is; by default what the program computes of each sub-tile.
     """
 
     unit = "sub-tiles"
     checks = "words"
 
-    def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work) -> None:
+    def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work,
+                 statement: Einsum | None = None) -> None:
         self.compiled, self.operands, self.work = compiled, operands, work
+        self.statement = statement or compiled.einsum
         self._expected = expected(work)
         self._total, self._done = Total(work.tiling), 0
         self._words, self._wrong = 0, list[str]()
@@ -66,14 +70,18 @@ class TensorJob:
     def check(self) -> tuple[Any, int]:
         assert not self._wrong, f"{len(self._wrong)} blocks differ from NumPy: {self._wrong[0]}"
         total = self._total.whole()
-        program = self.compiled.einsum
+        program = self.statement
         assert total == golden.evaluate(program, self.operands), "the sum of the sub-tiles is not the result"
         value = tensors.to_value(total)
         self._facts = {"result": shown(program, self.operands, value)}
         return value, self._words
 
     def facts(self) -> Mapping[str, object]:
-        return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(self.work.tiling.edges),
+        tiling = self.work.tiling
+        uncut = ", ".join(sorted(unsplit(normalize(tiling.einsum))))
+        return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges),
+                **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),
+                **({"by_the_host": f"{tiling.after}, where sub-tiles are added"} if tiling.after else {}),
                 "slack_tiles": self.compiled.slack}
 
     def useful(self) -> tuple[str, int]:

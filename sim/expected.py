@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..compiler.lang.einsum import Einsum
-from ..compiler.lang.expr import Access, Binary, Constant, Expr, Negate
+from ..compiler.lang.expr import changed
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.sub_tiles import Work, named
 from .golden import einsum as golden
@@ -21,14 +21,4 @@ def expected(work: Work) -> Iterator[Blocks]:
 
 def by_slot(einsum: Einsum) -> Einsum:
     """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each."""
-    def renamed(expr: Expr) -> Expr:
-        if isinstance(expr, Access):
-            return replace(expr, tensor=expr.slot)
-        if isinstance(expr, Negate):
-            return replace(expr, operand=renamed(expr.operand))
-        if isinstance(expr, Binary):
-            return replace(expr, left=renamed(expr.left), right=renamed(expr.right))
-        assert isinstance(expr, Constant), f"{expr} is no expression"
-        return expr
-
-    return replace(einsum, expr=renamed(einsum.expr))
+    return replace(einsum, expr=changed(einsum.expr, lambda access: replace(access, tensor=access.slot)))

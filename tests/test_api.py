@@ -32,6 +32,17 @@ def test_results_are_scalars_vectors_and_tensors_too():
     assert (sardonyx.einsum("X(i,j,k) = B(i,j,k) + B(i,j,k)", B=cube, engine="tokens").value == 2 * cube).all()
 
 
+def test_the_report_says_what_is_not_cut_and_what_the_host_does_instead():
+    whole = sardonyx.einsum("X(i,j) = relu(B(i,k) * C(k,j) - 1)", B=B, C=C, engine="fabric", tile=5)
+    cut = sardonyx.einsum("X(i,j) = relu(B(i,k) * C(k,j) - 1)", B=B, C=C, engine="fabric", tile={"k": 5})
+    expected = np.maximum((B @ C).toarray() - 1, 0)
+    assert (whole.value.toarray() == expected).all() and (cut.value.toarray() == expected).all()
+    assert whole.report["not_cut"] == "k, summed inside a function" and "by_the_host" not in whole.report
+    assert cut.report["by_the_host"] == "relu(X(i,j) - 1), where sub-tiles are added" and "not_cut" not in cut.report
+    told = api.explain_program("X(i,j) = relu(B(i,k) * C(k,j))", B=B, C=C).report
+    assert "by_the_host" not in told and told["tiles"]["pe"] > 0
+
+
 def test_values_wrap_at_16_bits():
     large = np.array([30000, -30000])
     assert sardonyx.einsum("x(i) = b(i) + b(i)", b=large, engine="tokens").value.tolist() == [-5536, 5536]

@@ -26,9 +26,14 @@ def add_arithmetic(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire,
     """Add a node; its result. known: types that are no arithmetic, for errors."""
     op = _operation(node, known)
     constants = {name: text for name, text in node.attributes.items() if _CONSTANT.fullmatch(name)}
-    if any(wire.kind != VAL for wire, _ in wires) or len(constants) > 1 or len(wires) + len(constants) < 2 or not wires:
-        given = ", ".join([*(wire.kind for wire, _ in wires), *constants])
-        raise UserError(f"its operands are {given or 'none'}", node.where,
+    given = ", ".join([*(wire.kind for wire, _ in wires), *constants]) or "none"
+    typed = all(wire.kind == VAL for wire, _ in wires)
+    if ALU_OPS[op].operands == (FIRST,):
+        if not typed or len(wires) != 1 or constants:
+            raise UserError(f"its operands are {given}", node.where, "give it one operand of type val")
+        return Pin(build.add(node.label, Alu(op), a=wires[0][1]), "res")
+    if not typed or len(constants) > 1 or len(wires) + len(constants) < 2 or not wires:
+        raise UserError(f"its operands are {given}", node.where,
                         "give it two operands of type val, or one and an attribute const")
     operands = [pin for _, pin in sorted(wires, key=lambda each: _place(each[0]))]
     if constants:
@@ -39,7 +44,7 @@ def add_arithmetic(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire,
         port = SECOND if wires[0][0].enters == SECOND else FIRST
         value = {SECOND if port == FIRST else FIRST: int(text)}
         return Pin(build.add(node.label, Alu(op, **value), **{port: operands[0]}), "res")
-    if op not in ("add", "mul") and len(operands) != 2:
+    if op == "sub" and len(operands) != 2:
         raise UserError(f"it has {len(operands)} operands", node.where, "give it two")
     return _folded(build, op, node.label, operands)
 

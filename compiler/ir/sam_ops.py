@@ -47,9 +47,8 @@ OPS: dict[str, type[Any]] = {}
 class Operation(ABC):
     """What all operations have; `OPS` has them by name."""
 
-    # What computes it, and its ports that have another name there.
+    # What computes it.
     primitive: ClassVar[Primitive]
-    renamed: ClassVar[Ports] = {}
     # The port that the public dialect feeds through a node of its own.
     signal: ClassVar[str] = ""
 
@@ -70,6 +69,11 @@ class Operation(ABC):
     @abstractmethod
     def settings(self) -> Settings:
         """The configuration of the primitive."""
+
+    @property
+    def renamed(self) -> Ports:
+        """Its ports that have another name at the primitive."""
+        return {}
 
     @property
     def moved(self) -> Moved | None:
@@ -211,8 +215,6 @@ class Values(Operation):
     slot: str
     root: bool = False
     primitive: ClassVar[Primitive] = LEVEL
-    # Looked-up values leave a MEM where scanned coordinates do.
-    renamed: ClassVar[Ports] = {"val": "crd"}
 
     @property
     def inputs(self) -> Ports:
@@ -221,6 +223,11 @@ class Values(Operation):
     @property
     def outputs(self) -> Ports:
         return {"val": VAL}
+
+    @property
+    def renamed(self) -> Ports:
+        # Looked-up values leave a MEM where scanned coordinates do.
+        return {"val": "crd"}
 
     @property
     def settings(self) -> Settings:
@@ -237,13 +244,37 @@ class Values(Operation):
         return {"type": "arrayvals", "tensor": self.slot}
 
 
-# Operation of an `Alu` -> operation of the table, constant of operand d.
-ALU_OPS = {"add": ("adc", 0), "sub": ("sbc", 1), "mul": ("mult0", 0)}
+class Computed(NamedTuple):
+    """How the ALU computes an operation of an `Alu`: the operation of the table, its operand that is the second one, if
+    there is one, and constants of others."""
+
+    op: str
+    second: str = ""
+    constants: tuple[tuple[str, int], ...] = ()
+    signed: bool = False
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The operands as ports of an `Alu`."""
+        return ("a", "b") if self.second else ("a",)
+
+
+# `crop` is max(min(a, b), c).
+LARGEST, LEAST = 0x7fff, 0x8000
+ALU_OPS = {
+    "add": Computed("adc", "b"),
+    "sub": Computed("sbc", "b", (("d", 1),)),
+    "mul": Computed("mult0", "b"),
+    "max": Computed("crop", "c", (("b", LARGEST),), signed=True),
+    "min": Computed("crop", "b", (("c", LEAST),), signed=True),
+    "abs": Computed("abs"),
+    "sign": Computed("crop", "", (("b", 1), ("c", 0xffff)), signed=True),
+    "nonzero": Computed("crop", "", (("b", 1), ("c", 0)))}
 
 
 @dataclass(frozen=True)
 class Alu(Operation):
-    """`a op b`; an operand that is a constant here has no port."""
+    """`a op b`, or `op a`; an operand that is a constant here has no port."""
 
     op: str
     a: int | None = None
@@ -252,7 +283,8 @@ class Alu(Operation):
 
     @property
     def inputs(self) -> Ports:
-        return {name: VAL for name, constant in (("a", self.a), ("b", self.b)) if constant is None}
+        constants = {"a": self.a, "b": self.b}
+        return {name: VAL for name in ALU_OPS[self.op].operands if constants[name] is None}
 
     @property
     def outputs(self) -> Ports:
@@ -260,11 +292,20 @@ class Alu(Operation):
 
     @property
     def settings(self) -> Settings:
-        operation, carry = ALU_OPS[self.op]
-        config: Settings = {"op": BY_NAME[operation].code, "const_d": carry}
-        for operand, constant in (("a", self.a), ("b", self.b)):
-            config |= {f"stream_{operand}": constant is None, f"const_{operand}": (constant or 0) % (1 << 16)}
+        computed = ALU_OPS[self.op]
+        constants = {"d": 0, "a": self.a or 0, computed.second: self.b or 0, **dict(computed.constants)}
+        streams = [self.renamed.get(port, port) for port in self.inputs]
+        config: Settings = {"op": BY_NAME[computed.op].code, "const_d": constants["d"]}
+        if computed.signed:
+            config["signed"] = True
+        for operand in ("a", "b", "c") if computed.op == "crop" else ("a", "b"):
+            config |= {f"stream_{operand}": operand in streams, f"const_{operand}": constants.get(operand, 0) % (1 << 16)}
         return config
+
+    @property
+    def renamed(self) -> Ports:
+        second = ALU_OPS[self.op].second
+        return {"b": second} if second not in ("", "b") else {}
 
     def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
         need(bool(given), "an operand must be a stream")
@@ -273,7 +314,9 @@ class Alu(Operation):
 
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
         constant = self.b if self.a is None else self.a
-        shown: dict[str, object] = {"type": "add", "sub": int(self.op == "sub")} if self.op != "mul" else {"type": "mul"}
+        shown: dict[str, object] = {"type": self.op}
+        if self.op in ("add", "sub"):
+            shown = {"type": "add", "sub": int(self.op == "sub")}
         return shown if constant is None else {**shown, "const": constant}
 
 

@@ -1,8 +1,8 @@
 """Einsum statements: the text, the loop order and the formats of `X(i,j) = B(i,k) * C(k,j)`, checked.
 
 Meaning: an index that is not in the result is summed over the smallest part of a product that holds all its
-uses; the terms of a sum are summed each on their own: `x(i) = b(i) - C(i,j) * d(j)` takes each `b(i)` once.
-All values are 16-bit integers that wrap.
+uses; the terms of a sum are summed each on their own: `x(i) = b(i) - C(i,j) * d(j)` takes each `b(i)` once. So are the
+arguments of a function, which is applied to their sums: `relu(B(i,k) * C(k,j))`. All values are 16-bit integers that wrap.
 
 Errors:  UserError for what does not mean a sparse result, or needs an order other than the one given.
 Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules of tensor index notation.
@@ -17,8 +17,24 @@ from difflib import get_close_matches
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
 
-from .expr import Access, Binary, Constant, Expr, Negate, Parser, accesses, indices, is_sum, start
+from .expr import (
+    Access,
+    Binary,
+    Call,
+    Constant,
+    Expr,
+    Negate,
+    Parser,
+    accesses,
+    changed,
+    children,
+    indices,
+    is_sum,
+    rebuilt,
+    start,
+)
 from .formats import check_named, choose_format
+from .functions import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -113,19 +129,13 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
         uses.setdefault(access.tensor, []).append(access)
     seen: dict[str, int] = {}
 
-    def finish(part: Expr) -> Expr:
-        if isinstance(part, Access):
-            seen[part.tensor] = count = seen.get(part.tensor, 0) + 1
-            return replace(part, slot=part.tensor if count == 1 else f"{part.tensor}.{count}",
-                           format=choose_format(part, uses[part.tensor], result, loops, formats.get(part.tensor)))
-        if isinstance(part, Negate):
-            return replace(part, operand=finish(part.operand))
-        if isinstance(part, Binary):
-            return replace(part, left=finish(part.left), right=finish(part.right))
-        return part
+    def finish(access: Access) -> Access:
+        seen[access.tensor] = count = seen.get(access.tensor, 0) + 1
+        return replace(access, slot=access.tensor if count == 1 else f"{access.tensor}.{count}",
+                       format=choose_format(access, uses[access.tensor], result, loops, formats.get(access.tensor)))
 
     result = replace(result, format=choose_format(result, [result], result, loops, formats.get(result.tensor)))
-    return Einsum(text, result, finish(expr), loops, origin)
+    return Einsum(text, result, changed(expr, finish), loops, origin)
 
 
 def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
@@ -165,7 +175,39 @@ def fold(expr: Expr) -> int | None:
         if left is None or right is None:
             return None
         return left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
+    if isinstance(expr, Call):
+        values = [value for value in map(fold, expr.arguments) if value is not None]
+        return FUNCTIONS[expr.function].meaning(*values) if len(values) == len(expr.arguments) else None
     return None
+
+
+def with_value(expr: Expr, value: int) -> int:
+    """What an expression is where every tensor has a value, as a 16-bit integer, sums aside."""
+    found = value
+    if isinstance(expr, Constant):
+        found = expr.value
+    if isinstance(expr, Negate):
+        found = -with_value(expr.operand, value)
+    if isinstance(expr, Binary):
+        left, right = with_value(expr.left, value), with_value(expr.right, value)
+        found = left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
+    if isinstance(expr, Call):
+        found = FUNCTIONS[expr.function].meaning(*(with_value(argument, value) for argument in expr.arguments))
+    return (found - VALUE_MIN) % (1 << 16) + VALUE_MIN
+
+
+def peeled(einsum: Einsum) -> tuple[Einsum, Expr]:
+    """A statement without what is applied to every value of its result at last, and that, of the result as an operand:
+    ``X(i) = relu(B(i,j) * c(j) - 3)`` is ``X(i) = B(i,j) * c(j)`` and then ``relu(X(i) - 3)``."""
+    def peel(part: Expr) -> tuple[Expr, Expr]:
+        varied = [each for each in children(part) if fold(each) is None]
+        if isinstance(part, Access) or len(varied) > 1:
+            return part, einsum.result
+        inner, after = peel(varied[0])
+        return inner, rebuilt(part, lambda each: after if each is varied[0] else each)
+
+    inner, after = peel(einsum.expr)
+    return replace(einsum, text=f"{einsum.result} = {inner}", expr=inner), after
 
 
 def _check_constants(parser: Parser, expr: Expr) -> None:
@@ -174,11 +216,9 @@ def _check_constants(parser: Parser, expr: Expr) -> None:
     if value is not None and not VALUE_MIN <= value <= VALUE_MAX:
         raise parser.error(start(expr), f"constant {value} does not fit 16 bits",
                            f"use {VALUE_MIN} to {VALUE_MAX}")
-    if value is None and isinstance(expr, Binary):
-        _check_constants(parser, expr.left)
-        _check_constants(parser, expr.right)
-    if value is None and isinstance(expr, Negate):
-        _check_constants(parser, expr.operand)
+    for part in children(expr):
+        if value is None or isinstance(expr, Call):
+            _check_constants(parser, part)
 
 
 def factors(expr: Expr) -> list[Expr]:
@@ -203,28 +243,44 @@ def shared(parts: Iterable[Expr]) -> frozenset[str]:
 
 
 def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
-                   nesting: dict[tuple[str, str], None]) -> None:
-    """Check the sums inside a product. `bound` are the indices that loops around it fix; `nesting` collects
-    the pairs (outer, inner) of summed indices whose loops must nest so."""
+                   nesting: dict[tuple[str, str], None], inside: bool = False) -> None:
+    """Check the sums and functions inside a product. `bound` are the indices that loops around it fix; `nesting` collects
+    the pairs (outer, inner) of summed indices whose loops must nest so; `inside`: a function is applied to it, so that it may
+    be other than 0 where all tensors are 0."""
     parts = [part for part in factors(expr) if fold(part) is None]
     common = shared(parts)
+    inside = inside and len(parts) == 1
     for part in parts:
-        if not is_sum(part):
+        if isinstance(part, Access):
             continue
+        within = arguments(part)
         fixed = (bound | common) & indices(part).keys()
         nesting.update({(outer, inner): None for outer in indices(part) for inner in indices(part)
                         if outer in fixed and inner not in fixed})
-        for term in terms(part):
+        if isinstance(part, Call) and not inside and with_value(part, 0):
+            raise parser.error(start(part), f"{part} is {with_value(part, 0)} where every tensor is 0, "
+                               "so the result would be dense",
+                               "choose constants with which zeros give 0, as in max(b(i), -5)")
+        for term in within:
             if fold(term) is not None:
+                if inside or isinstance(part, Call):
+                    continue
                 raise parser.error(start(term),
                                    f"constant {term} is added to a tensor, so the result would be dense",
                                    "make it a tensor with the indices of the other terms")
             for index in sorted(fixed - indices(term).keys()):
+                one, others = ("argument", f"arguments of {part.function}") if isinstance(part, Call) else \
+                    ("term", "terms of the sum")
                 raise parser.error(start(term),
-                                   f"term {term} has no index {index} but other terms of the sum do, "
+                                   f"{one} {term} has no index {index} but other {others} do, "
                                    "so the result would be dense",
                                    f"multiply it by a tensor with index {index}")
-            _check_product(parser, term, fixed, nesting)
+            _check_product(parser, term, fixed, nesting, inside or isinstance(part, Call))
+
+
+def arguments(part: Expr) -> list[Expr]:
+    """What a factor is made of: the terms of a sum, the arguments of a function."""
+    return list(part.arguments) if isinstance(part, Call) else terms(part)
 
 
 def _loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence[str],

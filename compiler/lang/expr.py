@@ -2,25 +2,30 @@
 
 Grammar (spaces are free; a bare name is a scalar):
 
-    statement = access "=" sum
+    statement = access "=" value
+    value     = sum [ (">" | "<" | "!=") sum ]
     sum       = product { ("+" | "-") product }
     product   = factor { "*" factor }
-    factor    = "-" factor | integer | access | "(" sum ")"
+    factor    = "-" factor | integer | access | "(" value ")" | function "(" value { "," value } ")"
     access    = name [ "(" name { "," name } ")" ]
 
+The functions are those of `functions.py`, whose names no tensor has.
+
 Errors:  UserError with the column and a caret below the text.
-Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B; division and constants that are
-         added are left out, since a sparse result could not hold what they give for zeros.
+Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B; division is left out, since the PEs have none for
+         integers (Onyx divides by multiplying with reciprocals, which are operands).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import Format, natural
+
+from .functions import FUNCTIONS, GREATER, NAMES
 
 
 @dataclass(frozen=True)
@@ -85,14 +90,33 @@ class Binary:
     def __str__(self) -> str:
         if self.op == "*":
             return f"{_bracketed(self.left)} * {_bracketed(self.right)}"
-        return f"{self.left} {self.op} {_bracketed(self.right)}"
+        return f"{_compared(self.left)} {self.op} {_bracketed(self.right)}"
 
 
-Expr = Access | Constant | Negate | Binary
+@dataclass(frozen=True)
+class Call:
+    """A function of `functions.py`, and its arguments."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        if self.function == GREATER:
+            return f" {GREATER} ".join(_compared(argument) for argument in self.arguments)
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+Expr = Access | Constant | Negate | Binary | Call
 
 
 def _bracketed(expr: Expr) -> str:
-    return f"({expr})" if is_sum(expr) else str(expr)
+    return f"({expr})" if is_sum(expr) else _compared(expr)
+
+
+def _compared(expr: Expr) -> str:
+    """A part of a sum or of a comparison, in brackets if it is a comparison."""
+    return f"({expr})" if isinstance(expr, Call) and expr.function == GREATER else str(expr)
 
 
 def is_sum(expr: Expr) -> bool:
@@ -100,15 +124,35 @@ def is_sum(expr: Expr) -> bool:
     return isinstance(expr, Binary) and expr.op != "*"
 
 
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """What an expression is made of directly, from left to right."""
+    if isinstance(expr, Negate):
+        return (expr.operand,)
+    if isinstance(expr, Binary):
+        return expr.left, expr.right
+    return expr.arguments if isinstance(expr, Call) else ()
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """An expression of changed parts, which are changed from left to right."""
+    if isinstance(expr, Negate):
+        return replace(expr, operand=change(expr.operand))
+    if isinstance(expr, Binary):
+        return replace(expr, left=change(expr.left), right=change(expr.right))
+    return replace(expr, arguments=tuple(map(change, expr.arguments))) if isinstance(expr, Call) else expr
+
+
 def accesses(expr: Expr) -> Iterator[Access]:
     """The tensors an expression reads, from left to right."""
     if isinstance(expr, Access):
         yield expr
-    elif isinstance(expr, Negate):
-        yield from accesses(expr.operand)
-    elif isinstance(expr, Binary):
-        yield from accesses(expr.left)
-        yield from accesses(expr.right)
+    for part in children(expr):
+        yield from accesses(part)
+
+
+def changed(expr: Expr, change: Callable[[Access], Access]) -> Expr:
+    """An expression with other accesses, which are changed from left to right."""
+    return change(expr) if isinstance(expr, Access) else rebuilt(expr, lambda part: changed(part, change))
 
 
 def indices(expr: Expr) -> dict[str, None]:
@@ -118,7 +162,9 @@ def indices(expr: Expr) -> dict[str, None]:
 
 def start(expr: Expr) -> int:
     """The column where an expression begins (brackets around it aside)."""
-    return start(expr.left) if isinstance(expr, Binary) else expr.column
+    if isinstance(expr, Binary):
+        return start(expr.left)
+    return start(expr.arguments[0]) if isinstance(expr, Call) and expr.function == GREATER else expr.column
 
 
 def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") -> UserError:
@@ -129,9 +175,10 @@ def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") 
     return UserError(f"{what}\n  {shown}\n  {' ' * (column - left)}^", where=place, fix=fix)
 
 
-_WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|\+=|-=|\*=|==|\S", re.ASCII)
-_NO_OPERATORS = ("/", "**", "^", "%", "@", "+=", "-=", "*=", "==", "<", ">", "&", "|")
-_OPERATORS = "use + - * and brackets, and one ="
+_WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|[-+*=!<>]=|\S", re.ASCII)
+_NO_OPERATORS = ("**", "^", "%", "@", "+=", "-=", "*=", "&", "|")
+_OPERATORS = f"use + - * > < != and brackets, {' '.join(NAMES)}, and one ="
+_EQUALS = ("==", "<=", ">=")
 # No array holds a statement this long; the limits keep recursion over its tree shallow.
 LONGEST, DEEPEST = 600, 50
 SPLIT = "split it into several statements"
@@ -155,7 +202,7 @@ class Parser:
             raise self.error(self.words[LONGEST][2], f"the statement is longer than {LONGEST} words", SPLIT)
         result = self._access()
         self._expect("=")
-        expr = self._sum()
+        expr = self._value()
         if self.at < len(self.words):
             raise self._unexpected("an operator or the end")
         return result, expr
@@ -173,6 +220,12 @@ class Parser:
         word = self._peek()
         if word in _NO_OPERATORS:
             return self.error(self._column(), f"operator '{word}' is not supported", _OPERATORS)
+        if word == "/":
+            return self.error(self._column(), "operator '/' is not supported: no PE divides integers",
+                              "multiply by reciprocals that are an operand, scaled to integers")
+        if word in _EQUALS:
+            return self.error(self._column(), f"operator '{word}' is not supported: it gives 1 where both sides are 0, "
+                              "so the result would be dense", "use > < or !=")
         found = f"'{shown(word)}'" if word else "the end"
         return self.error(self._column(), f"{wanted} was expected, not {found}",
                           "write it as in X(i,j) = B(i,k) * C(k,j)")
@@ -190,6 +243,9 @@ class Parser:
 
     def _access(self) -> Access:
         name, column = self._name("a tensor")
+        if name in FUNCTIONS:
+            raise self.error(column, f"{name} is a function and no tensor", "give it arguments in brackets on the right side, "
+                             "or rename the tensor")
         found: list[str] = []
         if self._peek() == "(":
             self.at += 1
@@ -199,6 +255,19 @@ class Parser:
                 found.append(self._name("an index")[0])
             self._expect(")")
         return Access(name, tuple(found), name, natural(len(found)), column)
+
+    def _value(self) -> Expr:
+        expr = self._sum()
+        word, column = self._peek(), self._column()
+        if word not in (">", "<", "!="):
+            return expr
+        self.at += 1
+        other = self._sum()
+        if self._peek() in (">", "<", "!="):
+            raise self.error(self._column(), "comparisons stand in a row", "put one of them in brackets")
+        if word == "!=":
+            return Call("nonzero", (Binary("-", expr, other, column),), start(expr))
+        return Call(GREATER, (expr, other) if word == ">" else (other, expr), column)
 
     def _sum(self) -> Expr:
         expr = self._product()
@@ -222,14 +291,14 @@ class Parser:
             self.at += 1
             return Negate(self._factor(), column)
         if word == "(":
+            found = self._bracket()
+            if len(found) > 1:
+                raise self.error(column, "there is a comma in brackets that are no function's",
+                                 f"use a function: {', '.join(NAMES)}")
+            return found[0]
+        if word in FUNCTIONS and self.at + 1 < len(self.words) and self.words[self.at + 1][1] == "(":
             self.at += 1
-            self.brackets += 1
-            if self.brackets > DEEPEST:
-                raise self.error(column, f"brackets are nested deeper than {DEEPEST}", SPLIT)
-            expr = self._sum()
-            self._expect(")")
-            self.brackets -= 1
-            return expr
+            return self._call(word, column)
         if word[:1].isdigit():
             if not word.isdigit():
                 raise self.error(column, f"{shown(word)} is not an integer", "scale the operands to integers")
@@ -238,3 +307,25 @@ class Parser:
             self.at += 1
             return Constant(int(word), column)
         return self._access()
+
+    def _bracket(self) -> list[Expr]:
+        """The values in brackets, with commas between them."""
+        self.brackets += 1
+        if self.brackets > DEEPEST:
+            raise self.error(self._column(), f"brackets are nested deeper than {DEEPEST}", SPLIT)
+        self.at += 1
+        found = [self._value()]
+        while self._peek() == ",":
+            self.at += 1
+            found.append(self._value())
+        self._expect(")")
+        self.brackets -= 1
+        return found
+
+    def _call(self, name: str, column: int) -> Call:
+        found, wanted = self._bracket(), FUNCTIONS[name].arguments
+        if len(found) != wanted:
+            raise self.error(column, f"{name} takes {wanted} argument{'s' * (wanted > 1)}, not {len(found)}",
+                             "nest it, as in max(a, max(b, c))" if wanted == 2 and len(found) > 2 else
+                             f"write {name}({', '.join('ab'[:wanted])})")
+        return Call(name, tuple(found), column)

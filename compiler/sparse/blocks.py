@@ -35,8 +35,8 @@ def map_graph(sam: SamGraph) -> MappedGraph:
                 sinks[_pin(op.primitive, name, "block_o", Flow.OUT)].append(Pin(stream.block, "f2g"))
     for edge in sam.edges:
         source, sink = (sam.nodes[pin.node].primitive for pin in (edge.src, edge.dst))
-        port = sam.nodes[edge.src.node].renamed.get(edge.src.port, edge.src.port)
-        sinks[_pin(source, edge.src.node, port, Flow.OUT)].append(_pin(sink, edge.dst.node, edge.dst.port, Flow.IN))
+        leaves, enters = (sam.nodes[pin.node].renamed.get(pin.port, pin.port) for pin in (edge.src, edge.dst))
+        sinks[_pin(source, edge.src.node, leaves, Flow.OUT)].append(_pin(sink, edge.dst.node, enters, Flow.IN))
     nets = tuple(Net(source, tuple(each)) for source, each in sinks.items())
     loads_first = sorted(streams, key=lambda stream: stream.direction != LOAD)
     return MappedGraph(blocks, nets, tuple(loads_first))

@@ -177,8 +177,30 @@ class _Builder:
         return Pin(self.add("mul", Alu("mul", b=by % (1 << 16)), a=value), "res")
 
     def _sum(self, part: Sum, above: Pin | None) -> Pin:
+        if part.function:
+            return self._apply(part.function, [self.value(term, above) for _, term in part.terms], part.constant)
         sign, value = self._tree([(sign, self.value(term, above)) for sign, term in part.terms], "add")
-        return self._scale(value, sign)
+        return self._binary("add", self._scale(value, sign), part.constant) if part.constant else self._scale(value, sign)
+
+    def _apply(self, function: str, values: list[Pin], constant: int | None) -> Pin:
+        """A function of values; two operands are two values, or one and the constant."""
+        value = values[0]
+        other = values[1] if len(values) == 2 else constant
+        if function == "relu":
+            return self._binary("max", value, 0)
+        if function in ("abs", "sign", "nonzero"):
+            return Pin(self.add(function, Alu(function), a=value), "res")
+        assert other is not None, "these functions take two operands"
+        if function in ("max", "min"):
+            return self._binary(function, value, other)
+        # One is above the other if the extreme of both differs from the other.
+        extreme = self._binary("max" if function == ">" else "min", value, other)
+        return self._apply("nonzero", [self._binary("sub", extreme, other)], None)
+
+    def _binary(self, op: str, left: Pin, right: Pin | int) -> Pin:
+        if isinstance(right, Pin):
+            return Pin(self.add(op, Alu(op), a=left, b=right), "res")
+        return Pin(self.add(op, Alu(op, b=right % (1 << 16)), a=left), "res")
 
     def _tree(self, signed: list[tuple[int, Pin]], op: str) -> tuple[int, Pin]:
         """Combine signed values in a tree of little depth; a difference where signs differ."""

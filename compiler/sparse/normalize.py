@@ -3,10 +3,10 @@
     b(i) - C(i,j) * d(j)                       =>  + b  - sum_j(C * d)
     B(i,k,l) * C(j,k) * D(j,l), order i j k l   =>  sum_k(sum_l(B * D) * C)
 
-Constants gather in one coefficient per product and signs in the sums. A summed index is taken from the
+Constants gather in one coefficient per product and one constant per sum, signs in the sums. A summed index is taken from the
 innermost loop out: the factors that use it form a product of their own, so that others are neither repeated
 nor multiplied inside its loop. Sums and products may be regrouped freely, since integers that wrap are a
-commutative ring.
+commutative ring; what is inside a function stays inside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sardonyx.compiler.lang.einsum import Einsum, factors, fold, shared
-from sardonyx.compiler.lang.expr import Access, Binary, Expr, Negate, is_sum
+from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, is_sum
+from sardonyx.compiler.lang.functions import GREATER
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,18 @@ class Product:
 
 @dataclass(frozen=True)
 class Sum:
-    """Terms, each added (sign 1) or subtracted (sign -1)."""
+    """Terms that are united: coordinates are those of any of them.
+
+    Parameters
+    ----------
+    terms : tuple      Each with its sign: added (1) or subtracted (-1).
+    constant : int     Added to them; the second argument of a function whose other one is the only term.
+    function : str     Applied to the terms, its arguments, in place of adding them; ``<`` where a constant is compared.
+    """
 
     terms: tuple[tuple[int, Node], ...]
+    constant: int | None = None
+    function: str = ""
 
 
 Node = Access | Product | Sum
@@ -58,17 +68,40 @@ def leaves(node: Node) -> tuple[Access, ...]:
     return tuple(leaf for part in parts for leaf in leaves(part))
 
 
+def unsplit(node: Node, inside: bool = False) -> frozenset[str]:
+    """The indices that are summed inside a function: it has to see the whole sum."""
+    if isinstance(node, Access):
+        return frozenset()
+    own = {node.contract} if inside and isinstance(node, Product) and node.contract else set()
+    parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
+    inside = inside or (isinstance(node, Sum) and bool(node.function))
+    return frozenset(own).union(*(unsplit(part, inside) for part in parts))
+
+
 def _normal(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     """Normalize a part inside loops over `bound`."""
     if not is_sum(expr):
         return _product(expr, bound, order)
-    signed = []
+    signed, constant = [], 0
     for sign, term in _signed(expr, 1):
+        value = fold(term)
+        if value is not None:
+            constant += sign * value
+            continue
         node = _product(term, bound, order)
         if isinstance(node, Product) and node.coefficient == -1:
             sign, node = -sign, _scaled(replace(node, coefficient=1), 1)
         signed.append((sign, node))
-    return Sum(tuple(signed))
+    return Sum(tuple(signed), constant or None)
+
+
+def _applied(call: Call, bound: frozenset[str], order: tuple[str, ...]) -> Sum:
+    """A function of its arguments; not all of them are constants."""
+    values = [fold(argument) for argument in call.arguments]
+    terms = tuple((1, _normal(argument, bound, order)) for argument, value in zip(call.arguments, values) if value is None)
+    constant = next((value for value in values if value is not None), None)
+    flipped = call.function == GREATER and values[0] is not None
+    return Sum(terms, constant, "<" if flipped else call.function)
 
 
 def _signed(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
@@ -95,7 +128,7 @@ def _coefficient(expr: Expr) -> int:
 def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     parts = [part for part in factors(expr) if fold(part) is None]
     fixed = bound | shared(parts)
-    nodes: list[Node] = [_normal(part, fixed, order) if is_sum(part) else _leaf(part) for part in parts]
+    nodes: list[Node] = [_normal(part, fixed, order) if is_sum(part) else _leaf(part, fixed, order) for part in parts]
     for index in reversed(order):
         group = [node for node in nodes if index in live(node)]
         if group and index not in bound:
@@ -106,9 +139,9 @@ def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     return _scaled(node, _coefficient(expr))
 
 
-def _leaf(part: Expr) -> Access:
-    assert isinstance(part, Access), "a factor that is neither constant nor sum is an access"
-    return part
+def _leaf(part: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
+    assert isinstance(part, Access | Call), "a factor that is neither constant nor sum is an access or a function"
+    return part if isinstance(part, Access) else _applied(part, bound, order)
 
 
 def _scaled(node: Node, by: int) -> Node:

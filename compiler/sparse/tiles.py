@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.compiler.lang.einsum import Einsum
-from sardonyx.compiler.lang.expr import Access
+from sardonyx.compiler.lang.einsum import Einsum, with_value
+from sardonyx.compiler.lang.expr import Access, Expr
 from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
 
 from .capacity import positions
@@ -71,13 +71,15 @@ class Tiling:
 
     Parameters
     ----------
-    einsum : Einsum
+    einsum : Einsum                   What the program computes of each item.
     shape : tuple                     Of the whole result.
     edges : dict                      Per index variable.
     tiles : tuple                     Per operand slot, in the order of the statement.
     picks : int32[items, slots]       The tile each item takes of each operand, or ABSENT.
     outputs : int32[items, rank]      The result tile each item adds to; items of one stand together.
     capacity : int                    Words of one half of a level buffer, in which everything fits.
+    after : Expr                      What the host makes of every value of the result once its items are added, if anything,
+                                      in terms of the result.
     """
 
     einsum: Einsum
@@ -87,6 +89,7 @@ class Tiling:
     picks: Rows
     outputs: Rows
     capacity: int
+    after: Expr | None = None
 
     def __len__(self) -> int:
         return len(self.picks)
@@ -129,7 +132,7 @@ class Total:
         item, self._items = self._items, self._items + 1
         self._tile.append(result)
         if self._last[item]:
-            found = _added(self._tile)
+            found = _applied(self.tiling.after, _added(self._tile))
             self._tiles.append(Coo(found.shape, found.coords + self.tiling.outputs[item] * self._edges, found.values))
             self._tile = []
 
@@ -149,6 +152,15 @@ def _added(parts: Sequence[Coo]) -> Coo:
         return parts[0]
     return Coo.make(parts[0].shape, np.concatenate([part.coords for part in parts]),
                     np.concatenate([part.values for part in parts]))
+
+
+def _applied(after: Expr | None, tensor: Coo) -> Coo:
+    """What is made of the values of a tensor; zeros give 0."""
+    if after is None:
+        return tensor
+    values, which = np.unique(tensor.values, return_inverse=True)
+    made = np.array([with_value(after, value) for value in values.tolist()], np.int64)
+    return Coo.make(tensor.shape, tensor.coords, made[which])
 
 
 def cut(einsum: Einsum, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int]

@@ -123,7 +123,9 @@ def alu(op: Alu, a: Tokens | None, b: Tokens | None) -> Tokens:
             out.append(x)
         else:
             x, y = x if op.a is None else op.a, y if op.b is None else op.b
-            out.append({"add": x + y, "sub": x - y, "mul": x * y}[op.op] & 0xFFFF)
+            high = [(each ^ 0x8000) - 0x8000 for each in (x, y)]
+            out.append({"add": x + y, "sub": x - y, "mul": x * y, "max": max(high), "min": min(high), "abs": abs(high[0]),
+                        "sign": (high[0] > 0) - (high[0] < 0), "nonzero": int(x != 0)}[op.op] & 0xFFFF)
     return out
 
 

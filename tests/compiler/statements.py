@@ -57,6 +57,21 @@ DENSE: dict[str, Callable[[Any], Any]] = {
     "x(i) = a(i) * (b(i) + C(i,j) * d(j))": lambda t: t.a * (t.b + t.C @ t.d),
     "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))":
         lambda t: (t.b + t.C @ t.d) * (t.g - t.F @ t.h),
+    "x(i) = relu(b(i))": lambda t: np.maximum(t.b, 0),
+    "x(i) = -abs(b(i) - c(i))": lambda t: -abs(t.b - t.c),
+    "x(i) = b(i) * sign(c(i)) + nonzero(b(i)) * c(i)": lambda t: t.b * np.sign(t.c) + (t.b != 0) * t.c,
+    "x = max(b(i), c) - min(c, 3)": lambda t: np.maximum(t.b.sum(), t.c) - np.minimum(t.c, 3),
+    "x(i) = min(max(b(i), -2), 1)": lambda t: np.clip(t.b, -2, 1),
+    "x(i) = relu(2 - -abs(b(i) + 1) - 6)": lambda t: np.maximum(abs(t.b + 1) - 4, 0),
+    "x(i) = nonzero(6 - 2 * (3 - b(i))) - sign(-(b(i) + 1) * 3 + 3)": lambda t: (t.b != 0) + np.sign(t.b),
+    "X(i,j) = max(B(i,j), C(i,j)) - min(B(i,j), D(i,j))": lambda t: np.maximum(t.B, t.C) - np.minimum(t.B, t.D),
+    "X(i,j) = B(i,j) * (B(i,j) > C(i,j)) + C(i,j) * (2 < C(i,j))": lambda t: t.B * (t.B > t.C) + t.C * (t.C > 2),
+    "X(i,j) = (-1 > B(i,j)) + (B(i,j) != C(i,j)) * D(i,j)": lambda t: (t.B < -1) + (t.B != t.C) * t.D,
+    "X(i,j) = relu(B(i,k) * C(k,j))": lambda t: np.maximum(t.B @ t.C, 0),
+    "X(i,j) = relu(B(i,k) * C(k,j) - 3) * D(i,j)": lambda t: np.maximum(t.B @ t.C - 3, 0) * t.D,
+    "x(i) = B(i,j) * relu(C(j,k) * d(k))": lambda t: t.B @ np.maximum(t.C @ t.d, 0),
+    "x(i) = B(i,j) * relu(C(i,j)) - max(D(i,k), g(i))":
+        lambda t: (t.B * np.maximum(t.C, 0)).sum(1) - np.maximum(t.D.sum(1), t.g),
 }
 
 

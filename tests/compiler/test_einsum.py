@@ -62,12 +62,41 @@ def caret(text, column):
     return f"\n  {text}\n  {' ' * (column - 1)}^"
 
 
+KNOWN = "use + - * > < != and brackets, relu abs sign nonzero max min, and one ="
 POINTED = [
     ("X(i,j) = B(i,k)", 1, "index j of X(i,j) is on no tensor of the right side",
      "use j on the right, or leave it out of the result"),
-    ("x(i) = b(i) / c(i)", 13, "operator '/' is not supported", "use + - * and brackets, and one ="),
-    ("x(i) = b(i) ^ 2", 13, "operator '^' is not supported", "use + - * and brackets, and one ="),
-    ("x(i) += b(i)", 6, "operator '+=' is not supported", "use + - * and brackets, and one ="),
+    ("x(i) = b(i) / c(i)", 13, "operator '/' is not supported: no PE divides integers",
+     "multiply by reciprocals that are an operand, scaled to integers"),
+    ("x(i) = b(i) ^ 2", 13, "operator '^' is not supported", KNOWN),
+    ("x(i) += b(i)", 6, "operator '+=' is not supported", KNOWN),
+    ("x(i) = b(i) >= c(i)", 13,
+     "operator '>=' is not supported: it gives 1 where both sides are 0, so the result would be dense",
+     "use > < or !="),
+    ("x(i) = b(i) > c(i) > d(i)", 20, "comparisons stand in a row", "put one of them in brackets"),
+    ("x(i) = max(b(i))", 8, "max takes 2 arguments, not 1", "write max(a, b)"),
+    ("x(i) = max(b(i), c(i), d(i))", 8, "max takes 2 arguments, not 3", "nest it, as in max(a, max(b, c))"),
+    ("x(i) = relu(b(i), c(i))", 8, "relu takes 1 argument, not 2", "write relu(a)"),
+    ("x(i) = (b(i), c(i))", 8, "there is a comma in brackets that are no function's",
+     "use a function: relu, abs, sign, nonzero, max, min"),
+    ("x(i) = b(i) * relu", 15, "relu is a function and no tensor",
+     "give it arguments in brackets on the right side, or rename the tensor"),
+    ("abs(i) = b(i)", 1, "abs is a function and no tensor",
+     "give it arguments in brackets on the right side, or rename the tensor"),
+    ("x(i) = b(i) * max(c(i), 3)", 15, "max(c(i), 3) is 3 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
+    ("x(i) = relu(b(i) + 3)", 8, "relu(b(i) + 3) is 3 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
+    ("x(i) = relu(b(i) - 30000 - 30000)", 8,
+     "relu(b(i) - 30000 - 30000) is 5536 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
+    ("x(i) = 1 > b(i)", 8, "1 > b(i) is 1 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
+    ("x(i) = relu(c(i) * (b(i) - 3))", 28, "constant 3 is added to a tensor, so the result would be dense",
+     "make it a tensor with the indices of the other terms"),
+    ("x(i) = max(b(i), c)", 18, "argument c has no index i but other arguments of max do, so the result would be dense",
+     "multiply it by a tensor with index i"),
+    ("x(i) = min(b(i), min(99999, 3))", 22, "constant 99999 does not fit 16 bits", "use -32768 to 32767"),
     ("x(i) = b(i) c(i)", 13, "an operator or the end was expected, not 'c'",
      "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x(i) = (b(i)", 13, "')' was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
@@ -116,8 +145,8 @@ def test_endless_statements_are_refused():
 
 def test_the_origin_stands_in_front():
     with pytest.raises(UserError) as error:
-        parse("x(i) = b(i) / 2", origin="mine.toml")
-    assert str(error.value).startswith("mine.toml, column 13: operator '/' is not supported\n")
+        parse("x(i) = b(i) ^ 2", origin="mine.toml")
+    assert str(error.value).startswith("mine.toml, column 13: operator '^' is not supported\n")
 
 
 def test_sums_inside_each_others_loops_have_no_order():

@@ -21,7 +21,9 @@ from sardonyx.tensors import values as tensors
 
 STATEMENTS = [load_kernel(name).einsum() for name in kernel_names()] + [parse(text) for text in (
     "X(i,j) = B(i,j) * B(i,j) - 2 * C(i,j)", "x = -b(i) * c(i)", "X(i,j) = (B(i,j) + C(i,j)) * D(i,j)", "x = b * c",
-    "X(i,j) = b(i) * c(j) - D(i,j) * 5", "x(i) = B(i,j) * c(j) - (d(i) - e(i))")]
+    "X(i,j) = b(i) * c(j) - D(i,j) * 5", "x(i) = B(i,j) * c(j) - (d(i) - e(i))",
+    "X(i,j) = max(abs(B(i,j)), C(i,j)) - min(B(i,j), 3)",
+    "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))")]
 
 
 def operations(graph):
@@ -113,10 +115,12 @@ def with_edge(text, line):
 
 
 REFUSED = [
+    (ELEMMUL.text.replace('type="mul"', 'type="abs"'),
+     "f.gv: node 3 (abs): its operands are val, val\n  try: give it one operand of type val"),
     (ELEMMUL.text.replace('type="mul"', 'type="fp_exp"'),
      "f.gv: node 3 (fp_exp): the array does not compute type 'fp_exp'\n"
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
-     "intersect, union, reduce, crddrop, fiberwrite, broadcast, repsiggen, add, sub, mul"),
+     "intersect, union, reduce, crddrop, fiberwrite, broadcast, repsiggen, add, sub, mul, max, min, abs, sign, nonzero"),
     (ELEMMUL.text.replace('format="compressed" src="true" root="true"', 'format="bitvector" src="true" root="true"', 1),
      "f.gv: node 12 (fiberlookup): attribute format is 'bitvector'\n  try: write compressed or dense"),
     (ELEMMUL.text.replace("B=ss01", "B=ds01"),
