@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -112,8 +112,12 @@ def kernels() -> Outcome:
     """The kernels of `apps/` and what each computes."""
     found = [load_kernel(name) for name in kernel_names()]
     width = max(len(each.name) for each in found)
-    text = "\n".join(f"{each.name:{width}}  {each.expression:45}  {each.doc}" for each in found)
-    return Outcome({each.name: {"expression": each.expression, "doc": each.doc} for each in found}, text)
+    text = "\n".join(f"{each.name:{width}}  {each.expression:45}  {each.doc}{_also(each.also)}" for each in found)
+    return Outcome({each.name: {"expression": each.expression, "doc": each.doc, "also": each.also} for each in found}, text)
+
+
+def _also(names: Sequence[str]) -> str:
+    return f" Also {', '.join(names)}." if names else ""
 
 
 def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),

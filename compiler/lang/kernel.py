@@ -4,6 +4,7 @@
     expression = "x(i) = B(i,j) * c(j)"
     order = "ij"                        # optional
     formats = { c = "d0" }              # optional
+    also = ["mat_vecmul"]               # optional: other names, as papers have them
     shapes = [{ i = 11, j = 7 }]        # optional: extents that tests run
 
 A name that ends in `.toml` is taken as the path of a file of the user's own.
@@ -33,7 +34,7 @@ _FOLDER = files("sardonyx.apps") / "sparse"
 # A kernel is a line or two; nothing longer is one.
 MOST_BYTES = 1 << 20
 _EXAMPLE = "write lines such as expression = \"x(i) = b(i)\""
-_KEYS = {"doc": str, "expression": str, "order": str, "formats": dict, "shapes": list}
+_KEYS = {"doc": str, "expression": str, "order": str, "formats": dict, "also": list, "shapes": list}
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Kernel:
     order: str
     formats: Mapping[str, str]
     shapes: tuple[Mapping[str, int], ...]
+    also: tuple[str, ...] = ()
 
     def einsum(self) -> Einsum:
         """The checked statement."""
@@ -57,8 +59,13 @@ def kernel_names() -> list[str]:
     return sorted(entry.name[:-5] for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
 
 
+def other_names() -> dict[str, str]:
+    """The other names of kernels, and the name of each in `kernel_names`."""
+    return {also: name for name in kernel_names() for also in load_kernel(name).also}
+
+
 def load_kernel(name: str) -> Kernel:
-    """A kernel by name, or from a file of the user's own."""
+    """A kernel by any of its names, or from a file of the user's own."""
     names = kernel_names()
     if name.endswith(".toml"):
         try:
@@ -67,7 +74,10 @@ def load_kernel(name: str) -> Kernel:
             raise UserError(f"this is not UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}", name,
                             "write it as plain text") from None
     if name not in names:
-        near = get_close_matches(name, names, 3)
+        other = other_names()
+        if name in other:
+            return load_kernel(other[name])
+        near = get_close_matches(name, [*names, *other], 3)
         raise UserError(f"there is no kernel '{shown(name)}'", fix=f"use {' or '.join(near)}" if near
                         else f"use one of {', '.join(names)}")
     return read_kernel(name, (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
@@ -89,6 +99,8 @@ def read_kernel(name: str, text: str, where: str) -> Kernel:
     for tensor, form in data.get("formats", {}).items():
         if not isinstance(form, str):
             raise UserError(f"the format of {shown(tensor)} is no text", where, "write formats = { B = \"ss10\" }")
+    if not all(isinstance(also, str) for also in data.get("also", [])):
+        raise UserError("one of the other names is no text", where, "write also = [\"mat_vecmul\"]")
     for shape in data.get("shapes", []):
         if not isinstance(shape, dict) or not all(type(extent) is int and 1 <= extent <= LONGEST for extent in shape.values()):
             raise UserError(f"one of the shapes has no extents from 1 to {LONGEST}", where,
@@ -97,4 +109,4 @@ def read_kernel(name: str, text: str, where: str) -> Kernel:
         raise UserError("there is no expression", where, "add expression = \"x(i) = b(i)\"")
     return Kernel(name, data.get("doc", ""), data["expression"], data.get("order", ""),
                   data.get("formats", {}),
-                  tuple(data.get("shapes", ())))
+                  tuple(data.get("shapes", ())), tuple(data.get("also", ())))

@@ -3,11 +3,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import try_to_read
 
-from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, read_kernel
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, other_names, read_kernel
 from sardonyx.hw.arch.errors import UserError
 
-NAMES = """innerprod mat_elemadd mat_elemadd3 mat_elemmul mat_identity mattransmul mttkrp residual sddmm
-spmspm spmv tensor3_elemadd tensor3_elemmul ttv vec_elemadd vec_elemmul""".split()
+NAMES = """innerprod mask_tri mask_tri_four masked_broadcast mat_dn2sp mat_elemadd mat_elemadd3 mat_elemadd_relu mat_elemmul
+mat_identity mat_vecmul_ij mat_vecmul_iter matmul_ijk_relu matmul_jik matmul_jik_relu mattransmul mttkrp residual sddmm spmm_ijk
+spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul tensor3_identity tensor3_mttkrp_unfused1
+tensor3_mttkrp_unfused2 tensor3_ttm trans_masked_broadcast ttv vec_elemadd vec_elemmul vec_identity vec_scalar_mul""".split()
 
 
 def test_the_kernels_are_there():
@@ -22,6 +24,12 @@ def test_a_kernel_is_a_checked_statement_with_three_shapes(name):
     assert order == tuple(kernel.order)
     assert [tuple(shape) for shape in kernel.shapes] == [order] * 3
     assert set(kernel.shapes[0].values()) == {1}
+
+
+def test_kernels_have_the_names_of_the_papers_too():
+    assert load_kernel("matmul_ijk") == load_kernel("spmspm") and load_kernel("tensor3_mttkrp") == load_kernel("mttkrp")
+    other = other_names()
+    assert not other.keys() & set(NAMES) and len(other) == sum(len(load_kernel(name).also) for name in NAMES)
 
 
 def test_a_file_of_the_users_own(tmp_path):
@@ -39,7 +47,9 @@ def message(call, *arguments):
 
 
 def test_unknown_names_are_answered_with_near_ones():
-    assert message(load_kernel, "spmm") == "there is no kernel 'spmm'\n  try: use spmspm or spmv or sddmm"
+    assert message(load_kernel, "spmspn") == "there is no kernel 'spmspn'\n  try: use spmspm or spmv"
+    assert message(load_kernel, "tensor_ttv") == \
+        "there is no kernel 'tensor_ttv'\n  try: use tensor3_ttv or tensor3_ttm or tensor3_mttkrp"
     assert message(load_kernel, "?") == f"there is no kernel '?'\n  try: use one of {', '.join(NAMES)}"
 
 
@@ -50,7 +60,7 @@ def test_files_that_are_no_kernels(tmp_path):
         'k.toml: there is no expression\n  try: add expression = "x(i) = b(i)"'
     assert message(read_kernel, "k", "loops = 3", "k.toml") == (
         "k.toml: key 'loops' is unknown or of the wrong type\n"
-        "  try: use doc (str), expression (str), order (str), formats (dict), shapes (list)")
+        "  try: use doc (str), expression (str), order (str), formats (dict), also (list), shapes (list)")
     assert message(read_kernel, "k", "=", "k.toml").startswith("k.toml: this is not TOML: ")
 
 

@@ -19,9 +19,12 @@ LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROU
 PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
 BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
-# For every sparse kernel: without what only dense programs use.
+# For nearly every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), mem=replace(MEM, primitives=(LEVEL,)),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+
+# For those with more operands than it has loads.
+WIDE = replace(KERNELS, name="wide", columns=15)
 
 # For whole programs in a bench, sparse and dense, quick to build: that of docs/cocotb.md.
 BENCH = Arch("bench", 6, 2, mem_every=2, interconnect=Interconnect(3),
