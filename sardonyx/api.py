@@ -92,10 +92,10 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     extents = dict.fromkeys(program.order, size)
     for access in program.operands:
         if access.tensor in data:
-            extents |= dict(zip(access.indices, data[access.tensor].shape, strict=False))
+            extents |= dict(zip(access.modes, data[access.tensor].shape, strict=False))
     for number, access in enumerate(program.operands):
         if access.tensor not in data:
-            shape = tuple(extents[index] for index in access.indices)
+            shape = tuple(extents[index] for index in access.modes)
             data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
     return _run(program, data, how, edges, progress)
 

@@ -20,5 +20,6 @@ def expected(work: Work) -> Iterator[Blocks]:
 
 
 def by_slot(einsum: Einsum) -> Einsum:
-    """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each."""
-    return replace(einsum, expr=changed(einsum.expr, lambda access: replace(access, tensor=access.slot)))
+    """The statement with every use of a tensor as a tensor of its own, since items take different tiles for each; a diagonal
+    is one with a mode for each of its indices."""
+    return replace(einsum, expr=changed(einsum.expr, lambda access: replace(access, tensor=access.slot, repeated=())))

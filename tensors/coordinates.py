@@ -55,6 +55,16 @@ class Coo:
         """A tensor of zeros."""
         return cls.make(shape, np.zeros((0, len(shape))), np.zeros(0))
 
+    def diagonal(self, names: Sequence[str]) -> Coo:
+        """What lies where modes of the same name have the same coordinate, a mode for each name in order of appearance."""
+        first = [at for at, name in enumerate(names) if names.index(name) == at]
+        if len(first) == self.rank:
+            return self
+        same = np.ones(self.nnz, bool)
+        for at, name in enumerate(names):
+            same &= self.coords[:, at] == self.coords[:, names.index(name)]
+        return Coo(tuple(self.shape[at] for at in first), self.coords[same][:, first], self.values[same])
+
     @property
     def rank(self) -> int:
         return len(self.shape)

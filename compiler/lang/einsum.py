@@ -64,7 +64,7 @@ class Einsum:
     @property
     def tensors(self) -> dict[str, int]:
         """Operand tensors and their numbers of indices."""
-        return {access.tensor: len(access.indices) for access in self.operands}
+        return {access.tensor: len(access.modes) for access in self.operands}
 
     def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """The extent of every index variable, in loop order, from the shapes of the operands by name.
@@ -82,10 +82,10 @@ class Einsum:
             if access.tensor not in shapes:
                 raise UserError(f"tensor {access.tensor} has no operand", where, f"give {access.tensor}=...")
             shape = shapes[access.tensor]
-            if len(shape) != len(access.indices):
-                raise UserError(f"{access} has {len(access.indices)} indices but operand {access.tensor} has "
+            if len(shape) != len(access.modes):
+                raise UserError(f"{access} has {len(access.modes)} indices but operand {access.tensor} has "
                                 f"{len(shape)} dimensions", where, "give a tensor of that many dimensions")
-            for index, extent in zip(access.indices, shape):
+            for index, extent in zip(access.modes, shape):
                 if found.setdefault(index, (extent, access))[0] != extent:
                     first, other = found[index]
                     raise UserError(f"index {index} runs to {first} in {other} but to {extent} in {access}",
@@ -147,17 +147,16 @@ def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
         if access is not result and access.tensor == result.tensor:
             raise parser.error(access.column, f"{access.tensor} is the result and cannot be an operand",
                                "give the result a name of its own")
-        for index in access.indices:
-            if access.indices.count(index) > 1:
-                raise parser.error(access.column, f"index {index} stands twice in {access}",
-                                   "take the diagonal first, and use it as a tensor with one index")
+        if access is result and result.repeated:
+            raise parser.error(access.column, f"an index stands twice in the result {access}",
+                               "make the diagonal a result with one index")
         if access.tensor in index_names:
             raise parser.error(access.column, f"{access.tensor} is both a tensor and an index",
                                "rename one of them")
         first = uses.setdefault(access.tensor, access)
-        if len(first.indices) != len(access.indices):
-            raise parser.error(access.column, f"{access.tensor} has {len(access.indices)} indices here but "
-                               f"{len(first.indices)} in {first}",
+        if len(first.modes) != len(access.modes):
+            raise parser.error(access.column, f"{access.tensor} has {len(access.modes)} indices here but "
+                               f"{len(first.modes)} in {first}",
                                "use the same number of indices everywhere")
     if len(every) == 1:
         raise parser.error(start(expr), "the right side has no tensor", "use at least one tensor")

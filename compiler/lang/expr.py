@@ -35,10 +35,12 @@ class Access:
     Parameters
     ----------
     tensor : str       Name as written.
-    indices : tuple    Index variables, one per mode; none for a scalar.
+    indices : tuple    Index variables, one per mode of what is stored; none for a scalar.
     slot : str         Which copy of the tensor: `B`, and `B.2`, `B.3` where it is used again.
     format : Format    How this copy is stored.
     column : int       Where it stands in the text, from 0.
+    repeated : tuple   The index variables as written, if one stands twice: the access is of a diagonal, which has one
+                       mode for each variable.
     """
 
     tensor: str
@@ -46,9 +48,15 @@ class Access:
     slot: str
     format: Format
     column: int = field(default=0, compare=False)
+    repeated: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.tensor}({','.join(self.indices)})" if self.indices else self.tensor
+        return f"{self.tensor}({','.join(self.modes)})" if self.modes else self.tensor
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The index variable of every mode of the tensor."""
+        return self.repeated or self.indices
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -254,7 +262,8 @@ class Parser:
                 self.at += 1
                 found.append(self._name("an index")[0])
             self._expect(")")
-        return Access(name, tuple(found), name, natural(len(found)), column)
+        own = tuple(dict.fromkeys(found))
+        return Access(name, own, name, natural(len(own)), column, tuple(found) if len(own) < len(found) else ())
 
     def _value(self) -> Expr:
         expr = self._sum()

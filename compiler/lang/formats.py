@@ -26,6 +26,8 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
     wanted = _stored(access, order)
     if text is None or (rank == 0 and text in ("", "none")):
         return Format(COMPRESSED * rank, wanted)
+    if access.repeated and re.fullmatch(f"[{DENSE}{COMPRESSED}]{{{len(access.repeated)}}}[0-9]*", text):
+        return Format(text[:rank], wanted)     # Of a diagonal, the letters of the first levels.
     where = f"format {text} of {access}"
     letters, modes = text[:rank], text[rank:] or "".join(map(str, wanted))
     known = re.fullmatch(f"[{DENSE}{COMPRESSED}]{{{rank}}}", letters)

@@ -167,7 +167,7 @@ def cut(einsum: Einsum, operands: Mapping[str, Coo], extents: Mapping[str, int],
         ) -> tuple[dict[str, int], tuple[Tiles, ...]]:
     """The edges, not longer than what they cut, and the tiles of every operand slot."""
     edges = {index: min(edge, max(extents[index], 1)) for index, edge in edges.items()}
-    return edges, tuple(_tiles(access, operands[access.tensor], edges) for access in einsum.operands)
+    return edges, tuple(_tiles(access, operands[access.tensor].diagonal(access.modes), edges) for access in einsum.operands)
 
 
 def meet(einsum: Einsum, root: Node, extents: Mapping[str, int], edges: Mapping[str, int], tiles: tuple[Tiles, ...],

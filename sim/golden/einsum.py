@@ -88,8 +88,7 @@ def words(einsum: Einsum, result: Coo) -> tuple[list[int], ...]:
 def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Table:
     """The table of a part; `outside` are the indices that must stay since they are used around it."""
     if isinstance(expr, Access):
-        tensor = operands[expr.tensor]
-        return _Table(dict(zip(expr.indices, tensor.coords.T, strict=True)), tensor.values.astype(np.int64)).keep(outside)
+        return _entries(expr, operands[expr.tensor]).keep(outside)
     if isinstance(expr, Constant):
         return _Table({}, np.array([expr.value]))
     if isinstance(expr, Negate):
@@ -167,8 +166,16 @@ def _operations(expr: Expr, ones: Mapping[str, Coo], outside: set[str]) -> tuple
 def _whole(expr: Access | Constant, ones: Mapping[str, Coo]) -> _Table:
     if isinstance(expr, Constant):
         return _Table({}, np.ones(1, np.int64))
-    tensor = ones[expr.tensor]
-    return _Table(dict(zip(expr.indices, tensor.coords.T, strict=True)), tensor.values.astype(np.int64))
+    return _entries(expr, ones[expr.tensor])
+
+
+def _entries(access: Access, tensor: Coo) -> _Table:
+    """The entries of an operand; where an index stands twice, those with the same coordinate at both places."""
+    columns: dict[str, Ints] = {}
+    kept = np.ones(len(tensor.values), bool)
+    for name, column in zip(access.modes, tensor.coords.T, strict=True):
+        kept &= columns.setdefault(name, column) == column
+    return _Table({name: column[kept] for name, column in columns.items()}, tensor.values[kept].astype(np.int64))
 
 
 def _ones(table: _Table) -> _Table:

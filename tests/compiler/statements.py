@@ -57,6 +57,10 @@ DENSE: dict[str, Callable[[Any], Any]] = {
     "x(i) = a(i) * (b(i) + C(i,j) * d(j))": lambda t: t.a * (t.b + t.C @ t.d),
     "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))":
         lambda t: (t.b + t.C @ t.d) * (t.g - t.F @ t.h),
+    "x(i) = B(i,i)": lambda t: np.diag(t.B),
+    "x = B(i,i)": lambda t: np.trace(t.B),
+    "X(i,j) = B(i,j) * B(i,i) - C(j,i,j)": lambda t: t.B * np.diag(t.B)[:, None] - e("jij->ij", t.C),
+    "x(i) = B(i,k) * B(k,k) * c(k)": lambda t: t.B @ (np.diag(t.B) * t.c),
     "x(i) = relu(b(i))": lambda t: np.maximum(t.b, 0),
     "x(i) = -abs(b(i) - c(i))": lambda t: -abs(t.b - t.c),
     "x(i) = b(i) * sign(c(i)) + nonzero(b(i)) * c(i)": lambda t: t.b * np.sign(t.c) + (t.b != 0) * t.c,
@@ -80,7 +84,7 @@ def random_operands(einsum: Einsum, extents: dict[str, int], densities: Sequence
     """Random operands; densities are taken in turn."""
     found: dict[str, Coo] = {}
     for access in einsum.operands:
-        shape = [extents[index] for index in access.indices]
+        shape = [extents[index] for index in access.modes]
         density = densities[len(found) % len(densities)]
         found.setdefault(access.tensor, random_tensor(shape, density, seed + len(found)))
     return found
@@ -92,6 +96,6 @@ def agreeing(einsum: Einsum, extents: Sequence[int]) -> dict[str, int]:
     for _ in found:
         shapes: dict[str, tuple[str, ...]] = {}
         for access in einsum.operands:
-            for index, other in zip(access.indices, shapes.setdefault(access.tensor, access.indices)):
+            for index, other in zip(access.modes, shapes.setdefault(access.tensor, access.modes)):
                 found[index] = found[other] = min(found[index], found[other])
     return found

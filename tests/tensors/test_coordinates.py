@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.tensors.coordinates import pack, sort_rows, sum_rows, wrap
+from sardonyx.tensors.coordinates import Coo, pack, sort_rows, sum_rows, wrap
 
 # Three columns up to 2**40 do not fit one word, so both ways of comparing rows are seen.
 ROWS = st.sampled_from([2, 1 << 40]).flatmap(
@@ -30,3 +30,9 @@ def test_rows_too_long_for_a_word_are_not_packed():
 
 def test_values_wrap():
     assert wrap(np.array([32767, 32768, -32769, 65536])).tolist() == [32767, -32768, 32767, 0]
+
+
+def test_a_diagonal_has_a_mode_for_each_name():
+    cube = Coo.make((3, 4, 3), [[0, 1, 0], [0, 1, 2], [2, 0, 2], [2, 3, 2]], [5, 6, 7, 8])
+    assert cube.diagonal("iji") == Coo.make((3, 4), [[0, 1], [2, 0], [2, 3]], [5, 7, 8])
+    assert cube.diagonal("ijk") is cube and Coo.empty((2, 2)).diagonal("ii") == Coo.empty((2,))
