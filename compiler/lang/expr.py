@@ -160,7 +160,12 @@ def accesses(expr: Expr) -> Iterator[Access]:
 
 def changed(expr: Expr, change: Callable[[Access], Access]) -> Expr:
     """An expression with other accesses, which are changed from left to right."""
-    return change(expr) if isinstance(expr, Access) else rebuilt(expr, lambda part: changed(part, change))
+    if isinstance(expr, Access):
+        return change(expr)
+    # A frame for each term of a long sum, not more.
+    if isinstance(expr, Binary):
+        return replace(expr, left=changed(expr.left, change), right=changed(expr.right, change))
+    return rebuilt(expr, lambda part: changed(part, change))
 
 
 def indices(expr: Expr) -> dict[str, None]:
@@ -297,8 +302,16 @@ class Parser:
     def _factor(self) -> Expr:
         word, column = self._peek(), self._column()
         if word == "-":
-            self.at += 1
-            return Negate(self._factor(), column)
+            columns = []
+            while self._peek() == "-":
+                columns.append(self._column())
+                self.at += 1
+            if len(columns) > DEEPEST:
+                raise self.error(column, f"more than {DEEPEST} signs stand in a row", "leave out every two of them")
+            expr = self._factor()
+            for column in reversed(columns):
+                expr = Negate(expr, column)
+            return expr
         if word == "(":
             found = self._bracket()
             if len(found) > 1:
@@ -309,7 +322,7 @@ class Parser:
             self.at += 1
             return self._call(word, column)
         if word[:1].isdigit():
-            if not word.isdigit():
+            if not (word.isascii() and word.isdigit()):
                 raise self.error(column, f"{shown(word)} is not an integer", "scale the operands to integers")
             if len(word) > MOST_DIGITS:
                 raise self.error(column, f"a constant of {len(word)} digits does not fit 16 bits", "use -32768 to 32767")

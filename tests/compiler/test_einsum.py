@@ -103,6 +103,7 @@ POINTED = [
     ("x(i) = b(2)", 10, "an index was expected, not '2'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x(i) =", 7, "a tensor was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x_{i} = b", 3, "'=' was expected, not '{'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = ² * b(i)", 8, "² is not an integer", "scale the operands to integers"),
     ("x(i) = 2.5 * b(i)", 8, "2.5 is not an integer", "scale the operands to integers"),
     ("x(i) = 300 * 300 * b(i)", 8, "constant 90000 does not fit 16 bits", "use -32768 to 32767"),
     ("x = 3", 5, "the right side has no tensor", "use at least one tensor"),
@@ -140,6 +141,8 @@ def test_endless_statements_are_refused():
                                 f"   {'b + ' * 22}b\n  {' ' * 45}^\n  try: split it into several statements")
     with pytest.raises(UserError, match=r"^column 55: brackets are nested deeper than 50\n"):
         parse("x = " + "(" * 99 + "b" + ")" * 99)
+    with pytest.raises(UserError, match=r"^column 5: more than 50 signs stand in a row\n"):
+        parse("x = " + "-" * 99 + "b")
     assert len(parse("x = " + " + ".join(f"b{at}" for at in range(299))).operands) == 299
 
 

@@ -9,17 +9,25 @@ tile library serves all of them; a machine in one piece is built per kernel.
 import numpy as np
 import pytest
 from collect import folded, in_one_piece, simulated
+from hypothesis import Phase, assume, given, reject, settings
+from hypothesis import strategies as st
 from machines import KERNELS, WIDE
+from random_statements import statements
+from statements import agreeing, random_operands
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.ir.mapped import LOAD
+from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.sparse.blocks import map_graph
+from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.tiles import Tiling
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.sub_tiles import Work, named
 from sardonyx.sim import engines
-from sardonyx.sim.expected import by_slot, expected
+from sardonyx.sim.expected import expected
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.tensors import values as tensors
@@ -58,8 +66,8 @@ def whole(einsum, data):
     """One transaction with the whole operands, empty ones too (which tiling would skip), and what it must give."""
     blocks = {}
     for access in einsum.operands:
-        blocks |= named(access, tensors.encode(data[access.tensor], access.format))
-    result = golden.evaluate(by_slot(einsum), {access.slot: data[access.tensor] for access in einsum.operands})
+        blocks |= named(access, tensors.encode(data[access.tensor].diagonal(access.modes), access.format))
+    result = golden.evaluate(einsum, data)
     return blocks, named(einsum.result, golden.words(einsum, result))
 
 
@@ -115,6 +123,30 @@ def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_i
     stored, run = form(compiled.program, arch, inputs)
     assert engines.differences(stored, expected)[1] == []
     assert run.cycles == simulated(compiled.program, arch, inputs, full=True)[1].cycles
+
+
+def fits(graph, arch):
+    """Whether a machine has the tiles for a graph."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    kinds = [tile.kind for tile in arch.tiles.values()]
+    return loads <= arch.columns and all(graph.count(kind) <= kinds.count(kind) for kind in ("pe", "mem"))
+
+
+@settings(max_examples=10, phases=[Phase.generate, Phase.shrink])
+@given(text=statements(4).filter(lambda text: len(text) > 40), extents=st.permutations([2, 3, 5, 7, 4]),
+       seed=st.integers(0, 99))
+def test_random_statements_give_the_words_of_numpy_in_generated_verilog(text, extents, seed):
+    try:
+        einsum = parse(text)
+    except UserError:
+        reject()
+    assume(fits(map_graph(lower(einsum)), KERNELS))
+    data = random_operands(einsum, agreeing(einsum, extents), [0.3, 0.6], seed)
+    holes = {name: with_holes(tensor, seed) for name, tensor in data.items()}
+    pairs = [whole(einsum, each) for each in (data, holes, data)]
+    compiled = compile_einsum(einsum, KERNELS)
+    stored, _ = simulated(compiled.program, KERNELS, [p[0] for p in pairs], full=True)
+    assert engines.differences(stored, [p[1] for p in pairs])[1] == []
 
 
 def vectors(sizes):
