@@ -37,7 +37,7 @@ from .sim import engines
 from .sim.golden import einsum as golden
 from .sim.rtl import simulator
 from .sim.rtl.machine import Machine
-from .tensor_job import TensorJob, shown
+from .tensor_job import TensorJob, shown, value_of
 from .tensors import values as tensors
 from .tensors.content import read_content
 from .tensors.coordinates import Coo
@@ -188,7 +188,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
          progress: Callable[[str], None]) -> Result:
     began = time.perf_counter()
     if how.engine == engines.GOLDEN:
-        value = tensors.to_value(golden.evaluate(program, data))
+        value = value_of(program, golden.evaluate(program, data))
         return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
     work = Work(cut(program, data, how.arch.mem.level_words, tile))

@@ -12,7 +12,7 @@ from .compiler.graph import compile_graph
 from .compiler.ir.graphviz import MOST_BYTES
 from .compiler.ir.sam import SamGraph
 from .compiler.ir.sam_dot import to_dot
-from .compiler.ir.sam_ops import Values
+from .compiler.ir.sam_ops import Scanner, Values
 from .compiler.ir.sam_read import Reading, read_sam
 from .compiler.lang.einsum import parse
 from .dump import Dump
@@ -86,6 +86,10 @@ def read_graph(path: Path) -> Reading:
 
 def write_graph(sam: SamGraph, path: Path) -> Path:
     """Write a graph in the dialect, to a file that is not there or that was written so before; its place."""
+    result = next(iter(sam.formats))
+    if any(op.slot == result for op in sam.nodes.values() if isinstance(op, Scanner)):
+        raise UserError(f"result {result} has dense levels, which graphs of the public tools do not count", str(path),
+                        f"give {result} a format of compressed levels")
     Dump(path.parent).write({path.name: to_dot(sam)})
     return path
 

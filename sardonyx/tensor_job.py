@@ -72,7 +72,7 @@ class TensorJob:
         total = self._total.whole()
         program = self.statement
         assert total == golden.evaluate(program, self.operands), "the sum of the sub-tiles is not the result"
-        value = tensors.to_value(total)
+        value = value_of(program, total)
         self._facts = {"result": shown(program, self.operands, value)}
         return value, self._words
 
@@ -89,6 +89,12 @@ class TensorJob:
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3)}
+
+
+def value_of(program: Einsum, result: Coo) -> Any:
+    """What a user expects back: an array for a result of dense levels only, else as of `to_value`."""
+    form = program.result.format
+    return tensors.to_array(result) if form.rank and form.dense_levels == form.rank else tensors.to_value(result)
 
 
 def shown(program: Einsum, data: Mapping[str, Coo], value: Any) -> str:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ..compiler.lang.einsum import Einsum
 from ..compiler.lang.expr import changed
 from ..runtime.data.blocks import Blocks
-from ..runtime.data.sub_tiles import Work, named
+from ..runtime.data.sub_tiles import Work, counted, named
+from ..tensors.coordinates import Coo
 from .golden import einsum as golden
 
 
@@ -16,7 +17,13 @@ def expected(work: Work) -> Iterator[Blocks]:
     """Blocks that every store stream must give, item by item."""
     einsum = by_slot(work.tiling.einsum)
     for item in range(len(work)):
-        yield named(einsum.result, golden.words(einsum, golden.evaluate(einsum, work.operands(item))))
+        yield stored(einsum, golden.evaluate(einsum, work.operands(item)))
+
+
+def stored(einsum: Einsum, result: Coo) -> Blocks:
+    """The blocks that a program stores of a result: of its compressed levels and its values."""
+    return {name: block for name, block in named(einsum.result, golden.words(einsum, result)).items()
+            if name not in counted(einsum.result)}
 
 
 def by_slot(einsum: Einsum) -> Einsum:

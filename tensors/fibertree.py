@@ -46,6 +46,11 @@ class Format:
         """Whether a level is dense."""
         return self.letters[level] == DENSE
 
+    @property
+    def dense_levels(self) -> int:
+        """How many levels are dense, from the outermost one on, before the first that is not."""
+        return len(self.letters) - len(self.letters.lstrip(DENSE))
+
 
 def natural(rank: int) -> Format:
     """All levels compressed, modes in the order of the indices."""

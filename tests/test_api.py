@@ -43,6 +43,15 @@ def test_the_report_says_what_is_not_cut_and_what_the_host_does_instead():
     assert "by_the_host" not in told and told["tiles"]["pe"] > 0
 
 
+@pytest.mark.parametrize("tile", [None, 7])
+def test_results_of_dense_levels_are_arrays_and_those_of_dense_rows_are_sparse(tile):
+    rows = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, formats={"X": "ds"}, engine="fabric", tile=tile)
+    assert (rows.value != B @ C).nnz == 0
+    dense = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=B, C=C, formats={"X": "dd"}, engine="fabric", tile=tile)
+    assert type(dense.value) is np.ndarray and (dense.value == (B @ C).toarray()).all()
+    assert (sardonyx.einsum("X(i,j) = B(i,j)", B=B, formats={"X": "dd"}, engine="golden").value == B.toarray()).all()
+
+
 def test_values_wrap_at_16_bits():
     large = np.array([30000, -30000])
     assert sardonyx.einsum("x(i) = b(i) + b(i)", b=large, engine="tokens").value.tolist() == [-5536, 5536]

@@ -9,6 +9,7 @@ import scipy.sparse
 from drawings import ELEMMUL, MATMUL, SCALED, SPMV, SPMV_DROP
 
 import sardonyx
+from sardonyx.api import explain_program
 from sardonyx.cli import main
 from sardonyx.compiler.ir.sam_dot import to_dot
 from sardonyx.compiler.lang.einsum import parse
@@ -163,3 +164,11 @@ def test_the_graph_of_a_statement_is_written_and_run_on_the_command_line(folder,
     (folder / "out/spmv.gv").write_text("mine")
     assert main(["explain", "program", SPMV.statement, "--graph", "out/spmv.gv"]) == 2
     assert (folder / "out/spmv.gv").read_text() == "mine"
+
+
+def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
+    with pytest.raises(UserError) as error:
+        explain_program("x(i) = b(i)", formats={"x": "d"}, graph=tmp_path / "x.gv")
+    assert str(error.value) == (f"{tmp_path / 'x.gv'}: result x has dense levels, which graphs of the public tools do not "
+                                "count\n  try: give x a format of compressed levels")
+    assert not (tmp_path / "x.gv").exists()

@@ -9,6 +9,7 @@ same space: this catches what equal depth alone would let pass.
 
 from __future__ import annotations
 
+from ...tensors.fibertree import DENSE
 from .mapped import STORE
 from .sam import Pin, SamGraph
 from .sam_ops import VALUES, LevelWriter, Space, SpaceError
@@ -46,7 +47,7 @@ def faults(graph: SamGraph) -> list[str]:
             if op.moved.level in written:
                 found.append(f"{name}: this level is written twice")
             written[op.moved.level] = given["wr"]
-    return found + _result(graph, written)
+    return found + _result(graph, written, next(iter(graph.formats.values())))
 
 
 def _wiring(graph: SamGraph) -> list[str]:
@@ -73,20 +74,20 @@ def _wiring(graph: SamGraph) -> list[str]:
     return found
 
 
-def _result(graph: SamGraph, written: dict[int, Space]) -> list[str]:
-    """Faults of the writers: each level once, in order, nested in each other."""
+def _result(graph: SamGraph, written: dict[int, Space], form: str) -> list[str]:
+    """Faults of the writers: each compressed level once, in order, nested in each other."""
     if VALUES not in written:
         return ["no values are written"]
     values = written.pop(VALUES)
-    if sorted(written) != list(range(len(values))):
+    if sorted(written) != [level for level in range(len(values)) if level in written or form[level] != DENSE]:
         return [f"levels {sorted(written)} are written but the values are {len(values)} levels deep"]
     found = []
     for level, space in written.items():
         writer = next(op for op in graph.nodes.values() if isinstance(op, LevelWriter) and op.level == level)
         if len(space) != level + 1 or space[-1][0] != writer.index:
             found.append(f"level {level} of {writer.slot} does not get the coordinates of {writer.index}")
-        elif level and space[-2] != written[level - 1][-1]:
+        elif level - 1 in written and space[-2] != written[level - 1][-1]:
             found.append(f"level {level} of {writer.slot} is not nested in the level above")
-    if values and not found and values[-1] != written[len(values) - 1][-1]:
+    if written and not found and values[-1] != written[len(values) - 1][-1]:
         found.append("the values are not those of the innermost level")
     return found

@@ -19,8 +19,8 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
     """The format of an access (perhaps the result) in a loop order; `uses` are all accesses of its tensor, `text` is what the
     user gave for it, if anything.
 
-    Raises UserError for a text that is not a format of this tensor, contradicts the order, or makes the
-    result dense.
+    Raises UserError for a text that is not a format of this tensor or contradicts the order, and for a result with a dense
+    level below a compressed one: rows without nonzeros could not be left out.
     """
     rank = len(access.indices)
     wanted = _stored(access, order)
@@ -42,11 +42,15 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
             if any(_stored(use, order) != wanted for use in uses) \
             else f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}"
         raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where, fix)
-    if access == result and DENSE in letters:
-        level = letters.index(DENSE)
-        raise UserError(f"level {access.indices[given[level]]} of the result is dense but the array writes "
-                        "compressed levels only", where, f"use {Format(COMPRESSED * rank, given)}")
-    return Format(letters, given)
+    found = Format(letters, given)
+    if access == result and DENSE in letters[found.dense_levels:]:
+        level = letters.rindex(DENSE)
+        above = letters.index(COMPRESSED)
+        names = [access.indices[mode] for mode in given]
+        raise UserError(f"level {names[level]} of the result is dense below level {names[above]}, which is compressed: "
+                        "what is 0 would not be left out", where,
+                        f"use {Format(COMPRESSED * rank, given)} or {Format(DENSE * rank, given)}")
+    return found
 
 
 def _stored(access: Access, order: tuple[str, ...]) -> tuple[int, ...]:

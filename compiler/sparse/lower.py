@@ -9,6 +9,10 @@ joined coordinates of the loop outside it, so that empty fibers give the zeros t
 coordinates aligned. Zeros are dropped at the innermost result level, and then coordinates above that have
 lost their fibers.
 
+Dense levels of the result are the outermost ones. Their coordinates are united with all that there are, counted by scanners of
+the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They are neither
+thinned out nor written.
+
 Input:   Einsum.     Output: SamGraph, verified.
 Source:  Onyx JSSC IV-B; the droppers behind every result level and the guided reducers are ours, so that
          results are consistent fibertrees holding the nonzeros only.
@@ -42,11 +46,15 @@ def lower(einsum: Einsum) -> SamGraph:
     """The sparse graph of a statement."""
     root = normalize(einsum)
     build = _Builder()
-    crds: list[Pin] = [build.loop(root, index) for index in einsum.result.stored]
+    result = einsum.result
+    dense = result.format.dense_levels
+    framed = Sum(((1, root), (1, result)))
+    crds: list[Pin] = [build.loop(framed if level < dense else root, index) for level, index in enumerate(result.stored)]
     value = build.value(root, crds[-1] if crds else None)
     crds, value = _drop(build, einsum, root, crds, value)
-    result = einsum.result
     for level, (index, crd) in enumerate(zip(result.stored, crds)):
+        if level < dense:
+            continue
         build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crd)
     build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
     formats = {access.slot: str(access.format) for access in (result, *einsum.operands)}
@@ -55,14 +63,14 @@ def lower(einsum: Einsum) -> SamGraph:
 
 def _drop(build: _Builder, einsum: Einsum, root: Node, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
     """Thin out the result's streams, from the innermost level out."""
-    names = einsum.result.stored
+    names, dense = einsum.result.stored, einsum.result.format.dense_levels
     crds = list(crds)
     plain = isinstance(root, Access) and "d" not in root.format.letters
-    if crds and not plain:
+    if len(crds) > dense and not plain:
         node = build.add(f"drop_{names[-1]}", Dropper("value", names[-1]), outer=crds[-1], inner=value)
         crds[-1], value = Pin(node, "outer_o"), Pin(node, "inner_o")
     # A copy holds no zeros, but of an empty operand the inner levels would get the root's empty fiber.
-    for level in reversed(range(len(crds) - 1)):
+    for level in reversed(range(dense, len(crds) - 1)):
         node = build.add(f"drop_{names[level]}", Dropper("coordinate", names[level], names[level + 1]),
                          outer=crds[level], inner=crds[level + 1])
         crds[level], crds[level + 1] = Pin(node, "outer_o"), Pin(node, "inner_o")

@@ -42,6 +42,11 @@ def results_overflow(root: Node, tiling: Tiling, rows: int | None = None) -> str
     """What of the results does not fit; empty if everything does. `rows`: more nonzeros than these are not looked at, and
     what is in doubt then counts as too long."""
     result, capacity = tiling.einsum.result, tiling.capacity
+    # What dense levels take, and the segments below them, whatever the nonzeros.
+    shape = [tiling.edges[index] for index in result.indices]
+    nothing = positions(np.zeros(0, np.int64), np.zeros((0, len(shape)), np.int64), 1, result.format, shape)
+    if fault := _too_long(nothing, result, capacity):
+        return fault
     edges = [tiling.edges[index] for index in result.stored]
     if np.prod(edges, dtype=float) <= capacity and np.prod(edges[:-1], dtype=float) < capacity:
         return ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,9 +41,10 @@ class Work:
         streams = [(at, level_name(tiles.access.slot, level), blocks)
                    for at, tiles in enumerate(self.tiling.tiles)
                    for level, blocks in zip([*range(len(tiles.access.stored)), VALUES], self._encoded[at], strict=True)]
+        counted = self._counted
         for picks in self.tiling.picks:
             chosen = picks.tolist()
-            yield {name: blocks.block(chosen[at]) for at, name, blocks in streams}
+            yield {name: blocks.block(chosen[at]) for at, name, blocks in streams} | counted
 
     @property
     def told(self) -> str:
@@ -55,8 +56,17 @@ class Work:
     @property
     def loaded(self) -> int:
         """Words of all load streams of all items."""
-        return sum(int(blocks.lengths[self.tiling.picks[:, at]].sum())
-                   for at, found in enumerate(self._encoded) for blocks in found)
+        own = sum(len(block) for block in self._counted.values()) * len(self)
+        return own + sum(int(blocks.lengths[self.tiling.picks[:, at]].sum())
+                         for at, found in enumerate(self._encoded) for blocks in found)
+
+    @property
+    def _counted(self) -> Blocks:
+        """The blocks of the dense levels of the result, which are counted: their extents."""
+        result = self.tiling.einsum.result
+        empty = Coo.empty(tuple(self.tiling.edges[index] for index in result.indices))
+        return {name: block for name, block in named(result, tensors.encode(empty, result.format)).items()
+                if name in counted(result)}
 
     @functools.cached_property
     def _encoded(self) -> tuple[tuple[TileBlocks, ...], ...]:
@@ -74,19 +84,30 @@ class Work:
         fibers, most = 1, {}
         for level, index in enumerate(result.stored):
             entries = min(fibers * self.tiling.edges[index], half)
-            most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
+            if not result.format.is_dense(level):
+                most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
             fibers = entries
         return most | {f"{result.slot}_vals": 1 + fibers}
 
     def part(self, item: int, blocks: Mapping[str, np.ndarray]) -> Coo:
         """The part of the result that an item gave."""
-        result = self.tiling.einsum.result
+        result, shape = self.tiling.einsum.result, self.tiling.result_shape(item)
         names = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
-        return tensors.decode([_whole(blocks[name]) for name in names], result.format, self.tiling.result_shape(item))
+        if not result.format.dense_levels:
+            return tensors.decode([_whole(blocks[name]) for name in names], result.format, shape)
+        # Dense levels are as long as any tile, with zeros at the far end.
+        found = {**blocks, **self._counted}
+        edges = tuple(self.tiling.edges[index] for index in result.indices)
+        return replace(tensors.decode([_whole(found[name]) for name in names], result.format, edges), shape=shape)
 
     def result(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Coo:
         """The whole result from the blocks of every item; partial results are added, sums wrap."""
         return self.tiling.combine(self.part(item, found) for item, found in enumerate(blocks))
+
+
+def counted(result: Access) -> tuple[str, ...]:
+    """The streams of a result's dense levels: loaded to be counted, not stored."""
+    return tuple(level_name(result.slot, level) for level in range(result.format.dense_levels))
 
 
 def named(access: Access, blocks: Sequence[Sequence[int]]) -> Blocks:

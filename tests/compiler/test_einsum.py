@@ -184,9 +184,9 @@ NAMED = [
      "  try: use ss01 or loop order j i"),
     (MATMUL, "", {"X": "ss10"}, "format ss10 of X(i,j): it stores j i but the loop order is i j k\n"
      "  try: use ss01 or loop order j i k"),
-    (MATMUL, "", {"X": "ds"},
-     "format ds of X(i,j): level i of the result is dense but the array writes compressed "
-     "levels only\n  try: use ss01"),
+    (MATMUL, "", {"X": "sd"},
+     "format sd of X(i,j): level j of the result is dense below level i, which is compressed: what is 0 would not be left out\n"
+     "  try: use ss01 or dd01"),
     (MATMUL, "", {"B": "sq"},
      "format sq of B(i,k): it is not a letter d or s for each index, then perhaps the modes "
      "in stored order\n  try: write ss01"),

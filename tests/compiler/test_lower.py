@@ -17,7 +17,9 @@ DENSITIES = st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0])
 def check(einsum, operands):
     blocks = {access.slot: build(operands[access.tensor].diagonal(access.modes), access.format).blocks()
               for access in einsum.operands}
-    assert run(lower(einsum), blocks) == golden.words(einsum, golden.evaluate(einsum, operands))
+    words = golden.words(einsum, golden.evaluate(einsum, operands))
+    dense = einsum.result.format.dense_levels
+    assert run(lower(einsum), {**blocks, einsum.result.slot: words}) == words[dense:]
 
 
 @pytest.mark.parametrize("text", DENSE)
@@ -43,6 +45,20 @@ def test_graph_gives_the_words_of_golden(text, extents, densities, seed):
 def test_dense_levels_give_the_same(text, letters, densities, extents, seed):
     ranks = parse(text).tensors
     formats = {name: "".join(letters[at:at + rank]) for at, (name, rank) in enumerate(ranks.items())}
+    einsum = parse(text, formats=formats)
+    check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
+
+
+@pytest.mark.parametrize("text", [text for text in DENSE if not text.startswith("x =")])
+@settings(max_examples=12)
+@given(dense=st.integers(1, 3), letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
+       densities=st.lists(DENSITIES, min_size=2, max_size=2),
+       extents=st.lists(st.sampled_from([1, 2, 3, 5]), min_size=4, max_size=4), seed=st.integers(0, 999))
+def test_dense_levels_of_the_result_hold_zeros(text, dense, letters, densities, extents, seed):
+    plain = parse(text)
+    rank = len(plain.result.indices)
+    formats = {name: "".join(letters[at:at + rank]) for at, (name, rank) in enumerate(plain.tensors.items())}
+    formats[plain.result.tensor] = ("d" * dense + "sss")[:rank]
     einsum = parse(text, formats=formats)
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
 

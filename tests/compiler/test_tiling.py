@@ -273,6 +273,15 @@ def test_values_of_dense_levels_count():
         "  try: use a tile edge of 32 or less, or none to have it chosen")
 
 
+def test_dense_levels_of_a_result_count_whatever_its_nonzeros():
+    one = {"B": Coo.make((40, 40), [[3, 5]], [7])}
+    assert message(tile, parse("X(i,j) = B(i,j)", formats={"X": "dd"}), one, 1024, 40) == (
+        "X(i,j) = B(i,j): the values of X need 1600 words but a MEM tile holds 1024\n"
+        "  try: use a tile edge of 32 or less, or none to have it chosen")
+    assert message(tile, parse("X(i,j) = B(i,j)", formats={"X": "ds"}), one, 32, 40).startswith(
+        "X(i,j) = B(i,j): level j of X needs 41 words but a MEM tile holds 32\n")
+
+
 def test_edges_that_make_no_sense():
     operands = {"B": Coo.empty((5, 5)), "C": Coo.empty((5, 5))}
     assert message(tile, MATMUL, operands, 1024,
