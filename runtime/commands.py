@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+
+from ..hw.arch.glb import LANES
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,39 @@ class Box:
     def words(self) -> np.ndarray:
         """The words, of as many dimensions as the image; nothing is copied."""
         return self.image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))]
+
+
+@dataclass(frozen=True, eq=False)
+class Landing:
+    """Part of an image that the global buffer has as it lies, row after row.
+
+    Parameters
+    ----------
+    image : uint16 array    As of `Box`.
+    corner, shape : tuple   The part's first element, and elements in each dimension, x last.
+    pitch : int             Words from row to row in the global buffer, a multiple of 4. There, too, rows begin at lines, with
+                            what the image has in front of the part there.
+    """
+
+    image: np.ndarray
+    corner: tuple[int, ...]
+    shape: tuple[int, ...]
+    pitch: int
+
+    @property
+    def lead(self) -> int:
+        """Words in front of the part in a row."""
+        return self.corner[-1] % LANES
+
+    @property
+    def words(self) -> int:
+        """Those that it takes in the global buffer."""
+        return math.prod(self.shape[:-1]) * self.pitch
+
+    def put(self, words: np.ndarray) -> None:
+        """Put what the global buffer has into the image."""
+        rows = words.reshape(*self.shape[:-1], self.pitch)[..., self.lead:self.lead + self.shape[-1]]
+        self.image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))] = rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +125,13 @@ class Count:
 class Read:
     """Read what a stream stored, from a byte address of the global buffer on.
 
-    words: how many; None: as many as its `Count` has found.
+    words: how many; None: as many as its `Count` has found. landing: where they belong, if that is part of an image.
     """
 
     stream: str
     address: int
     words: int | None
+    landing: Landing | None = None
 
 
 Command = Configure | WriteMemory | WriteRegister | Start | Wait | Count | Read

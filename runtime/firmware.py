@@ -174,5 +174,9 @@ def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],
     """What every launch of a job stored, transaction by transaction; read: gives 16-bit words of memory
     outside, from a byte address on."""
     for launch, results in made.launches[job]:
-        words = {each.stream: read(each.address, counts[each.count] if each.words is None else each.words) for each in results}
+        words = {}
+        for each in results:
+            words[each.stream] = found = read(each.address, counts[each.count] if each.words is None else each.words)
+            if each.landing is not None:
+                each.landing.put(found)
         yield by_transaction(program, launch, words)

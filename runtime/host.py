@@ -28,6 +28,7 @@ class Outcome:
     cycles : int          From start to done.
     loaded : int          16-bit words that the load streams brought.
     lying, arranged       16-bit words written for them, see `Launch`.
+    placed, tiled      16-bit words that were read, see `Launch`.
     seconds : float       Spent with the device since the launch before.
     """
 
@@ -36,6 +37,8 @@ class Outcome:
     loaded: int
     lying: int
     arranged: int
+    placed: int
+    tiled: int
     seconds: float
 
 
@@ -79,7 +82,8 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
                 cycles, counts = ended.pop(launch)
                 stored = by_transaction(program, launch, do(launch.reads, counts))
                 spent, seconds = seconds, 0.0
-                yield Outcome(stored, cycles, launch.loaded, launch.lying, launch.arranged, spent)
+                yield Outcome(stored, cycles, launch.loaded, launch.lying, launch.arranged, launch.placed, launch.tiled,
+                              spent)
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
@@ -113,18 +117,20 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                     explain(device, program, status, configurable)
             case Count(stream, glb_tile):
                 stored[stream] = device.read_register("store_words", glb_tile)
-            case Read(stream, address, words):
+            case Read(stream, address, words, landing):
                 found[stream] = device.read_memory(address, stored[stream] if words is None else words)
+                if landing is not None:
+                    landing.put(found[stream])
     return found
 
 
 def by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndarray]) -> tuple[Blocks, ...]:
-    """What every transaction of a launch stored."""
+    """What every transaction of a launch stored; what is part of an image is so here, too, and was put there before."""
     results: tuple[Blocks, ...] = tuple({} for _ in range(launch.transactions))
     for each in program.stores:
         words = found[each.name]
         blocks = (split_blocks(words, each.name, each.sections, launch.transactions) if each.sections
-                  else np.split(words, launch.transactions))
+                  else launch.landed.get(each.name) or np.split(words, launch.transactions))
         for result, block in zip(results, blocks, strict=True):
             result[each.name] = block
     return results

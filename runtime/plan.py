@@ -19,6 +19,7 @@ of the one before are read, while one computes.
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
 image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`). Tiles of two
 rows are not: where there are several launches, one ends with the last row of tiles that it has whole, if that is most of it.
+What tiles give of an image is stored as it lies there, too, where it is a box (`data/result.py`).
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
@@ -46,6 +47,7 @@ from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_r
 from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
+from .data.result import Part, Tile, Writes, landed
 from .data.window import Window, boxed, in_step
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
@@ -60,6 +62,7 @@ CYCLES_PER_WORD = 16
 CONFIG_CYCLES = 100
 
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them, or in an image.
+# A `Tile` says of store streams, too, where they belong.
 Transaction = Mapping[str, np.ndarray | Reads | Window]
 
 
@@ -73,6 +76,8 @@ class Launch:
     transactions : int     How many it computes.
     loaded : int           16-bit words that its load streams bring.
     lying, arranged : int  16-bit words that come into the global buffer: as they lie in images, and in an order that was made.
+    landed : mapping       Of store streams whose words are read as parts of an image: those of every transaction.
+    placed, tiled : int    16-bit words of a static program that are read: as they lie in images, and tile by tile.
     apart : bool           Its words have other places than those of the launch before: `loads` may be done while that computes.
     """
 
@@ -84,6 +89,9 @@ class Launch:
     loaded: int
     lying: int
     arranged: int
+    landed: Mapping[str, tuple[np.ndarray, ...]]
+    placed: int
+    tiled: int
     apart: bool
 
     @property
@@ -98,11 +106,13 @@ _Streams = Mapping[str, Reads | Window]
 
 @dataclass(frozen=True)
 class _Work:
-    """A transaction: what its load streams read, the room that each stream takes, and the most cycles it may take."""
+    """A transaction: what its load streams read, the room that each stream takes, the most cycles it may take, and of which
+    parts of images its store streams are."""
 
     reads: _Streams
     room: Mapping[str, int]
     most: int
+    parts: Mapping[str, Part]
 
 
 @dataclass(frozen=True)
@@ -164,19 +174,26 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     static = program.mode == STATIC
     works = (_static(program, each) if static else _elastic(program, each, most) for each in transactions)
     before: int | None = None
+    pictures: dict[str, np.ndarray] = {}      # what store streams give
     for batch in _batches(program, arch.glb, works):
         place = _Place(arch.glb, batch.half)
         reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         sliced = static and count > 1
-        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, count, sliced),
+        writes = {each.name: _stored(each, batch.works, pictures, place, sliced) for each in program.stores if static}
+        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, writes, count, sliced),
                        _run(count if static else 1, cycles))
         loads = tuple(WriteMemory(place.address(each), reads[each.name].held, reads[each.name].box) for each in program.loads)
         lying = sum(each.words.size for each in loads if each.box is not None)
-        yield Launch(loads, tuple(starts), tuple(_ends(program, place, cycles)), tuple(_reads(program, place, count)), count,
+        gives = tuple(_reads(program, place, writes, count))
+        placed = sum(each.words or 0 for each in gives if each.landing is not None)
+        yield Launch(loads, tuple(starts), tuple(_ends(program, place, cycles)), gives, count,
                      # Loops may read a word that is held once several times.
                      sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
+                     {each.stream: tuple(work.parts[each.stream].of(pictures[each.stream]) for work in batch.works)
+                      for each in gives if each.landing is not None},
+                     placed, sum(each.words or 0 for each in gives) - placed,
                      None not in (before, batch.half) and before != batch.half)
         before = batch.half
 
@@ -260,7 +277,7 @@ def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]
     for each in program.transfers:
         check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
     reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
-    return _Work(reads, room, most_cycles(program, transaction))
+    return _Work(reads, room, most_cycles(program, transaction), {})
 
 
 def most_cycles(program: Program, transaction: Transaction) -> int:
@@ -297,7 +314,7 @@ def _static(program: Program, transaction: Transaction) -> _Work:
         check_room(f"stream {each.name} takes {each.count} words a tile", each.count, each)
     room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
     # Its loops end, and the watchdog sees when nothing comes any more.
-    return _Work(reads, room, LAUNCH_LIMIT)
+    return _Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})
 
 
 def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: int) -> Reads:
@@ -312,6 +329,16 @@ def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: in
             return in_order(held)
         first, step = Reads(held, reads[0].loops), reads[0].size
     return first if len(streams) == 1 else replace(first, loops=_outermost(first.loops, glb.load_loops, len(streams), step))
+
+
+def _stored(each: Transfer, works: Sequence[_Work], pictures: dict[str, np.ndarray], place: _Place, sliced: bool) -> Writes:
+    """How a static stream of several transactions is stored: as it lies in its image, or one behind the other."""
+    if each.name in works[0].parts:
+        parts = [work.parts[each.name] for work in works]
+        image = pictures.setdefault(each.name, np.zeros(parts[0].whole, np.uint16))
+        if found := landed(parts, image, place.glb.store_loops - sliced, place.room(each)):
+            return found
+    return Writes(each.loops, each.count)
 
 
 def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
@@ -363,17 +390,19 @@ def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads],
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 
-def _store_registers(program: Program, place: _Place, transactions: int, sliced: bool) -> Iterator[Command]:
+def _store_registers(program: Program, place: _Place, writes: Mapping[str, Writes], transactions: int,
+                     sliced: bool) -> Iterator[Command]:
     """The registers of the store streams."""
     control = _control(place.glb, "store_control")
     for each in program.stores:
         tile, static = place.tile(each), int(bool(each.loops))
         yield WriteRegister("store_control",
                             control.word(enable=1, static=static, sliced=int(sliced), column=place.column(each)), tile)
-        yield WriteRegister("store_start", place.start(each), tile)
+        first = writes[each.name].first if static else 0
+        yield WriteRegister("store_start", place.start(each) + WORD_BYTES * first, tile)
         if each.loops:
-            levels = place.glb.store_loops
-            loops = _outermost(each.loops, levels, transactions, each.count) if sliced else each.loops
+            levels, how = place.glb.store_loops, writes[each.name]
+            loops = _outermost(how.loops, levels, transactions, how.step) if sliced else how.loops
             yield WriteRegister("store_limit", each.count * transactions, tile)
             yield from _loops("store", loops, levels, tile)
         else:
@@ -417,7 +446,9 @@ def _ends(program: Program, place: _Place, most: int) -> Iterator[Command]:
     yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
 
 
-def _reads(program: Program, place: _Place, transactions: int) -> Iterator[Command]:
+def _reads(program: Program, place: _Place, writes: Mapping[str, Writes], transactions: int) -> Iterator[Read]:
     """What the store streams gave."""
     for each in program.stores:
-        yield Read(each.name, place.address(each), each.count * transactions if each.loops else None)
+        landing = writes[each.name].landing if each.loops else None
+        words = landing.words if landing is not None else each.count * transactions if each.loops else None
+        yield Read(each.name, place.address(each), words, landing)

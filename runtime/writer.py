@@ -22,7 +22,7 @@ from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
-from .commands import Box, Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Box, Command, Configure, Count, Landing, Read, Start, Wait, WriteMemory, WriteRegister
 from .device import register_address, whole_lines
 from .pages import Line
 from .plan import Launch
@@ -37,12 +37,13 @@ CYCLES_PER_BYTE = 16
 
 @dataclass(frozen=True)
 class Result:
-    """Where a stream of a launch is: byte address, how many words, or the number of its count."""
+    """Where a stream of a launch is: byte address, how many words, or the number of its count; landing: as of `Read`."""
 
     stream: str
     address: int
     words: int | None
     count: int
+    landing: Landing | None
 
 
 class Memory:
@@ -227,7 +228,7 @@ class Writer:
                 self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
             elif size:
                 self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
-            yield Result(each.stream, place, each.words, number)
+            yield Result(each.stream, place, each.words, number, each.landing)
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile in the machine."""

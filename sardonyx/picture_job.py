@@ -120,7 +120,8 @@ class PictureJob:
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         return {"elements_per_cycle": round(self.expected.size / cycles, 3),
-                "words_in": f"{run.lying:,} as they lie in images, {run.arranged:,} arranged"}
+                "words_in": f"{run.lying:,} as they lie in images, {run.arranged:,} arranged",
+                "words_out": f"{run.placed:,} as they lie in images, {run.tiled:,} tile by tile"}
 
 
 def picture_job(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, expected: np.ndarray,

@@ -84,6 +84,7 @@ class Run:
     verilog : Path | None     Folder of the Verilog that ran.
     activity : Activity       What moved, if it was counted.
     lying, arranged : int     Words that were written to be loaded: as they lie in images, and in an order that was made.
+    placed, tiled : int       Words of static programs that were read: as they lie in images, and tile by tile.
     """
 
     cycles: int | None = None
@@ -97,6 +98,8 @@ class Run:
     activity: Activity = field(default_factory=Activity)
     lying: int = 0
     arranged: int = 0
+    placed: int = 0
+    tiled: int = 0
 
     def __add__(self, other: Run) -> Run:
         """Both, one after the other."""
@@ -104,7 +107,8 @@ class Run:
         return Run(cycles, self.launches + other.launches, self.loaded + other.loaded,
                    other.simulator or self.simulator, self.build_s + other.build_s,
                    self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog,
-                   self.activity + other.activity, self.lying + other.lying, self.arranged + other.arranged)
+                   self.activity + other.activity, self.lying + other.lying, self.arranged + other.arranged,
+                   self.placed + other.placed, self.tiled + other.tiled)
 
 
 _preparing = threading.Lock()
@@ -172,7 +176,8 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
     launches = [launch for launch, _ in ran.firmware.launches[0]]
     return Run(ran.machine_cycles(0), len(launches), sum(each.loaded for each in launches),
                f"{simulator.LIBRARY}: all {len(arch.tiles)} tiles, and a processor", ran.build_s, ran.simulate_s, ran.cycles,
-               ran.verilog, lying=sum(each.lying for each in launches), arranged=sum(each.arranged for each in launches))
+               ran.verilog, lying=sum(each.lying for each in launches), arranged=sum(each.arranged for each in launches),
+               placed=sum(each.placed for each in launches), tiled=sum(each.tiled for each in launches))
 
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
@@ -213,7 +218,7 @@ def _launches(device: Device, program: Program, transactions: Iterable[Transacti
             take(stored)
         done += len(outcome.stored)
         found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds, lying=outcome.lying,
-                     arranged=outcome.arranged)
+                     arranged=outcome.arranged, placed=outcome.placed, tiled=outcome.tiled)
         progress(f"{what}, {done} done")
     return found
 

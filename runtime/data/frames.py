@@ -17,13 +17,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...compiler.dense.map.grid import Load, Walk
+from ...compiler.dense.map.grid import Load, Store, Walk
 from ...compiler.ir.dataflow import Stream
 from ...compiler.lang.halide.pipeline import Func, Variable
 from ...compiler.lang.halide.walk import postorder
 from .gather import gather
 from .load_loops import Reads, held_once
-from .window import Window, rows
+from .result import Part, Tile
+from .window import Window, filled, rows
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,18 @@ class Frames:
         starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
         return [corner[::-1] for corner in itertools.product(*starts)]
 
-    def transactions(self, most: int) -> Iterator[dict[str, Reads | Window]]:
-        """Every load stream, tile by tile, with at most `most` loops."""
+    def transactions(self, most: int) -> Iterator[Tile]:
+        """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""
         for corner in self._corners:
-            yield {load.name: self._load(load, corner, most) for load in self.walk.loads}
+            yield Tile({load.name: self._load(load, corner, most) for load in self.walk.loads},
+                       {store.name: self._part(store, corner) for store in self.walk.stores})
+
+    def _part(self, store: Store, corner: Sequence[int]) -> Part:
+        """What a tile gives of the image of a store stream, which has the columns of its lane, in whole tiles."""
+        tiles = [-(-whole // part) for whole, part in zip(self._sides, self.tile, strict=True)]
+        whole = [count * side for count, side in zip(tiles, store.counts, strict=True)]
+        first = corner[0] // store.lanes, *corner[1:]
+        return Part((*whole[:0:-1], filled(whole[0])), tuple(first[::-1]), store.counts[::-1])
 
     def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads | Window:
         """One stream."""

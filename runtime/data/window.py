@@ -111,7 +111,7 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
         size = max(each.extents[dim][1] for each in windows) + 1 - low
         if dim == 0:
             row = first.image.shape[-1]
-            size = min(-(-(size + LANES - 1) // LANES) * LANES, row)
+            size = min(filled(size + LANES - 1), row)
             low = min(low // LANES * LANES, row - size)
         corner.append(low)
         shape.append(size)
@@ -135,6 +135,11 @@ def in_step(windows: Sequence[Window]) -> int:
     steps = np.diff(firsts, axis=0)
     others = np.flatnonzero((steps != steps[:1]).any(axis=1))
     return int(others[0]) + 1 if len(others) else len(windows)
+
+
+def filled(size: int) -> int:
+    """Words of a row that is filled up to lines."""
+    return -(-size // LANES) * LANES
 
 
 def rows(words: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from sardonyx.hw.arch.tile import MEM, PE
 
 # The least machine for stencils, quick to build: 9 PE and 3 MEM tiles.
 STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace(MEM, primitives=(BUFFER,), read_loops=3),
-                interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=5, store_loops=2))
+                interconnect=Interconnect(3), glb=Glb(columns_per_tile=1, bank_bytes=8192, load_loops=5, store_loops=3))
 
 # The least one for harris: 54 PE and 18 MEM tiles.
 CORNERS = Arch("corners", 12, 6, pe=STENCILS.pe, mem=replace(MEM, primitives=(BUFFER,)), glb=STENCILS.glb)

@@ -7,7 +7,7 @@ import pytest
 from sardonyx.runtime.order import ordered
 from sardonyx.runtime.plan import Launch
 
-PLAIN = Launch((), (), (), (), 1, 0, 0, 0, apart=False)
+PLAIN = Launch((), (), (), (), 1, 0, 0, 0, {}, 0, 0, apart=False)
 
 
 def said(apart: "list[bool]", overlapped: bool = True) -> list[str]:

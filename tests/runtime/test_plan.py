@@ -1,12 +1,12 @@
 """Plans are values that need no machine, and whatever executes them in order gives the words."""
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from dma_model import addresses
 from machines import LEAST, copier
 from stencils import BLUR
 
@@ -257,14 +257,9 @@ def walked(launch: Launch, tile: int) -> "list[int]":
     for each in launch.loads:
         assert isinstance(each, WriteMemory) and each.address % LINE_BYTES == 0
         memory |= {each.address + 2 * at: word for at, word in enumerate(each.words.reshape(-1).tolist())}
-    extents = [found[f"load_extent{level}"] + 1 for level in range(levels)]
-    words, address = [], tile * SMALL.glb.tile_bytes + found["load_start"]
-    for places in itertools.product(*(range(count) for count in extents[::-1])):
-        words.append(memory[address])
-        ended = [at + 1 == count for at, count in zip(places[::-1], extents, strict=True)]
-        if False in ended:
-            address += found[f"load_stride{ended.index(False)}"]
-    return words
+    extents, strides = ([found.get(f"load_{what}{level}", 0) for level in range(levels)] for what in ("extent", "stride"))
+    begin = tile * SMALL.glb.tile_bytes + found["load_start"]
+    return [memory[address] for address in addresses([each + 1 for each in extents], strides, begin)]
 
 
 @pytest.mark.parametrize("shape, tile, launched, boxed", [

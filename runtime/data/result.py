@@ -1,0 +1,113 @@
+"""Results as they lie in memory: every tile is stored where the image of the result has it.
+
+What the tiles of a launch give is a box of the image. In the global buffer its rows stand one behind the other, each from the
+line on in which the image has its begin; the store DMA walks a tile by its loops, and the tiles of a launch by one more:
+
+    image of 36 columns, two tiles of 5 x 3 from columns 10 and 15 on, row 6 for both
+
+        box          columns 10..19, rows 6..8, in rows of 16 words: those of columns 8..23
+        first word   2
+        loops        5 of 1, 3 of 16; tiles: 2 of 5
+
+So what is read is rows of the image, all at once where they are whole. Tiles that are no box together, as those of two rows of
+which one is not whole, or that are in no single step, as those of two rows of several, are stored one behind the other, and the
+host puts each at its place.
+
+Needs:   the parts of the image that tiles are.
+Gives:   loops and box; None where there are no such loops.
+Cost:    no copy of a word.
+Source:  Onyx JSSC V-C (affine loops of the store unit).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...hw.arch.glb import LANES
+from ..commands import Landing
+from .load_loops import Loop, Reads, joined
+from .window import Window, filled
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a transaction gives of an image, y first.
+
+    Parameters
+    ----------
+    whole : tuple      Elements of the image in each dimension; those of x are a multiple of 4.
+    corner, shape      First element of the part, and elements, in each dimension.
+    """
+
+    whole: tuple[int, ...]
+    corner: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def of(self, image: np.ndarray) -> np.ndarray:
+        """The part of the image; nothing is copied."""
+        return image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))]
+
+
+@dataclass(frozen=True, eq=False)
+class Tile(Mapping[str, Reads | Window]):
+    """A transaction: its load streams by name; results: of store streams, which parts of images they give."""
+
+    streams: Mapping[str, Reads | Window]
+    results: Mapping[str, Part]
+
+    def __getitem__(self, name: str) -> Reads | Window:
+        return self.streams[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.streams)
+
+    def __len__(self) -> int:
+        return len(self.streams)
+
+
+@dataclass(frozen=True)
+class Writes:
+    """How the transactions of a launch are stored.
+
+    Parameters
+    ----------
+    loops : tuple         Of one, iterations and stride in words, innermost first.
+    step : int            Words from one transaction to the next.
+    first : int           The word of the stream's place that is stored first.
+    landing : Landing     Where all of it belongs, if that is a box of an image.
+    """
+
+    loops: tuple[Loop, ...]
+    step: int
+    first: int = 0
+    landing: Landing | None = None
+
+
+def landed(parts: Sequence[Part], image: np.ndarray, most: int, room: int) -> Writes | None:
+    """How parts of an image are stored as a box of it: with at most `most` loops a part, in at most `room` words.
+
+    None if they are no box, in no single step, or have no such loops or room.
+    """
+    first = parts[0]
+    low = tuple(min(each.corner[dim] for each in parts) for dim in range(image.ndim))
+    shape = tuple(max(each.corner[dim] + each.shape[dim] for each in parts) - low[dim] for dim in range(image.ndim))
+    if math.prod(shape) != sum(math.prod(each.shape) for each in parts):
+        return None
+    pitch = shape[-1]
+    if pitch % LANES or low[-1] % LANES:
+        # As long wherever in a line it begins, so that registers keep what they say.
+        pitch = min(filled(pitch + LANES - 1), image.shape[-1])
+    landing = Landing(image, low, shape, pitch)
+    sides = (pitch, *shape[-2::-1])
+    loops = joined([[(count, 1)] for count in first.shape[::-1]], sides)
+    if len(loops) > most or landing.words > room:
+        return None
+    pitches = [math.prod(sides[:dim]) for dim in range(len(sides))]
+    begins = [landing.lead + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,
+                                                                                strict=True)) for each in parts]
+    steps = set(np.diff(begins).tolist())
+    return Writes(loops, steps.pop() if steps else 0, begins[0], landing) if len(steps) <= 1 else None
