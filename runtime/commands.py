@@ -42,6 +42,16 @@ class Box:
     shape: tuple[int, ...]
 
     @property
+    def lead(self) -> int:
+        """Words in front of it in a row of the global buffer: none."""
+        return 0
+
+    @property
+    def pitch(self) -> int:
+        """Words from row to row there."""
+        return self.shape[-1]
+
+    @property
     def words(self) -> np.ndarray:
         """The words, of as many dimensions as the image; nothing is copied."""
         return self.image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))]

@@ -173,10 +173,13 @@ def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],
            read: Callable[[int, int], np.ndarray]) -> Iterator[tuple[Blocks, ...]]:
     """What every launch of a job stored, transaction by transaction; read: gives 16-bit words of memory
     outside, from a byte address on."""
+    images: set[int] = set()      # by their addresses
     for launch, results in made.launches[job]:
         words = {}
         for each in results:
-            words[each.stream] = found = read(each.address, counts[each.count] if each.words is None else each.words)
-            if each.landing is not None:
-                each.landing.put(found)
+            if each.image is None:
+                words[each.stream] = read(each.address, counts[each.count] if each.words is None else each.words)
+            elif each.address not in images:
+                images.add(each.address)
+                each.image[...] = read(each.address, each.image.size).reshape(each.image.shape)
         yield by_transaction(program, launch, words)

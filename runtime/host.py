@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,9 +128,13 @@ def by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndar
     """What every transaction of a launch stored; what is part of an image is so here, too, and was put there before."""
     results: tuple[Blocks, ...] = tuple({} for _ in range(launch.transactions))
     for each in program.stores:
-        words = found[each.name]
-        blocks = (split_blocks(words, each.name, each.sections, launch.transactions) if each.sections
-                  else launch.landed.get(each.name) or np.split(words, launch.transactions))
+        blocks: Sequence[np.ndarray]
+        if each.name in launch.landed:
+            blocks = launch.landed[each.name]
+        elif each.sections:
+            blocks = split_blocks(found[each.name], each.name, each.sections, launch.transactions)
+        else:
+            blocks = np.split(found[each.name], launch.transactions)
         for result, block in zip(results, blocks, strict=True):
             result[each.name] = block
     return results

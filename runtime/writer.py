@@ -10,8 +10,6 @@ Errors:  UserError where memory outside is too small, and for a machine whose ho
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -28,6 +26,7 @@ from .pages import Line
 from .plan import Launch
 from .region import Place
 from .report import Mark
+from .rows import rows
 
 # Where pieces of memory outside begin: at bursts of the system DMA.
 PIECE_BYTES = 512
@@ -37,13 +36,14 @@ CYCLES_PER_BYTE = 16
 
 @dataclass(frozen=True)
 class Result:
-    """Where a stream of a launch is: byte address, how many words, or the number of its count; landing: as of `Read`."""
+    """Where a stream of a launch is: byte address, how many words, or the number of its count; or the image of which it is
+    part, which is there as a whole."""
 
     stream: str
     address: int
     words: int | None
     count: int
-    landing: Landing | None
+    image: np.ndarray | None = None
 
 
 class Memory:
@@ -53,6 +53,7 @@ class Memory:
         self.used, self._size = first, size
         self.content: list[tuple[int, bytes]] = []
         self._images: dict[int, tuple[np.ndarray, int]] = {}    # which stay, so that no other one has their identity
+        self._results: dict[int, tuple[np.ndarray, int]] = {}
 
     def room(self, size: int) -> int:
         """The address of so many bytes."""
@@ -74,20 +75,11 @@ class Memory:
             self._images[id(image)] = image, self.hold(image.astype("<u2").tobytes())
         return self._images[id(image)][1]
 
-
-def runs(box: Box) -> Iterator[tuple[int, int, int, int]]:
-    """The bytes of a box as they lie in its image: where some begin, from one row to the next, rows, bytes a row.
-
-    What the image has one behind the other is one row.
-    """
-    sizes, whole = box.shape[::-1], box.image.shape[::-1]
-    inner = next((dim for dim in range(len(sizes)) if sizes[dim] != whole[dim]), len(sizes) - 1)
-    pitches = [WORD_BYTES * math.prod(whole[:dim]) for dim in range(len(whole))]
-    begin = sum(pitch * first for pitch, first in zip(pitches, box.corner[::-1], strict=True))
-    size, rest = sizes[inner] * pitches[inner], [*zip(sizes, pitches, strict=True)][inner + 1:]
-    (rows, pitch), outer = rest[0] if rest else (1, size), rest[1:]
-    for place in itertools.product(*(range(count) for count, _ in outer[::-1])):
-        yield begin + sum(at * step for at, (_, step) in zip(place[::-1], outer, strict=True)), pitch, rows, size
+    def result(self, image: np.ndarray) -> int:
+        """The address of an image whose words will be there."""
+        if id(image) not in self._results:
+            self._results[id(image)] = image, self.room(WORD_BYTES * image.size)
+        return self._results[id(image)][1]
 
 
 # A note: of which region, and which of those.
@@ -165,14 +157,23 @@ class Writer:
     def bring(self, address: int, box: Box) -> None:
         """Rows of an image as they lie, to a byte address of the global buffer."""
         outside = self.memory.image(box.image)
-        for first, pitch, rows, size in runs(box):
-            where = f"{outside + first:#x}u, {self._byte(address):#x}u, {size:#x}u"
-            if rows == 1:
+        for each in rows(box):
+            where = f"{outside + each.outside:#x}u, {self._byte(address + each.glb):#x}u, {each.size:#x}u"
+            if each.number == 1:
                 self.move(f"BRING({where})", 4, "BROUGHT")
             else:
-                self.move(f"BRING_ROWS({rows}u, {where}, {pitch:#x}u)", 5, "BROUGHT")
-            address += rows * size
-            self.limit += CYCLES_PER_BYTE * rows * size
+                self.move(f"BRING_ROWS({each.number}u, {where}, {each.outside_pitch:#x}u)", 5, "BROUGHT")
+            self.limit += CYCLES_PER_BYTE * each.number * each.size
+
+    def take(self, address: int, landing: Landing, outside: int) -> None:
+        """Rows from a byte address of the global buffer on, to their places in an image outside."""
+        for each in rows(landing):
+            where = f"{self._byte(address + each.glb):#x}u, {outside + each.outside:#x}u, {each.size:#x}u"
+            if each.number == 1:
+                self.move(f"TAKE({where})", 4, "TAKEN")
+            else:
+                self.move(f"TAKE_ROWS({each.number}u, {where}, {each.glb_pitch:#x}u, {each.outside_pitch:#x}u)", 6, "TAKEN")
+            self.limit += CYCLES_PER_BYTE * each.number * each.size
 
     def write(self, commands: Iterable[Command], ends: Mark | None = None) -> None:
         """Commands that read no words; ends: the event that is waited for."""
@@ -219,6 +220,12 @@ class Writer:
         room = {each.name: each.room for each in program.stores}
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
+            if each.landing is not None:
+                image = each.landing.image
+                place = self.memory.result(image)
+                self.take(each.address, each.landing, place)
+                yield Result(each.stream, place, image.size, 0, image)
+                continue
             most = room[each.stream] if each.words is None else each.words
             size = -(-most * WORD_BYTES // 8) * 8
             place, number = self.memory.room(size), 0
@@ -228,7 +235,7 @@ class Writer:
                 self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
             elif size:
                 self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
-            yield Result(each.stream, place, each.words, number, each.landing)
+            yield Result(each.stream, place, each.words, number)
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile in the machine."""

@@ -20,8 +20,11 @@ BEATS = 64
 UNDER_WAY = 16
 
 LINES = ADDRESS_BITS - 3
-MOVE = data.StructLayout({"source": LINES, "destination": LINES, "lines": LINES})
-PIECE = data.StructLayout({"line": LINES, "beats": range(BEATS), "last": 1})
+# Which bytes of its first and of its last line a run has: all but the first `skip`, the first `rest` (0: all).
+EDGES = {"skip": 3, "rest": 3}
+MOVE = data.StructLayout({"source": LINES, "destination": LINES, "lines": LINES, **EDGES})
+RUN = data.StructLayout({"line": LINES, "lines": LINES, **EDGES})
+PIECE = data.StructLayout({"line": LINES, "beats": range(BEATS), "last": 1, **EDGES})
 
 
 class Pieces(wiring.Component):
@@ -31,15 +34,14 @@ class Pieces(wiring.Component):
 
     Members
     -------
-    i : In(stream)      First line, and how many, 1 or more.
-    o : Out(stream)     First line of a burst, its beats less one, whether it is the last.
+    i : In(stream)      First line, and how many, 1 or more; edges.
+    o : Out(stream)     First line of a burst, its beats less one, whether it is the last; edges that lie in it, else 0.
 
     Timing: a burst a cycle, the first one in the cycle after its run; all outputs come from registers.
     """
 
     def __init__(self) -> None:
-        super().__init__({"i": In(stream.Signature(data.StructLayout({"line": LINES, "lines": LINES}))),
-                          "o": Out(stream.Signature(PIECE))})
+        super().__init__({"i": In(stream.Signature(RUN)), "o": Out(stream.Signature(PIECE))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -47,29 +49,35 @@ class Pieces(wiring.Component):
         left = Signal(LINES)
         room = Signal(range(BEATS + 1))
         taken = Signal()
+        skip = Signal(EDGES["skip"])
+        rest = Signal(EDGES["rest"])
         low = (BEATS - 1).bit_length()
         m.d.comb += [
             room.eq(BEATS - line[:low]), taken.eq(self.o.valid & self.o.ready),
             self.o.valid.eq(left != 0), self.o.payload.line.eq(line), self.o.payload.last.eq(left <= room),
             self.o.payload.beats.eq(Mux(self.o.payload.last, left, room) - 1),
+            self.o.payload.skip.eq(skip), self.o.payload.rest.eq(Mux(self.o.payload.last, rest, 0)),
             self.i.ready.eq((left == 0) | (taken & self.o.payload.last)),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [line.eq(self.i.payload.line), left.eq(Mux(self.i.valid, self.i.payload.lines, 0))]
+            m.d.sync += [line.eq(self.i.payload.line), left.eq(Mux(self.i.valid, self.i.payload.lines, 0)),
+                         skip.eq(self.i.payload.skip), rest.eq(self.i.payload.rest)]
         with m.Elif(taken):
-            m.d.sync += [line.eq(Cat(Const(0, low), line[low:] + 1)), left.eq(left - room)]
+            m.d.sync += [skip.eq(0), line.eq(Cat(Const(0, low), line[low:] + 1)), left.eq(left - room)]
         return m
 
 
 class Mover(wiring.Component):
-    """Moves runs of 64-bit words, in order, each word behind the one before.
+    """Moves runs of bytes in 64-bit words, in order, each word behind the one before.
 
     Behaviour: reads go ahead of writes, also into the next run, as far as the buses take them; a run has ended when its last
-    write is answered. A word that was read with an error is written all the same.
+    write is answered. A word that was read with an error is written all the same. Whole words are read; of the first and of the
+    last one only the run's bytes are written.
 
     Members
     -------
-    i : In(stream)                   Runs: `source` and `destination` in words of 64 bits, and how many `lines`, 1 or more.
+    i : In(stream)                   Runs: `source` and `destination` in words of 64 bits, how many `lines`, 1 or more, and
+                                     which bytes of the first and of the last one.
     m_axi_ar*, m_axi_r* : Out        Master of the bus that is read.
     m_axi_aw*, m_axi_w*, m_axi_b*    Master of the bus that is written.
     ended : Out(1)                   A run has ended.
@@ -88,10 +96,11 @@ class Mover(wiring.Component):
         m = Module()
         pieces = []
         for side, place in (("reads", "source"), ("writes", "destination")):
-            m.submodules[f"{side}_wait"] = queue = macro(Fifo(2 * LINES, WAITING))
+            m.submodules[f"{side}_wait"] = queue = macro(Fifo(RUN.size, WAITING))
             m.submodules[side] = cut = macro(Pieces())
             move = self.i.payload
-            m.d.comb += [queue.i.payload.eq(Cat(move[place], move.lines)), cut.i.payload.as_value().eq(queue.o.payload),
+            m.d.comb += [queue.i.payload.eq(Cat(move[place], move.lines, move.skip, move.rest)),
+                         cut.i.payload.as_value().eq(queue.o.payload),
                          cut.i.valid.eq(queue.o.valid), queue.o.ready.eq(cut.i.ready)]
             pieces.append((queue, cut))
         (first, reads), (second, writes) = pieces
@@ -113,26 +122,32 @@ class Mover(wiring.Component):
 
     def _write(self, m: Module, writes: Macro, words: Macro) -> None:
         """Addresses go ahead of their beats by a burst or two."""
+        piece = writes.o.payload
         m.submodules.under_way = under_way = macro(Fifo(1, UNDER_WAY))     # whether a burst is the last of its run
-        m.submodules.lengths = lengths = macro(Fifo2(range(BEATS)))
+        m.submodules.lengths = lengths = macro(Fifo2(len(Cat(piece.beats, piece.skip, piece.rest))))
         beats = Signal(range(BEATS))
+        skip = Signal(EDGES["skip"])        # of the beat that comes
+        rest = Signal(EDGES["rest"])        # of the last beat
         going = Signal()
         beat = Signal()
         offered = Signal()
-        piece = writes.o.payload
+        strobe = Signal(8)
+        last_strobe = Signal(8)
         m.d.comb += [
             offered.eq(writes.o.valid & under_way.i.ready & lengths.i.ready),
             self.m_axi_awvalid.eq(offered), self.m_axi_awaddr.eq(piece.line << 3), self.m_axi_awlen.eq(piece.beats),
             writes.o.ready.eq(offered & self.m_axi_awready),
             under_way.i.valid.eq(writes.o.ready), under_way.i.payload.eq(piece.last),
-            lengths.i.valid.eq(writes.o.ready), lengths.i.payload.eq(piece.beats),
-            self.m_axi_wdata.eq(words.o.payload), self.m_axi_wstrb.eq(0xFF), self.m_axi_wlast.eq(beats == 0),
+            lengths.i.valid.eq(writes.o.ready), lengths.i.payload.eq(Cat(piece.beats, piece.skip, piece.rest)),
+            strobe.eq(0xFF << skip), last_strobe.eq(Mux(rest == 0, 0xFF, (1 << rest) - 1)),
+            self.m_axi_wdata.eq(words.o.payload), self.m_axi_wlast.eq(beats == 0),
+            self.m_axi_wstrb.eq(Mux(self.m_axi_wlast, strobe & last_strobe, strobe)),
             self.m_axi_wvalid.eq(words.o.valid & going), words.o.ready.eq(self.m_axi_wready & going),
             beat.eq(self.m_axi_wvalid & self.m_axi_wready), lengths.o.ready.eq(~going | (beat & self.m_axi_wlast)),
             self.m_axi_bready.eq(1), under_way.o.ready.eq(self.m_axi_bvalid),
             self.ended.eq(self.m_axi_bvalid & under_way.o.payload),
         ]
         with m.If(lengths.o.ready):
-            m.d.sync += [beats.eq(lengths.o.payload), going.eq(lengths.o.valid)]
+            m.d.sync += [Cat(beats, skip, rest).eq(lengths.o.payload), going.eq(lengths.o.valid)]
         with m.Elif(beat):
-            m.d.sync += beats.eq(beats - 1)
+            m.d.sync += [beats.eq(beats - 1), skip.eq(0)]

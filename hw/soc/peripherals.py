@@ -61,11 +61,15 @@ class Peripherals(wiring.Component):
         m.d.comb += self.received.ready.eq(1)
         with m.If(self.received.valid):
             m.d.sync += byte.eq(Cat(self.received.payload, 1))
-        unfit = (Cat(source[:3], destination[:3], self.word[:3]) != 0) | (self.word == 0)
+        skip = source[:3]
+        low = Signal(5)         # bytes of the last line and of the one before it, so that carries go a short way only
+        lines = Signal(30)
+        m.d.comb += [low.eq(self.word[:3] + skip + 7), lines.eq(self.word[3:] + low[3:])]
+        unfit = (skip != destination[:3]) | (self.word == 0) | lines[-1]
         for way in DIRECTIONS:
             run = getattr(self, f"move_{way}")
             m.d.comb += [run.payload.source.eq(source[3:]), run.payload.destination.eq(destination[3:]),
-                         run.payload.lines.eq(self.word[3:])]
+                         run.payload.lines.eq(lines), run.payload.skip.eq(skip), run.payload.rest.eq(self.word[:3] + skip)]
             m.d.sync += left[way].eq(left[way] + (run.valid & run.ready) - getattr(self, f"ended_{way}"))
         m.d.comb += self.send.payload.eq(self.word)
         with m.Switch(self.address):

@@ -19,7 +19,7 @@ struct queue {
     const volatile uint32_t *next;
     volatile uint32_t *note;
     uint32_t page, half, following;
-    uint32_t row;                           /* of BRING_ROWS, the one that comes next */
+    uint32_t row;                           /* of BRING_ROWS or TAKE_ROWS, the one that comes next */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
     _Alignas(8) volatile uint32_t pages[2][PAGE_WORDS];
@@ -106,6 +106,20 @@ static inline int rang(uint32_t region)
     return events != 0;
 }
 
+/* Asks for rows, from the next one on, as many as have room; the number of the last transfer. First words of a command: where the
+ * first row is, where it goes, its bytes. */
+static inline uint32_t ask_rows(struct queue *queue, enum way way, uint32_t rows, const volatile uint32_t *words,
+                                uint32_t pitch_from, uint32_t pitch_to)
+{
+    /* A row is to be asked for in fewer cycles than it takes. */
+    const uint32_t bytes = words[2], first = queue->row;
+    uint32_t row = first, from = words[0] + row * pitch_from, to = words[1] + row * pitch_to;
+    for (; row != rows && room(way); ++row, from += pitch_from, to += pitch_to)
+        ask(way, from, to, bytes);
+    queue->row = row;
+    return asked[way] += row - first;
+}
+
 static void print(const char *text)
 {
     while (*text)
@@ -190,17 +204,17 @@ static enum state execute(struct queue *queue, uint32_t region)
             queue->brought = move(IN, next[0], next[1], next[2]);
             next += 3;
         } else if (kind == KIND_BRING_ROWS) {
-            /* A row is to be asked for in fewer cycles than it takes. */
-            const uint32_t bytes = next[2], pitch = next[3], first = queue->row;
-            uint32_t row = first, from = next[0] + row * pitch, to = next[1] + row * bytes;
-            for (; row != number && room(IN); ++row, from += pitch, to += bytes)
-                ask(IN, from, to, bytes);
-            queue->brought = asked[IN] += row - first;
-            queue->row = row;
-            if (row != number)
+            queue->brought = ask_rows(queue, IN, number, next, next[3], next[2]);
+            if (queue->row != number)
                 break;
             queue->row = 0;
             next += 4;
+        } else if (kind == KIND_TAKE_ROWS) {
+            queue->taken = ask_rows(queue, OUT, number, next, next[3], next[4]);
+            if (queue->row != number)
+                break;
+            queue->row = 0;
+            next += 5;
         } else if (kind == KIND_TAKE) {
             if (!room(OUT))
                 break;

@@ -11,7 +11,7 @@
 #include "sardonyx.h"
 
 enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED, KIND_BROUGHT,
-            KIND_TAKEN, KIND_BRING_ROWS, KIND_NEXT, KIND_END };
+            KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_NEXT, KIND_END };
 
 #define COMMAND(kind, number) ((uint32_t)(kind) << 28 | (number))
 /* The first word of a page: which page comes after it, 0 if none does. Those of region r begin with page r. */
@@ -29,6 +29,9 @@ enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_T
 /* Bring so many rows of bytes each, `pitch` apart outside and one behind the other in the global buffer. */
 #define BRING_ROWS(rows, outside, glb, bytes, pitch) COMMAND(KIND_BRING_ROWS, (rows)), (outside), SARDONYX_GLB_WINDOW + (glb), \
                                                      (bytes), (pitch)
+/* Take so many rows of bytes each, with pitches of their own in the global buffer and outside. */
+#define TAKE_ROWS(rows, glb, outside, bytes, pitch, pitch_outside) COMMAND(KIND_TAKE_ROWS, (rows)), SARDONYX_GLB_WINDOW + (glb), \
+                                                                   (outside), (bytes), (pitch), (pitch_outside)
 /* Take as many 16-bit words as the count of a GLB tile has found. */
 #define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Wait until all is brought, or taken. */

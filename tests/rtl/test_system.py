@@ -120,19 +120,21 @@ def test_a_system_runs_again(periods: "tuple[int, int] | None") -> None:
 
 @st.composite
 def moves(draw: st.DrawFn) -> "list[tuple[str, int, int, int]]":
-    """Directions, first words outside and on the chip, sizes, in words; on the chip the GLB is behind the scratch memory."""
+    """Directions, first bytes outside and on the chip, sizes in bytes; on the chip the GLB is behind the scratch memory."""
     found = []
     for _ in range(draw(st.integers(1, 3 * WAITING))):
         scratch = draw(st.booleans())
-        room = (SCRATCH if scratch else GLB) // 8
-        size = draw(st.one_of(st.integers(1, 3), st.integers(1, room)))
-        first = draw(st.integers(0, room - size)) + (0 if scratch else SCRATCH // 8)
-        found.append((draw(st.sampled_from(["in", "out"])), draw(st.integers(0, OUTSIDE // 8 - size)), first, size))
+        room = SCRATCH if scratch else GLB
+        size = draw(st.one_of(st.integers(1, 3), st.integers(1, 3).map(lambda lines: 8 * lines), st.integers(1, room)))
+        first = draw(st.integers(0, room - size)) + (0 if scratch else SCRATCH)
+        # Both begin at the same byte of a word.
+        outside = 8 * draw(st.integers(0, (OUTSIDE - size) // 8 - 1)) + first % 8
+        found.append((draw(st.sampled_from(["in", "out"])), outside, first, size))
     return found
 
 
-def chip_address(word: int) -> int:
-    return SCRATCH + 8 * word if word < SCRATCH // 8 else GLB_WINDOW + 8 * word - SCRATCH
+def chip_address(byte: int) -> int:
+    return SCRATCH + byte if byte < SCRATCH else GLB_WINDOW + byte - SCRATCH
 
 
 @each_clocking
@@ -140,11 +142,11 @@ def chip_address(word: int) -> int:
 @given(moves=moves(), latency=st.sampled_from([1, 2, 13, 50]))
 def test_moves_leave_what_copies_in_their_order_do(periods: "tuple[int, int] | None",
                                                    moves: "list[tuple[str, int, int, int]]", latency: int) -> None:
-    outside = np.arange(1, OUTSIDE // 8 + 1, dtype=np.uint64) << np.uint64(32)
-    chip = np.zeros((SCRATCH + GLB) // 8, np.uint64)
+    outside = np.random.default_rng(latency).integers(0, 256, OUTSIDE, dtype=np.uint8)
+    chip = np.zeros(SCRATCH + GLB, np.uint8)
     expected = outside.copy()
-    program: list[list[int]] = [move("in", RAM, chip_address(0), SCRATCH), move("in", RAM, chip_address(SCRATCH // 8), GLB)]
-    chip[:SCRATCH // 8], chip[SCRATCH // 8:] = outside[:SCRATCH // 8], outside[:GLB // 8]
+    program: list[list[int]] = [move("in", RAM, chip_address(0), SCRATCH), move("in", RAM, chip_address(SCRATCH), GLB)]
+    chip[:SCRATCH], chip[SCRATCH:] = outside[:SCRATCH], outside[:GLB]
     before = "in"
     for direction, first, on_chip, size in moves:
         # Directions overtake each other; moves of one do not.
@@ -152,14 +154,14 @@ def test_moves_leave_what_copies_in_their_order_do(periods: "tuple[int, int] | N
         there, here = expected[first:first + size], chip[on_chip:on_chip + size]
         if direction == "in":
             here[:] = there
-            program.append(move("in", RAM + 8 * first, chip_address(on_chip), 8 * size))
+            program.append(move("in", RAM + first, chip_address(on_chip), size))
         else:
             there[:] = here
-            program.append(move("out", chip_address(on_chip), RAM + 8 * first, 8 * size))
+            program.append(move("out", chip_address(on_chip), RAM + first, size))
         before = direction
     memory, _, _ = run(*program, WAIT, latency=latency, outside=outside, periods=periods)
     assert len(image(*program, WAIT)) < SCRATCH, "the program is not where words move"
-    assert np.array_equal(memory[RAM // 8:], expected)
+    assert np.array_equal(memory[RAM // 8:].view(np.uint8), expected)
 
 
 @each_clocking
@@ -178,7 +180,7 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
     yield "astray", store(RAM, 1)
     yield "astray", store(MACHINE_REGISTERS + 0x10000, 1)
     yield "astray", store(HOST_REGISTERS + 0x10000, 1)
-    for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM, 0x800, 12), (RAM, 0x800, 0)):
+    for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM + 1, 0x801, 0xFFFF_FFFF), (RAM, 0x800, 0)):
         yield "move", move("in", source, destination, size)
     yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
     yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)

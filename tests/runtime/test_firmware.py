@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from machines import LEAST, copier
 from riscv import FOUND, each_compiler, needs_compiler
 
@@ -18,16 +16,13 @@ from sardonyx.apps.dense import gaussian
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.glb import LANES, LINE_BYTES
 from sardonyx.hw.arch.soc import CONFIGURED, OVERFLOW, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime import toolchain
-from sardonyx.runtime.commands import Box
 from sardonyx.runtime.faults import stopped
 from sardonyx.runtime.firmware import Firmware, Job, firmware
-from sardonyx.runtime.writer import runs
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
@@ -86,21 +81,6 @@ def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone() -
         moves = [line for line in found[:start] if line.startswith(("BRING", "TAKE", "BROUGHT"))]
         # Nobody waits for what is taken where nothing was taken before.
         assert "BROUGHT," in moves[-2:] and ("TAKEN," in moves[-2:] or not any(line.startswith("TAKE") for line in moves))
-
-
-@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4))
-def test_rows_of_a_box_are_its_words_in_order_and_one_where_they_can_be(dims: "list[tuple[int, int, int]]") -> None:
-    """dims: elements of the box, of the image before it and behind it; of the last one, lines."""
-    size, before, behind = np.array(dims).T * np.array([1] * (len(dims) - 1) + [LANES])
-    image = np.arange(np.prod(size + before + behind)).astype(np.uint16).reshape(size + before + behind)
-    box = Box(image, tuple(before.tolist()), tuple(size.tolist()))
-    outside, found = image.astype("<u2").tobytes(), list(runs(box))
-    moved = [outside[first + row * pitch:][:count] for first, pitch, rows, count in found for row in range(rows)]
-    assert b"".join(moved) == box.words.astype("<u2").tobytes()
-    assert all(each % LINE_BYTES == 0 for first, pitch, _, count in found for each in (first, pitch, count))
-    if box.words.flags.c_contiguous:
-        assert [len(each) for each in moved] == [2 * box.words.size]
-
 
 
 def test_the_name_of_a_program_ends_no_comment() -> None:
@@ -242,6 +222,16 @@ def test_parts_of_an_image_come_from_memory_outside_as_they_lie(tile: "tuple[int
     photo = np.random.default_rng(0).integers(0, 256, (202, 402), dtype=np.uint8)
     report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, tile=tile, engine="rtl-system").report
     assert (report["launches"], report["words_in"]) == (4, f"{lying:,} as they lie in images, 0 arranged")
+    assert report["words_out"] == f"{400 * 200:,} as they lie in images, 0 tile by tile"
+
+
+@needs_compiler
+def test_parts_of_a_result_go_to_their_places_outside_wherever_in_a_line_they_begin() -> None:
+    """In rows, each with a part of a line that belongs to the tiles beside it: launches begin at columns 0, 150 and 300."""
+    photo = np.random.default_rng(0).integers(0, 256, (202, 402), dtype=np.uint8)
+    report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, engine="rtl-system", tile=(50, 200)).report
+    assert report["launches"] == 3
+    assert report["words_out"] == f"{(156 + 156 + 100) * 200:,} as they lie in images, 0 tile by tile"
 
 
 @needs_compiler
