@@ -59,15 +59,15 @@ HOST: tuple[Register, ...] = register_file(
      (("in", 0, MOVES_BITS, "to the chip"), ("out", MOVES_BITS, MOVES_BITS, "from the chip"))),
     ("move_from", RW, "byte address from which the next transfer reads"),
     ("move_to", RW, "byte address to which it writes, the same modulo 8; only the bytes of the transfer are written there"),
-    ("move_in", PULSE, "brings so many bytes, 1 or more, from memory outside to the chip, behind those that wait; the "
-                       f"write itself waits while there are {WAITING}"),
+    ("move_in", PULSE, "brings so many bytes, 1 or more and less than 2 GB, from memory outside to the chip, behind those that "
+                       f"wait; the write itself waits while there are {WAITING}"),
     ("move_out", PULSE, "brings so many bytes from the chip to memory outside, likewise; both directions at the same time"),
     ("faults", W1C, "what went wrong since it was cleared",
      (("register", REGISTER_FAULT, 1, "an error response to an access of the machine's registers"),
       ("in", IN_FAULT, 1, "an error response in a transfer to the chip"),
       ("out", OUT_FAULT, 1, "an error response in a transfer from the chip"),
       ("astray", ASTRAY_FAULT, 1, "an access to no address of the processor's; it read 0"),
-      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 4 GB, or between addresses that differ modulo 8; it was left out"))),
+      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, or between addresses that differ modulo 8; it was left out"))),
     ("serial", RW, "written: sends the low byte; the write waits while bytes before it do. Read: takes the byte received last",
      (("byte", 0, 8, "the byte"), ("valid", 8, 1, "there was one"))),
     ("time", RO, "cycles since reset, modulo 2^32"),

@@ -63,9 +63,9 @@ class Peripherals(wiring.Component):
             m.d.sync += byte.eq(Cat(self.received.payload, 1))
         skip = source[:3]
         low = Signal(5)         # bytes of the last line and of the one before it, so that carries go a short way only
-        lines = Signal(30)
+        lines = Signal(29)
         m.d.comb += [low.eq(self.word[:3] + skip + 7), lines.eq(self.word[3:] + low[3:])]
-        unfit = (skip != destination[:3]) | (self.word == 0) | lines[-1]
+        unfit = (skip != destination[:3]) | (self.word == 0) | self.word[-1]
         for way in DIRECTIONS:
             run = getattr(self, f"move_{way}")
             m.d.comb += [run.payload.source.eq(source[3:]), run.payload.destination.eq(destination[3:]),

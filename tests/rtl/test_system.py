@@ -180,7 +180,7 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
     yield "astray", store(RAM, 1)
     yield "astray", store(MACHINE_REGISTERS + 0x10000, 1)
     yield "astray", store(HOST_REGISTERS + 0x10000, 1)
-    for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM + 1, 0x801, 0xFFFF_FFFF), (RAM, 0x800, 0)):
+    for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM + 1, 0x801, 0x8000_0000), (RAM, 0x800, 0)):
         yield "move", move("in", source, destination, size)
     yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
     yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)
