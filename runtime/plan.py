@@ -44,10 +44,12 @@ from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room
 from ..hw.arch.cgra import Arch
 from ..hw.arch.glb import LANES, Glb
 from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_registers, named
-from .commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
-from .data.result import Part, Tile, Writes, landed
+from .data.result import Part, Writes, beside, landed
+from .data.stack import Stack, stacked
+from .data.tile import Source, Tile
 from .data.window import Window, boxed, in_step
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
@@ -63,7 +65,7 @@ CONFIG_CYCLES = 100
 
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them, or in an image.
 # A `Tile` says of store streams, too, where they belong.
-Transaction = Mapping[str, np.ndarray | Reads | Window]
+Transaction = Mapping[str, np.ndarray | Source]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +102,13 @@ class Launch:
         return self.loads + self.starts + self.ends + self.reads
 
 
-# Of every load stream of a transaction: the words that are held and the loops that read them, or a window of an image.
-_Streams = Mapping[str, Reads | Window]
-
 
 @dataclass(frozen=True)
 class _Work:
     """A transaction: what its load streams read, the room that each stream takes, the most cycles it may take, and of which
     parts of images its store streams are."""
 
-    reads: _Streams
+    reads: Mapping[str, Source]
     room: Mapping[str, int]
     most: int
     parts: Mapping[str, Part]
@@ -181,18 +180,21 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         sliced = static and count > 1
-        writes = {each.name: _stored(each, batch.works, pictures, place, sliced) for each in program.stores if static}
+        writes = {each.name: _stored(each, batch.works, place, sliced) for each in program.stores if static}
         starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, writes, count, sliced),
                        _run(count if static else 1, cycles))
-        loads = tuple(WriteMemory(place.address(each), reads[each.name].held, reads[each.name].box) for each in program.loads)
+        loads = tuple(chain.from_iterable(_brought(place.address(each), reads[each.name]) for each in program.loads))
         lying = sum(each.words.size for each in loads if each.box is not None)
-        gives = tuple(_reads(program, place, writes, count))
-        placed = sum(each.words or 0 for each in gives if each.landing is not None)
+        for name, each in writes.items():
+            if each.box is not None:
+                pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
+        gives = tuple(_reads(program, place, writes, pictures, count))
+        placed = sum(each.words or 0 for each in gives if each.landing)
         yield Launch(loads, tuple(starts), tuple(_ends(program, place, cycles)), gives, count,
                      # Loops may read a word that is held once several times.
                      sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
                      {each.stream: tuple(work.parts[each.stream].of(pictures[each.stream]) for work in batch.works)
-                      for each in gives if each.landing is not None},
+                      for each in gives if each.landing},
                      placed, sum(each.words or 0 for each in gives) - placed,
                      None not in (before, batch.half) and before != batch.half)
         before = batch.half
@@ -211,7 +213,7 @@ def _batches(program: Program, glb: Glb, works: Iterator[_Work]) -> Iterator[_Ba
     half = 0
     while ahead:
         if taken := _taken(program, glb, ahead, works, halves):
-            count = _in_step(taken, halves)
+            count = _in_step(taken, halves, glb.store_loops)
             ahead.extendleft(reversed(taken[count:]))
             yield _Batch(taken[:count], half)
             half = 1 - half
@@ -236,25 +238,43 @@ def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Wor
     return tuple(taken)
 
 
-def _in_step(taken: Sequence[_Work], room: Mapping[str, int]) -> int:
-    """How many of the first transactions of a launch come as boxes, if that are more than half: all of a row of tiles. Else as
-    many as there are."""
+def _in_step(taken: Sequence[_Work], room: Mapping[str, int], loops: int) -> int:
+    """How many of the first transactions of a launch come and go as boxes, if that are more than half: all of a row of tiles.
+    Else as many as there are. loops: those of the store DMA."""
     most = [next((count for count in range(_longest(streams), len(taken) // 2, -1) if _box(streams[:count], room[name])), None)
             for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
+    most += [next((count for count in range(beside(parts), len(taken) // 2, -1)
+                   if landed(parts[:count], loops - (count > 1), room[name])), None)
+             for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
     # Streams that never come so, as patterns are, have no say.
     return min((count for count in most if count), default=len(taken))
 
 
-def _longest(streams: Sequence[Reads | Window]) -> int:
+def _longest(streams: Sequence[Source]) -> int:
     """The most streams, from the first one on, that may come as a box."""
-    windows = [each for each in streams if isinstance(each, Window)]
-    return in_step(windows) if len(windows) == len(streams) else 0
+    windows, stacks = _alike(streams)
+    return in_step(windows) if windows else len(stacks)
 
 
-def _box(streams: Sequence[Reads | Window], room: int) -> tuple[Reads, int] | None:
+def _box(streams: Sequence[Source], room: int) -> tuple[Reads, int] | None:
     """What reads the first of some streams out of the box of all, and words to the next; None unless it comes as it lies."""
+    windows, stacks = _alike(streams)
+    return boxed(windows, room) if windows else stacked(stacks, room) if stacks else None
+
+
+def _alike(streams: Sequence[Source]) -> tuple[list[Window], list[Stack]]:
+    """Streams, where all are windows or all are stacks."""
     windows = [each for each in streams if isinstance(each, Window)]
-    return boxed(windows, room) if len(windows) == len(streams) else None
+    stacks = [each for each in streams if isinstance(each, Stack)]
+    whole = len(streams)
+    return windows if len(windows) == whole else [], stacks if len(stacks) == whole else []
+
+
+def _brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
+    """The words of a stream, from a byte address on."""
+    for words, box in reads.pieces:
+        yield WriteMemory(address, words, box)
+        address += WORD_BYTES * words.size
 
 
 def _follows(program: Program, glb: Glb, taken: Sequence[_Work], work: _Work) -> bool:
@@ -303,7 +323,7 @@ def loops_of_transactions(glb: Glb) -> int:
 
 def _static(program: Program, transaction: Transaction) -> _Work:
     """A transaction of a static program; UserError for a stream that does not fit."""
-    reads: dict[str, Reads | Window] = {}
+    reads: dict[str, Source] = {}
     for each in program.loads:
         found = transaction[each.name]
         assert not isinstance(found, np.ndarray), "a static stream comes with the loops that read it"
@@ -317,28 +337,25 @@ def _static(program: Program, transaction: Transaction) -> _Work:
     return _Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})
 
 
-def _in_turn(streams: Sequence[Reads | Window], glb: Glb, static: bool, room: int) -> Reads:
+def _in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Reads:
     """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
     loop, the outermost one."""
     if found := _box(streams, room):
         first, step = found
     else:
         reads = [each.apart for each in streams]
-        held = np.concatenate([each.held for each in reads])
+        held = np.concatenate([words for each in reads for words, _ in each.pieces])
         if not static:
             return in_order(held)
         first, step = Reads(held, reads[0].loops), reads[0].size
     return first if len(streams) == 1 else replace(first, loops=_outermost(first.loops, glb.load_loops, len(streams), step))
 
 
-def _stored(each: Transfer, works: Sequence[_Work], pictures: dict[str, np.ndarray], place: _Place, sliced: bool) -> Writes:
+def _stored(each: Transfer, works: Sequence[_Work], place: _Place, sliced: bool) -> Writes:
     """How a static stream of several transactions is stored: as it lies in its image, or one behind the other."""
-    if each.name in works[0].parts:
-        parts = [work.parts[each.name] for work in works]
-        image = pictures.setdefault(each.name, np.zeros(parts[0].whole, np.uint16))
-        if found := landed(parts, image, place.glb.store_loops - sliced, place.room(each)):
-            return found
-    return Writes(each.loops, each.count)
+    parts = [work.parts[each.name] for work in works if each.name in work.parts]
+    found = landed(parts, place.glb.store_loops - sliced, place.room(each)) if parts else None
+    return found or Writes(each.loops, each.count)
 
 
 def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
@@ -446,9 +463,11 @@ def _ends(program: Program, place: _Place, most: int) -> Iterator[Command]:
     yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
 
 
-def _reads(program: Program, place: _Place, writes: Mapping[str, Writes], transactions: int) -> Iterator[Read]:
+def _reads(program: Program, place: _Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
+           transactions: int) -> Iterator[Read]:
     """What the store streams gave."""
     for each in program.stores:
-        landing = writes[each.name].landing if each.loops else None
+        how = writes.get(each.name)
+        landing = Landing(pictures[each.name], how.box.corner, how.box.shape, how.pitch) if how and how.box else None
         words = landing.words if landing is not None else each.count * transactions if each.loops else None
         yield Read(each.name, place.address(each), words, landing)

@@ -19,9 +19,8 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .runtime.data.blocks import Blocks
 from .runtime.data.frames import Frames
-from .runtime.data.load_loops import Reads
 from .runtime.data.products import Products, factor_matrix
-from .runtime.data.window import Window
+from .runtime.data.tile import Source
 from .sim.engines import Run
 
 
@@ -50,7 +49,7 @@ class _Part:
     def __len__(self) -> int:
         return len(self.data)
 
-    def transactions(self, most: int) -> Iterator[Mapping[str, Reads | Window]]:
+    def transactions(self, most: int) -> Iterator[Mapping[str, Source]]:
         return self.data.transactions(most)
 
     def bounds(self) -> Mapping[str, int]:

@@ -28,8 +28,7 @@ from ..compiler.ir.program import ELASTIC, STATIC, Program
 from ..hw.arch.cgra import Arch
 from ..runtime import host
 from ..runtime.data.blocks import Blocks
-from ..runtime.data.load_loops import Reads
-from ..runtime.data.window import Window
+from ..runtime.data.tile import Source
 from ..runtime.device import Device
 from ..runtime.firmware import Job
 from ..runtime.plan import Transaction, loops_of_transactions
@@ -60,7 +59,7 @@ class Data(Protocol):
 
     def __len__(self) -> int: ...
 
-    def transactions(self, most: int) -> Iterator[Mapping[str, np.ndarray]] | Iterator[Mapping[str, Reads | Window]]:
+    def transactions(self, most: int) -> Iterator[Mapping[str, np.ndarray]] | Iterator[Mapping[str, Source]]:
         """Words of every load stream; where they come with loops, with at most so many."""
 
     def bounds(self) -> Mapping[str, int]:

@@ -23,7 +23,8 @@ from ...compiler.lang.halide.pipeline import Func, Variable
 from ...compiler.lang.halide.walk import postorder
 from .gather import gather
 from .load_loops import Reads, held_once
-from .result import Part, Tile
+from .result import Part
+from .tile import Tile
 from .window import Window, filled, rows
 
 

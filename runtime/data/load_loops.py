@@ -30,22 +30,24 @@ class Reads:
 
     Parameters
     ----------
-    held : uint16 array          Words in the global buffer; of several dimensions: a box of an image, its rows one behind the
-                                 other.
+    held : uint16 array | tuple of Box      Words in the global buffer; or boxes of images, rows and boxes one behind the other.
     loops : tuple of (int, int)  Iterations and stride in words of every loop, innermost first.
     first : int                  Of the words that are held, the one that is read first.
-    box : Box                    The box, where `held` is one.
     """
 
-    held: np.ndarray
+    held: np.ndarray | tuple[Box, ...]
     loops: tuple[Loop, ...]
     first: int = 0
-    box: Box | None = None
+
+    @property
+    def pieces(self) -> tuple[tuple[np.ndarray, Box | None], ...]:
+        """Words that come one behind the other, and the boxes they are."""
+        return tuple((each.words, each) for each in self.held) if isinstance(self.held, tuple) else ((self.held, None),)
 
     @property
     def size(self) -> int:
         """Words in the global buffer."""
-        return self.held.size
+        return sum(words.size for words, _ in self.pieces)
 
     @property
     def count(self) -> int:
@@ -56,7 +58,8 @@ class Reads:
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
         steps = [stride * np.arange(count) for count, stride in reversed(self.loops)]
-        return self.held.reshape(-1)[self.first + functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+        held = np.concatenate([words.reshape(-1) for words, _ in self.pieces])
+        return held[self.first + functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
 
     @property
     def apart(self) -> Reads:

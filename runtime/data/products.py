@@ -2,6 +2,10 @@
 
 A tile is `lanes` columns and `rows` rows of the result for one chunk of the terms. Its load streams bring the rows of left for
 these columns, then the rows of right (`compiler/dense/map/product.py`); what is missing to whole tiles and steps is 0.
+
+Each stream has images of its terms, every one of `products`, of left and of right, row after row, and a tile takes rows of
+both (`stack.py`). Each store stream has an image of its columns, every one of `lanes`. The sums of the run before, which come
+in the first step of each row with zeros behind them, are arranged.
 """
 
 from __future__ import annotations
@@ -9,14 +13,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from ...compiler.dense.map.grid import Walk
 from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product
-from .frames import Frames
-from .load_loops import Reads
+from ..commands import Box
+from .load_loops import in_order
+from .result import Part
+from .stack import Stack
+from .tile import Source, Tile
+from .window import filled, rows
 
 
 @dataclass(frozen=True)
@@ -53,22 +62,41 @@ class Products:
         rows, columns = range(0, len(self.right), self.rows), range(0, len(self.left), self.lanes)
         return [(x, y) for y, x in itertools.product(rows, columns)]
 
-    def transactions(self, most: int) -> Iterator[dict[str, Reads]]:
-        """Every load stream, tile by tile, with at most `most` loops."""
-        shape = (1, self.rows)
+    @property
+    def _steps(self) -> int:
+        """Steps of a row."""
+        return self.walk.grid.extents[0]
+
+    @cached_property
+    def _factors(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Of every stream, the rows of left and of right, as `Box` takes images."""
+        terms = range(self.width // self._steps)
+        left, right = (_whole(each, count, self.width) for each, count in ((self.left, self.lanes), (self.right, self.rows)))
+        return tuple((rows(left[:, term::len(terms)]), rows(right[:, term::len(terms)])) for term in terms)
+
+    def transactions(self, most: int) -> Iterator[Tile]:
+        """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""
+        tiles = -(-len(self.right) // self.rows), -(-len(self.left) // self.lanes)
+        whole = tiles[0] * self.rows, filled(tiles[1])
         for x, y in self._corners:
-            rows = np.zeros((self.lanes + self.rows, self.width), np.int64)
-            for at, part in ((0, self.left[x:x + self.lanes]), (self.lanes, self.right[y:y + self.rows])):
-                rows[at:at + len(part), :part.shape[1]] = part
-            images = {ROWS: rows}
+            streams: dict[str, Source] = {}
+            for term, (left, right) in enumerate(self._factors):
+                pitch = left.shape[1]
+                boxes = Box(left, (x, 0), (self.lanes, pitch)), Box(right, (y, 0), (self.rows, pitch))
+                streams[f"{ROWS}.{term}"] = Stack(boxes, self._steps, most)
             if self.carry is not None:
                 for lane in range(self.lanes):
-                    images[f"{CARRY}.{lane}"] = first = np.zeros((self.rows, self.walk.grid.extents[0]), np.int64)
-                    column = self.carry[y:y + self.rows, x + lane:x + lane + 1]
-                    first[:len(column), :column.shape[1]] = column
-            # These rows are arranged already.
-            for streams in Frames(self.walk, images, shape, shape).transactions(most):
-                yield {name: each.apart for name, each in streams.items()}
+                    streams[f"{CARRY}.{lane}"] = in_order(self._carried(x + lane, y))
+            yield Tile(streams, {f"{self.name}.{lane}": Part(whole, (y, x // self.lanes), (self.rows, 1))
+                                 for lane in range(self.lanes)})
+
+    def _carried(self, x: int, y: int) -> np.ndarray:
+        """The sums of a column that go into a tile, where the rows of right come."""
+        assert self.carry is not None
+        words = np.zeros((self.lanes + self.rows, self._steps), np.uint16)
+        column = self.carry[y:y + self.rows, x:x + 1]
+        words[self.lanes:self.lanes + len(column), :column.shape[1]] = column
+        return words.reshape(-1)
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""
@@ -83,7 +111,7 @@ class Products:
         whole = np.zeros((len(self.right), len(self.left)), np.uint16)
         for (x, y), words in zip(self._corners, stores, strict=True):
             for lane in range(min(self.lanes, len(self.left) - x)):
-                column = words[f"{self.name}.{lane}"]
+                column = words[f"{self.name}.{lane}"].reshape(-1)
                 whole[y:y + self.rows, x + lane] = column[:len(self.right) - y]
         return whole
 
@@ -92,3 +120,9 @@ def factor_matrix(image: np.ndarray, factor: Factor, product: Product) -> np.nda
     """A factor as ``[own dimension][r]``, with the terms of the product only; image is y first."""
     rows = image.T if factor.turned else image
     return rows[:, product.start:product.start + product.terms]
+
+
+def _whole(factor: np.ndarray, rows: int, width: int) -> np.ndarray:
+    """A factor with zeros up to whole tiles of so many rows, and up to so many terms, as words."""
+    missing = -len(factor) % rows, width - factor.shape[1]
+    return np.pad(factor, [(0, each) for each in missing]).astype(np.int64).astype(np.uint16)

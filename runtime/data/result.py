@@ -22,15 +22,14 @@ Source:  Onyx JSSC V-C (affine loops of the store unit).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...hw.arch.glb import LANES
-from ..commands import Landing
-from .load_loops import Loop, Reads, joined
-from .window import Window, filled
+from .load_loops import Loop, joined
+from .window import filled
 
 
 @dataclass(frozen=True)
@@ -52,23 +51,6 @@ class Part:
         return image[tuple(slice(first, first + size) for first, size in zip(self.corner, self.shape, strict=True))]
 
 
-@dataclass(frozen=True, eq=False)
-class Tile(Mapping[str, Reads | Window]):
-    """A transaction: its load streams by name; results: of store streams, which parts of images they give."""
-
-    streams: Mapping[str, Reads | Window]
-    results: Mapping[str, Part]
-
-    def __getitem__(self, name: str) -> Reads | Window:
-        return self.streams[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.streams)
-
-    def __len__(self) -> int:
-        return len(self.streams)
-
-
 @dataclass(frozen=True)
 class Writes:
     """How the transactions of a launch are stored.
@@ -78,36 +60,44 @@ class Writes:
     loops : tuple         Of one, iterations and stride in words, innermost first.
     step : int            Words from one transaction to the next.
     first : int           The word of the stream's place that is stored first.
-    landing : Landing     Where all of it belongs, if that is a box of an image.
+    box : Part            What all of them give together, if it stands there as it lies in the image.
+    pitch : int           Words from row to row then.
     """
 
     loops: tuple[Loop, ...]
     step: int
     first: int = 0
-    landing: Landing | None = None
+    box: Part | None = None
+    pitch: int = 0
 
 
-def landed(parts: Sequence[Part], image: np.ndarray, most: int, room: int) -> Writes | None:
+def beside(parts: Sequence[Part]) -> int:
+    """How many of the first parts are in a single step."""
+    steps = np.diff(np.array([each.corner for each in parts]), axis=0)
+    others = np.flatnonzero((steps != steps[:1]).any(axis=1))
+    return int(others[0]) + 1 if len(others) else len(parts)
+
+
+def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
     """How parts of an image are stored as a box of it: with at most `most` loops a part, in at most `room` words.
 
     None if they are no box, in no single step, or have no such loops or room.
     """
-    first = parts[0]
-    low = tuple(min(each.corner[dim] for each in parts) for dim in range(image.ndim))
-    shape = tuple(max(each.corner[dim] + each.shape[dim] for each in parts) - low[dim] for dim in range(image.ndim))
+    whole, dims = parts[0].whole, range(len(parts[0].whole))
+    low = tuple(min(each.corner[dim] for each in parts) for dim in dims)
+    shape = tuple(max(each.corner[dim] + each.shape[dim] for each in parts) - low[dim] for dim in dims)
     if math.prod(shape) != sum(math.prod(each.shape) for each in parts):
         return None
     pitch = shape[-1]
     if pitch % LANES or low[-1] % LANES:
         # As long wherever in a line it begins, so that registers keep what they say.
-        pitch = min(filled(pitch + LANES - 1), image.shape[-1])
-    landing = Landing(image, low, shape, pitch)
+        pitch = min(filled(pitch + LANES - 1), whole[-1])
     sides = (pitch, *shape[-2::-1])
-    loops = joined([[(count, 1)] for count in first.shape[::-1]], sides)
-    if len(loops) > most or landing.words > room:
+    loops = joined([[(count, 1)] for count in parts[0].shape[::-1]], sides)
+    if len(loops) > most or math.prod(sides) > room:
         return None
-    pitches = [math.prod(sides[:dim]) for dim in range(len(sides))]
-    begins = [landing.lead + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,
-                                                                                strict=True)) for each in parts]
+    pitches = [math.prod(sides[:dim]) for dim in dims]
+    begins = [low[-1] % LANES + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,
+                                                                                   strict=True)) for each in parts]
     steps = set(np.diff(begins).tolist())
-    return Writes(loops, steps.pop() if steps else 0, begins[0], landing) if len(steps) <= 1 else None
+    return Writes(loops, steps.pop() if steps else 0, begins[0], Part(whole, low, shape), pitch) if len(steps) <= 1 else None

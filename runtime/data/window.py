@@ -126,7 +126,7 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
     if len(steps) > 1:
         return None
     box = Box(first.image, tuple(corner[::-1]), tuple(shape[::-1]))
-    return Reads(box.words, loops, begins[0], box), steps.pop() if steps else 0
+    return Reads((box,), loops, begins[0]), steps.pop() if steps else 0
 
 
 def in_step(windows: Sequence[Window]) -> int:

@@ -29,6 +29,13 @@ def test_products_of_one_step_of_several_and_in_several_runs(terms: int, unrolle
     run(STENCILS, "rtl-full", terms, unrolled if terms != 41 else 1, 3, 7, 5)
 
 
+def test_factors_come_and_products_go_as_they_lie() -> None:
+    """Four terms in rows of lines, weights and rows of every tile; a row of five tiles."""
+    report = run(STENCILS, "rtl-full", 4, 1, 5, 7, 7).report
+    assert report["words_in"] == f"{5 * (1 + 7) * 4} as they lie in images, 0 arranged"
+    assert report["words_out"] == f"{7 * 8} as they lie in images, 0 tile by tile"
+
+
 def test_a_specialised_machine_takes_the_same_cycles() -> None:
     cycles = [run(STENCILS, engine, 23, 2, 5, 9, 6).cycles for engine in ("rtl", "rtl-full")]
     assert cycles[0] == cycles[1]

@@ -26,6 +26,7 @@ from typing import Any, cast
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
+from ....hw.arch.glb import LANES as LINE_WORDS
 from ....hw.arch.op import BY_NAME, Op
 from ....hw.arch.register_file import EXTENT_BITS
 from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
@@ -185,7 +186,9 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
         sides = " x ".join(str(side or "any") for side in tile)
         raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
                         "give the columns that are computed at once (unroll) and a number of rows")
-    fits = region(LOAD, arch.glb).room // steps(product, product.products, arch) - lanes
+    # Rows of terms begin at lines.
+    row = -(-steps(product, product.products, arch) // LINE_WORDS) * LINE_WORDS
+    fits = region(LOAD, arch.glb).room // row - lanes
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << min(arch.mem.extent_bits, EXTENT_BITS))
 
 

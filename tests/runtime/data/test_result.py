@@ -98,13 +98,12 @@ def test_images_of_three_dimensions(tile: "tuple[int, int, int]", tiles: int, al
 
 def parts(whole: "tuple[int, int]", shape: "tuple[int, int]", *corners: "tuple[int, int]") -> "Writes | None":
     """All y first."""
-    return landed([Part(whole, corner, shape) for corner in corners], np.zeros(whole, np.uint16), 6, PLENTY)
+    return landed([Part(whole, corner, shape) for corner in corners], 6, PLENTY)
 
 
 def test_the_example_of_the_module() -> None:
     found = parts((20, 36), (3, 5), (6, 10), (6, 15))
-    assert found is not None and found.landing is not None
-    assert (found.loops, found.step, found.first, found.landing.pitch, found.landing.lead) == (((5, 1), (3, 16)), 5, 2, 16, 2)
+    assert found == Writes(((5, 1), (3, 16)), 5, 2, Part((20, 36), (6, 10), (3, 10)), 16)
 
 
 def test_what_is_no_box_or_in_no_single_step_is_not_stored_so() -> None:
@@ -113,9 +112,9 @@ def test_what_is_no_box_or_in_no_single_step_is_not_stored_so() -> None:
     assert parts((20, 36), (3, 12), (0, 0), (0, 12), (3, 0), (3, 12)) is None
     assert parts((20, 36), (3, 36), (0, 0), (3, 0), (6, 0)) is not None
     one = Part((20, 36), (0, 8), (3, 10))
-    assert landed([one], np.zeros((20, 36), np.uint16), 1, PLENTY) is None, "a loop a dimension"
-    assert landed([one], np.zeros((20, 36), np.uint16), 2, 3 * 16 - 1) is None
-    assert landed([one], np.zeros((20, 36), np.uint16), 2, 3 * 16) is not None
+    assert landed([one], 1, PLENTY) is None, "a loop a dimension"
+    assert landed([one], 2, 3 * 16 - 1) is None
+    assert landed([one], 2, 3 * 16) is not None
 
 
 def test_two_runs_of_the_same_transactions_give_words_of_their_own() -> None:

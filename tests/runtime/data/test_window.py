@@ -29,7 +29,9 @@ def all_read(windows: "list[Window]", room: int = PLENTY) -> "list[int] | None":
     if found is None:
         return None
     first, step = found
-    held = first.held.reshape(-1)
+    (held, box), = first.pieces
+    assert box is not None
+    held = held.reshape(-1)
     return [int(held[first.first + turn * step + sum(at * stride for at, (_, stride) in zip(places, first.loops[::-1]))])
             for turn in range(len(windows)) for places in itertools.product(*(range(count) for count, _ in first.loops[::-1]))]
 
@@ -66,7 +68,7 @@ def test_loops_over_a_box_read_every_window_in_turn(given: "list[Window]") -> No
 def test_a_box_is_rows_of_whole_lines_of_the_image(given: "list[Window]") -> None:
     found = boxed(given, PLENTY)
     if found is not None:
-        box = found[0].box
+        (_, box), = found[0].pieces
         assert box is not None and np.shares_memory(box.words, given[0].image)
         assert box.shape[-1] % LANES == box.corner[-1] % LANES == given[0].image.shape[-1] % LANES == 0
         assert box.words.size <= ARRANGED * sum(each.size for each in given)
@@ -85,7 +87,8 @@ def at(image: np.ndarray, x: range, y: range) -> Window:
 def test_the_example_of_the_module() -> None:
     image = numbered(20, 6)
     first, step = box_of([at(image, range(5, 11), range(2, 5)), at(image, range(8, 14), range(2, 5))])
-    assert first.box is not None and (first.box.corner, first.box.shape) == ((2, 4), (3, 12))
+    (_, box), = first.pieces
+    assert box is not None and (box.corner, box.shape) == ((2, 4), (3, 12))
     assert (first.first, first.loops, step) == (1, ((6, 1), (3, 12)), 3)
 
 
@@ -97,13 +100,14 @@ def test_overlapping_windows_come_once() -> None:
     assert box_of(beside)[0].size == 64 * 10 < sum(each.size for each in beside)
     below = [at(image, range(64), range(y, y + 12)) for y in (0, 10, 20)]
     first, step = box_of(below)
-    assert (first.held.shape, first.loops, step) == ((32, 64), ((64 * 12, 1),), 640) and first.held.flags.c_contiguous
+    (held, _), = first.pieces
+    assert (held.shape, first.loops, step) == ((32, 64), ((64 * 12, 1),), 640) and held.flags.c_contiguous
     assert all_read(below) == words(below)
 
 
 def test_boxes_of_windows_of_one_size_have_one_size() -> None:
     image = numbered(64, 4)
-    shapes = {box_of([at(image, range(x, x + 18), range(4))])[0].held.shape for x in range(64 - 18 + 1)}
+    shapes = {box_of([at(image, range(x, x + 18), range(4))])[0].pieces[0][0].shape for x in range(64 - 18 + 1)}
     assert shapes == {(4, 24)}
 
 
