@@ -13,9 +13,8 @@ Source:  Stellar II-A has these recurrences for a matrix product by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...hw.arch.errors import UserError
 from ..lang import expr as text_of
 from ..lang.recurrence import (
     INPUT,
@@ -39,6 +38,16 @@ from ..lang.recurrence import (
 
 ZERO = Sum((), 0)
 OPERATIONS = {"+": "add", "-": "sub", "*": "mul"}
+NOTHING = Number(0)
+# Those of the language (`functions.py`) as operations of a PE.
+FUNCTIONS: dict[str, Callable[..., Expr]] = {
+    "relu": lambda e: call("max", e, NOTHING),
+    "abs": lambda e: call("abs", e),
+    "sign": lambda e: call("sub", call("lt", NOTHING, e), call("lt", e, NOTHING)),
+    "nonzero": lambda e: call("ne", e, NOTHING),
+    "max": lambda a, b: call("max", a, b),
+    "min": lambda a, b: call("min", a, b),
+    ">": lambda a, b: call("lt", b, a)}
 
 
 def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
@@ -48,9 +57,8 @@ def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
     if any(index not in text_of.indices(expr) for index in result.indices):
         raise parser.error(result.column, "an index of the result is on no tensor of the right side",
                            "use it on the right, or leave it out of the result")
-    for access in (result, *text_of.accesses(expr)):
-        if len(set(access.indices)) < len(access.indices):
-            raise parser.error(access.column, f"{access} has one index twice", "give each index once")
+    if result.repeated:
+        raise parser.error(result.column, f"{result} has one index twice", "give each index of a result once")
     names = dict.fromkeys((*result.indices, *text_of.indices(expr)))
     if not names:
         raise parser.error(result.column, "the statement has no index", "use one index at least")
@@ -68,6 +76,9 @@ def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[st
     """UserError for a sum of terms that are not summed over the same indices: the statement then means several loops."""
     if isinstance(expr, text_of.Negate):
         _check_sums(parser, expr.operand, summed)
+    if isinstance(expr, text_of.Call) and (inside := summed & text_of.indices(expr).keys()):
+        raise parser.error(expr.column, f"{min(inside)} is summed inside a function, or around one",
+                           "write the recurrences (functionality), or two statements")
     if not isinstance(expr, text_of.Binary):
         return
     if text_of.is_sum(expr):
@@ -75,7 +86,7 @@ def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[st
         if left != right:
             index = min(left ^ right)
             raise parser.error(expr.column, f"{index} is summed on one side of this sum and not on the other",
-                               "write the recurrences (Functionality), or two statements")
+                               "write the recurrences (functionality), or two statements")
     for side in (expr.left, expr.right):
         _check_sums(parser, side, summed)
 
@@ -97,8 +108,8 @@ class _Derivation:
             return call("neg", self.value(expr.operand))
         if isinstance(expr, text_of.Binary):
             return call(OPERATIONS[expr.op], self.value(expr.left), self.value(expr.right))
-        raise UserError(f"{expr} has no recurrence of its own", "functionality",
-                        "use + - * on tensors, or write the recurrences")
+        assert isinstance(expr, text_of.Call), "expressions are tensors, numbers, operators and functions"
+        return FUNCTIONS[expr.function](*map(self.value, expr.arguments))
 
     def result(self, access: text_of.Access, value: Expr, summed: Sequence[str]) -> None:
         """The sum of a value over indices, innermost first, as the result."""
@@ -117,7 +128,7 @@ class _Derivation:
 
     def _operand(self, access: text_of.Access) -> Expr:
         """A tensor that is read at borders and moves along each index that it does not have, one after the other."""
-        tensor = Read(access.tensor, tuple(Index.named(index) for index in access.indices))
+        tensor = Read(access.tensor, tuple(Index.named(index) for index in access.modes))
         ways = [index for index in self.indices if index not in access.indices]
         at, value = self._point(), tensor
         planes = at | dict.fromkeys(ways, ZERO)

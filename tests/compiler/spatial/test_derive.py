@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.compiler.spatial.derive import derive
+from sardonyx.compiler.lang.functions import FUNCTIONS as LANGUAGE
+from sardonyx.compiler.spatial.derive import FUNCTIONS, derive
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.golden.spatial import evaluate
 
@@ -42,12 +43,27 @@ def test_sums_of_terms_over_the_same_indices_are_one_sum() -> None:
     assert evaluate(recurrences, {"i": 1, "j": 2}, {"A": a, "B": b, "d": d})["x"].tolist() == [-int(((a - 2 * b) @ d)[0])]
 
 
+def test_functions_and_diagonals_are_those_of_the_language() -> None:
+    text = "X(i,j) = relu(A(i,j)) + abs(B(j,i)) * (A(i,i) > 3) - max(sign(A(i,j)), min(d(i), nonzero(B(i,j))))"
+    recurrences, random = derive(text), np.random.default_rng(3)
+    a, b = random.integers(-9, 9, (2, 3, 3))
+    d = random.integers(-1, 3, 3)
+    wanted = np.maximum(a, 0) + abs(b.T) * (np.diag(a) > 3)[:, None] - np.maximum(
+        np.sign(a), np.minimum(d[:, None], b != 0))
+    assert np.array_equal(evaluate(recurrences, {"i": 3, "j": 3}, {"A": a, "B": b, "d": d})["X"], wanted)
+
+
+def test_every_function_of_the_language_has_an_operation() -> None:
+    assert FUNCTIONS.keys() == LANGUAGE.keys()
+
+
 @pytest.mark.parametrize("text,said", [
+    ("X(i,i) = A(i)", "X(i,i) has one index twice"),
+    ("x(i) = relu(C(i,j) * d(j))", "j is summed inside a function, or around one"),
     ("x(i) = b(i) + C(i,j) * d(j)", "j is summed on one side of this sum and not on the other"),
-    ("x(i) = B(i,i)", "B(i,i) has one index twice"),
     ("X(i,k) = A(i,j)", "an index of the result is on no tensor of the right side"),
     ("x = 3", "the statement has no index"),
-    ("x(i) = b(i) / c(i)", "operator '/' is not supported"),
+    ("x(i) = b(i) / c(i)", "operator '/' is not supported: no PE divides integers"),
 ])
 def test_a_statement_without_recurrences_is_refused(text: str, said: str) -> None:
     with pytest.raises(UserError) as refused:
