@@ -66,7 +66,7 @@ def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: i
     Raises UserError for what cannot be mapped, for wires that cannot be evened out, and as `finish` does.
     """
     tell(LOWER)
-    return compile_words(lower(pipeline, streams=arch.glb_tiles), arch, tile, lanes, seed, tell)
+    return compile_words(lower(pipeline, streams=len(arch.stream_tiles)), arch, tile, lanes, seed, tell)
 
 
 def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,

@@ -21,7 +21,7 @@ from ..hw.arch.primitive import LEVEL, PRIMITIVES
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
-from .backend.place import Placement
+from .backend.place import Placement, slots_of
 from .backend.pnr import place_and_route
 from .backend.route import Routing, Unroutable
 from .backend.timing import Timing, timing
@@ -127,6 +127,8 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
                 return first
         except Unroutable as failure:
             failure.picture = picture(arch, each, failure.tiles, failure.routing, title=title)
+            if arch.avoid:
+                failure.fix += f", or avoid fewer tiles than {arch.avoid.text()}"
             raise
         # What is too long may be held in fewer words than it has; else the plan says so.
         return next((found for found in _chained(each, arch, seed + attempt) if roomy(found, each, arch)), first)
@@ -173,7 +175,7 @@ def roomy(routed: Routed, graph: MappedGraph, arch: Arch) -> bool:
 def has_slots(graph: MappedGraph, arch: Arch, chained: int) -> bool:
     """Whether there are as many chains of so many GLB tiles as streams of a direction."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
-    return max(loads, len(graph.streams) - loads) <= arch.glb_tiles // chained
+    return max(loads, len(graph.streams) - loads) <= len({slot.group for slot in slots_of(arch, chained) if slot.group >= 0})
 
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:
@@ -189,9 +191,15 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
 
 def check_demands(needs: Sequence[mapped.Demand], arch: Arch) -> None:
     """UserError naming those that are more than the machine has."""
-    if short := [f"{needed} {what}, has {has}" for what, needed, has in needs if needed > has]:
-        raise UserError(f"the program is too large for '{arch.name}': it needs " + "; ".join(short), "",
-                        f"{mapped.larger(needs, arch)}, or compute the expression in parts")
+    short = [f"{needed} {what}, has {has}" for what, needed, has in needs if needed > has]
+    if not short:
+        return
+    what, fix = f"the program is too large for '{arch.name}'", mapped.larger(needs, arch)
+    if arch.avoid:
+        cut_off = len(arch.tiles) - len(arch.usable) - len(arch.avoid.tiles)
+        what += f" without {arch.avoid.text()}" + (f" and {cut_off} tiles that these cut off" if cut_off else "")
+        fix = mapped.avoiding_less(needs, arch)
+    raise UserError(f"{what}: it needs " + "; ".join(short), "", f"{fix}, or compute the expression in parts")
 
 
 def routing_text(routing: Routing, arch: Arch) -> str:

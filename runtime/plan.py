@@ -42,7 +42,9 @@ from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room
 from ..hw.arch.cgra import Arch
+from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES, Glb
+from ..hw.arch.mask import Mask
 from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_registers, named
 from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.images import images
@@ -126,7 +128,10 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
     """Configure a machine, and disable every stream and chain that an earlier run may have left on.
 
     configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
+
+    Raises UserError for a program that uses what the machine's description says to avoid, as it was compiled for another one.
     """
+    _check_avoided(program, arch)
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
@@ -138,6 +143,15 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
         return
     for each in images(writes, arch):
         yield from streamed(each, arch)
+
+
+def _check_avoided(program: Program, arch: Arch) -> None:
+    """UserError for a program in tiles that are to be avoided."""
+    banks = {each.column // arch.glb.columns_per_tile + tile for each in program.transfers for tile in range(each.tiles)}
+    taken = Mask(tuple(program.config.keys() & set(arch.avoid.tiles)), tuple(banks & set(arch.avoid.glb)))
+    if taken:
+        raise UserError(f"the program uses {taken.text()}, to be avoided there", f"machine '{arch.name}'",
+                        "compile it for this description, with its `avoid`")
 
 
 def _chains(program: Program, arch: Arch) -> Iterator[Command]:

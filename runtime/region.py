@@ -18,17 +18,22 @@ import numpy as np
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
+from ..hw.arch.mask import Mask
 from ..hw.arch.soc import MOVED_BITS
 from ..hw.arch.system import System
 from .device import Device, read_back
 
 
-def part(arch: Arch, glb_tiles: int) -> Arch:
-    """The description of a region of so many GLB tiles, of the whole height."""
+def part(arch: Arch, glb_tiles: int, first: int | None = None) -> Arch:
+    """The description of a region of so many GLB tiles, of the whole height.
+
+    first: GLB tile where it lies, whose columns may have tiles to avoid; None: wherever it lies, where none are known.
+    """
     if glb_tiles not in range(1, arch.glb_tiles + 1):
         raise UserError(f"a region has {glb_tiles} GLB tiles", f"machine '{arch.name}'", f"give it 1..{arch.glb_tiles}")
     columns = glb_tiles * arch.glb.columns_per_tile
-    return replace(arch, name=f"{arch.name[:80]}, {columns} columns", columns=columns, regions=1, system=System())
+    avoid = Mask() if first is None else arch.avoid.part(first, glb_tiles, arch.glb.columns_per_tile)
+    return replace(arch, name=f"{arch.name[:80]}, {columns} columns", columns=columns, regions=1, system=System(), avoid=avoid)
 
 
 def alike(arch: Arch, first: int, glb_tiles: int) -> bool:
@@ -75,7 +80,7 @@ class Place:
 def placed(whole: Arch, number: int, first: int, glb_tiles: int) -> Place:
     """A region of these GLB tiles; UserError for tiles that do not exist or are unlike those from 0 on."""
     wide = whole.glb.columns_per_tile
-    arch = part(whole, glb_tiles)
+    arch = part(whole, glb_tiles, first)
     if first < 0 or first + glb_tiles > whole.glb_tiles:
         raise UserError(f"a region has columns {wide * first}..{wide * (first + glb_tiles) - 1}", f"machine '{whole.name}'",
                         f"there are {whole.columns} in all")

@@ -14,6 +14,7 @@ import scipy.io
 import scipy.sparse
 
 from . import arguments
+from .avoid import avoiding
 from .cache import home
 from .compiler.backend.encode import decode
 from .compiler.einsum import FILES, CompiledEinsum, compile_einsum
@@ -51,7 +52,7 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
-           power: str | None = None, **operands: object) -> Result:
+           power: str | None = None, avoid: object = None, **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
     Parameters
@@ -65,13 +66,15 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     values : str            For files: exact, round or small.
     dump : Path             Folder for every stage of the compiler.
     power : str             Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
+    avoid : str | sequence  Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
+                            or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
     program = arguments.statement(expression, order, formats, operands, misplaced)
     progress = arguments.function("progress", progress)
-    how, edges = _how(engine, values, arch, dump, seed, power), _edges(tile)
+    how, edges = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
     return _run(program, data, how, edges, progress)
 
@@ -79,10 +82,11 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
-           progress: Callable[[str], None] = silent, power: str | None = None, **operands: object) -> Result:
+           progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
+           **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    how, edges = _how(engine, values, arch, dump, seed, power), _edges(tile)
+    how, edges = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
     program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
@@ -167,9 +171,10 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int, power: str | None) -> Options:
+def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int, power: str | None,
+         avoid: object) -> Options:
     arguments.choice("way to take values", values, VALUES)
-    return options(engine, arch, dump, seed, FILES, power)
+    return options(engine, arch, dump, seed, FILES, power, avoid)
 
 
 def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | None:
@@ -220,12 +225,12 @@ def save(result: Result, path: Path) -> None:
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
                     arch: str | Arch = "small", tile: int | None = None, seed: int = 0, graph: Path | None = None,
-                    **operands: object) -> Outcome:
+                    avoid: object = None, **operands: object) -> Outcome:
     """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut.
 
     graph: a file to write the graph to as Graphviz, one that is not there or that was written so before.
     """
-    machine = arguments.machine(arch)
+    machine = avoiding(arguments.machine(arch), avoid)
     program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
     if tile is not None and not operands:
         raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
@@ -276,7 +281,8 @@ def _machine(machine: Arch) -> dict[str, object]:
         "pe": ", ".join(p.name for p in machine.pe.primitives), "mem": ", ".join(p.name for p in machine.mem.primitives) or "-",
         "interconnect": dataclasses.asdict(machine.interconnect), "level_buffer_words": machine.mem.level_words,
         "global_buffer": f"{machine.glb_tiles} tiles x {machine.glb.banks} banks x {machine.glb.bank_bytes // 1024} KB",
-        "configuration_words": {kind: machine.config_map(kind).words for kind in ("pe", "mem", "io")}}
+        "configuration_words": {kind: machine.config_map(kind).words for kind in ("pe", "mem", "io")},
+        **({"avoid": machine.avoid.text()} if machine.avoid else {})}
 
 
 def explain_outputs(arch: str | Arch = "small", *, progress: Callable[[str], None] = silent) -> Outcome:

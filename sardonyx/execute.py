@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import arguments, power
+from .avoid import avoiding
 from .compiler.backend.route import Unroutable
 from .compiler.graph import CompiledGraph
 from .compiler.halide import CompiledDense
@@ -50,11 +51,11 @@ class Options:
 
 
 def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
-            power: object = None) -> Options:
+            power: object = None, avoid: object = None) -> Options:
     """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated."""
     if not isinstance(engine, Device):
         arguments.choice("engine", engine, ENGINES)
-    name, machine = engines.name_of(engine), arguments.machine(arch)
+    name, machine = engines.name_of(engine), avoiding(arguments.machine(arch), avoid)
     if isinstance(engine, Device) and engine.arch.fingerprint != machine.fingerprint:
         raise UserError(f"the device is machine '{engine.arch.name}'", f"arch '{machine.name}'",
                         "compile for the device (arch=device.arch)")

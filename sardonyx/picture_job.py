@@ -139,7 +139,7 @@ _Made = tuple[CompiledDense, Frames | Products, tuple[int, ...], Callable[[], Ma
 
 def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted, tell: Callable[[str], None]) -> _Made:
     tell(LOWER)
-    words = lower(pipeline, streams=wanted.arch.glb_tiles)
+    words = lower(pipeline, streams=len(wanted.arch.stream_tiles))
     asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
     lanes, size = wanted.lanes if wanted.lanes is not None else asked.lanes or 1, _sides(words, wanted.size)
     if wanted.tile is None and any(dim not in asked.sides for dim in words.dims):

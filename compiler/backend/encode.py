@@ -32,7 +32,7 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.tile import POWER
 from ..ir.mapped import LOAD, STORE
 from ..ir.program import ELASTIC, STATIC, Config, Program, Site
-from ..ir.transfer import Transfer, places
+from ..ir.transfer import Transfer, placed
 
 MAGIC = "sardonyx-bitstream 2"
 # 16-bit words that the registers of a tile reach.
@@ -116,8 +116,7 @@ def _decode(text: str, arch: Arch, where: str) -> Program:
             transfers.append(_read(first, rest, arch))
         else:
             raw[_hex(first)] = _hex(rest[0])
-    if [(each.tiles, (each.bank, each.address, each.room)) for each in transfers] \
-            != places([(each.direction, each.column) for each in transfers], arch):
+    if not placed(transfers, arch):
         raise ValueError("no streams of this machine")
     if len({(each.direction, each.column // arch.glb.columns_per_tile) for each in transfers}) != len(transfers):
         raise ValueError("a GLB tile with two streams of a direction")

@@ -31,6 +31,7 @@ COLOURS = {"pe": ("#e3ebff", "#3b5bdb", "#fbfcff", "#d3d9e6"),
            "mem": ("#d5f5e8", "#0b8a66", "#f3fbf7", "#c4dcd2"),
            "io": ("#fff0d1", "#c77700", "#fffdf8", "#e6dcc8")}
 KIND_NAMES = {"pe": "PE", "mem": "MEM", "io": "IO"}
+AVOIDED = "#e4e6ea", "#868e96"
 ARROWS = {LOAD: "↓", STORE: "↑"}
 GLYPH = 0.68      # width of a character of a bold label, in units of its size
 RED = "#e03131"
@@ -127,6 +128,10 @@ def _tiles(town: Town, graph: MappedGraph, tiles: Mapping[str, Site],
         kind = town.arch.tiles[site].kind
         fill, line, idle_fill, idle_line = COLOURS[kind]
         x, y, width, height = town.box(site)
+        if site not in at and (why := _avoided(town.arch, site)):
+            yield (f"<g><title>{kind} {site}: {why}</title>{_plate(town, site, *AVOIDED)}"
+                   f"{_cross(x + width / 2, y + height / 2, height / 4)}</g>")
+            continue
         if site not in at:
             yield f"<g><title>{kind} {site}: unused</title>{_plate(town, site, idle_fill, idle_line)}</g>"
             continue
@@ -148,6 +153,22 @@ def _tiles(town: Town, graph: MappedGraph, tiles: Mapping[str, Site],
             text = text if len(text) <= most else text[:most - 1] + "…"
             yield _text(x + width / 2, first + i * room + size * 0.36, text, size, style)
         yield "</g>"
+
+
+def _avoided(arch: Arch, site: Site) -> str:
+    """Why no program uses a tile, in words; empty if one may."""
+    if site in arch.avoid.tiles:
+        return "avoided"
+    if site not in arch.usable:
+        return "cut off by avoided tiles"
+    tile = site[0] // arch.glb.columns_per_tile
+    return f"GLB tile {tile} is avoided" if site[1] == 0 and tile in arch.avoid.glb else ""
+
+
+def _cross(x: float, y: float, reach: float) -> str:
+    (west, north), (east, south) = (x - reach, y - reach), (x + reach, y + reach)
+    return (f'<path d="M{_p((west, north))}L{_p((east, south))}M{_p((west, south))}L{_p((east, north))}" '
+            f'stroke="{AVOIDED[1]}" stroke-width="2.5" stroke-linecap="round"/>')
 
 
 def _rows(block: Block, below: str) -> list[tuple[str, float, str]]:
@@ -232,11 +253,13 @@ def _congestion(town: Town, routing: Routing) -> Iterator[str]:
 def _legend(town: Town, graph: MappedGraph, tiles: Mapping[str, Site], routing: Routing | None, y: float,
             scale: float) -> list[str]:
     """The lines of the legend, broken at the width of the picture."""
-    have = Counter(spec.kind for spec in town.arch.tiles.values())
+    have = Counter(spec.kind for spec in town.arch.usable.values())
     used = Counter(town.arch.tiles[site].kind for site in set(tiles.values()))
     entries = [(_swatch(*COLOURS[kind][:2]), f"{name} {used[kind]} of {have[kind]}")
                for kind, name in KIND_NAMES.items()]
     entries.append((_swatch("#fcfcfd", "#d3d9e6"), "unused"))
+    if town.arch.avoid:
+        entries.append((_swatch(*AVOIDED) + _cross(12, -5, 5), "avoided, or cut off"))
     if any(block.slack for block in graph.blocks.values()):
         entries.append((_swatch("#ffffff", "#495057", ' stroke-dasharray="4 3"'), "only holds tokens"))
     for layer in town.layers if routing is not None else ():

@@ -57,17 +57,18 @@ class Placement:
 
 
 def slots_of(arch: Arch, chained: int = 1) -> tuple[Slot, ...]:
-    """All slots of a machine: an IO tile can load and store, a GLB tile has one stream each way.
+    """All slots of the tiles that programs may use: an IO tile can load and store, a GLB tile has one stream each way.
 
     chained: GLB tiles of a chain, of which only the first one has streams; those that are left over have none.
     """
     width = arch.glb.columns_per_tile
+    begins = {tile for tile in arch.stream_tiles if tile % chained == 0 and tile + chained <= arch.glb_tiles
+              and not any(tile <= avoided < tile + chained for avoided in arch.avoid.glb)}
     slots = []
-    for (x, y), tile in arch.tiles.items():
+    for (x, y), tile in arch.usable.items():
         if tile.kind == "io":
-            if (x // width) % chained or x // width + chained > arch.glb_tiles:
-                continue
-            slots += [Slot(x, y, direction, x // width) for direction in (LOAD, STORE)]
+            if x // width in begins:
+                slots += [Slot(x, y, direction, x // width) for direction in (LOAD, STORE)]
         else:
             slots.append(Slot(x, y, tile.kind))
     return tuple(slots)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
+from ...hw.arch.mask import Mask
 from ...hw.arch.op import OPS, Op
 from ...hw.arch.presets import PRESETS
 from ...hw.arch.primitive import ALU, PRIMITIVES, Flow
@@ -115,7 +116,7 @@ class MappedGraph:
 
 
 class Demand(NamedTuple):
-    """How much of a resource a program needs, and how much a machine has."""
+    """How much of a resource a program needs, and how much of it a machine has that programs may use."""
 
     what: str
     needed: int
@@ -124,9 +125,9 @@ class Demand(NamedTuple):
 
 def demands(pes: int, mems: int, loads: int, stores: int, arch: Arch) -> tuple[Demand, ...]:
     """The demands of a program of so many tiles and streams: a GLB tile has one stream each way."""
-    kinds = [tile.kind for tile in arch.tiles.values()]
+    kinds, streams = [tile.kind for tile in arch.usable.values()], len(arch.stream_tiles)
     return (Demand("PE tiles", pes, kinds.count("pe")), Demand("MEM tiles", mems, kinds.count("mem")),
-            Demand("load streams", loads, arch.glb_tiles), Demand("store streams", stores, arch.glb_tiles))
+            Demand("load streams", loads, streams), Demand("store streams", stores, streams))
 
 
 def graph_demands(graph: MappedGraph, arch: Arch) -> tuple[Demand, ...]:
@@ -150,6 +151,14 @@ def larger(short: Iterable[Demand], arch: Arch) -> str:
     if enough:
         return f"use a larger machine (arch='{min(enough, key=lambda other: len(other.tiles)).name}')"
     return "describe a machine of more columns and rows"
+
+
+def avoiding_less(short: Sequence[Demand], arch: Arch) -> str:
+    """What to try when the tiles that a machine is not to avoid are less than is needed."""
+    whole = replace(arch, avoid=Mask())
+    if all(each.has >= need.needed for each, need in zip(demands(0, 0, 0, 0, whole), short, strict=True)):
+        return "avoid fewer tiles: whole, the machine has enough"
+    return larger(short, whole)
 
 
 def tile_of(arch: Arch, kind: str) -> TileSpec:

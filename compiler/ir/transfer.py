@@ -6,8 +6,8 @@ stream could not wait for the other. Where a tile has one bank, stores take its 
     tile of two banks of 1024 bytes:   loads bank 0 from byte 0, 512 words;    stores bank 1 from byte 0, 512 words
     tile of one bank of 1024 bytes:    loads bank 0 from byte 0, 256 words;    stores bank 0 from byte 512, 256 words
 
-With a ring (`Glb.ring`) the tiles of a stream are chained to those to the east of it, up to the next one that has streams: the
-one stream of a tile has all their banks, a load and a store half of them each.
+With a ring (`Glb.ring`) the tiles of a stream are chained to those to the east of it, up to the next one that has streams or is
+avoided: the one stream of a tile has all their banks, a load and a store half of them each.
 
     streams in tiles 0 and 3 of 4, ring 8:   chains of 3 tiles and of 1;   a load alone in tile 0: 6 banks, with a store: 3
 """
@@ -100,10 +100,23 @@ def places(streams: Sequence[tuple[str, int]], arch: Arch) -> list[tuple[int, Re
     """The tiles of the chain of each stream, given by its direction and column, and where it has its words."""
     glb = arch.glb
     tiles = [column // glb.columns_per_tile for _, column in streams]
-    begins = sorted({*tiles, arch.glb_tiles})
+    begins = sorted({*tiles, *arch.avoid.glb, arch.glb_tiles})
     lengths = {tile: min(glb.ring, after - tile) for tile, after in pairwise(begins)}
     return [(lengths[tile], region(direction, glb, lengths[tile], tiles.count(tile) == 1))
             for (direction, _), tile in zip(streams, tiles)]
+
+
+def placed(transfers: Sequence[Transfer], arch: Arch) -> bool:
+    """Whether transfers are where `places` has streams of their columns.
+
+    A chain may be shorter, as a program that avoids a tile of the global buffer is run where nothing is avoided.
+    """
+    longest = places([(each.direction, each.column) for each in transfers], arch)
+    lengths = {each.column // arch.glb.columns_per_tile: each.tiles for each in transfers}
+    tiles = [each.column // arch.glb.columns_per_tile for each in transfers]
+    return all(1 <= each.tiles <= most and each.tiles == lengths[tile] and
+               (each.bank, each.address, each.room) == region(each.direction, arch.glb, each.tiles, tiles.count(tile) == 1)
+               for each, tile, (most, _) in zip(transfers, tiles, longest, strict=True))
 
 
 def transfers(streams: Sequence[tuple[Stream, int]], arch: Arch) -> tuple[Transfer, ...]:

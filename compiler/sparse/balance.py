@@ -40,7 +40,7 @@ def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedG
     if PASS_THROUGH not in arch.pe.primitives:
         return graph
     if spare is None:
-        available = sum(tile.kind == "pe" for tile in arch.tiles.values())
+        available = sum(tile.kind == "pe" for tile in arch.usable.values())
         spare = available - graph.count("pe")
     wanted = sorted(_wanted(graph, arch).items(), key=lambda item: (-item[1], item[0]))
     blocks = dict(graph.blocks)

@@ -20,7 +20,8 @@ from .check import Misfit, Misfits, Text, Whole, check, misfits, shown
 from .config import EVERY_ROW, ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
-from .interconnect import Interconnect, RoutingGraph
+from .interconnect import Interconnect, RoutingGraph, pieces
+from .mask import Mask
 from .op import BY_NAME
 from .primitive import PRIMITIVES
 from .soc import (
@@ -89,6 +90,7 @@ class Arch:
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     system : System           What stands in front of the machine's buses.
+    avoid : Mask              Tiles that are there, but which no program may use, such as defective ones of a chip.
     """
 
     name: Annotated[str, Text(1, 100)]
@@ -109,6 +111,7 @@ class Arch:
     glb: Glb = field(default_factory=Glb)
     timing: Timing = field(default_factory=Timing)
     system: System = field(default_factory=System)
+    avoid: Mask = field(default_factory=Mask)
 
     def __post_init__(self) -> None:
         check(self, "arch", self._misfits)
@@ -136,6 +139,12 @@ class Arch:
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
                          "give fewer glb.load_loops or glb.store_loops")
+        if strange := [site for site in self.avoid.tiles if site[0] >= self.columns or site[1] > self.rows]:
+            yield Misfit("avoid.tiles", f"have {strange[0]}, which the machine has not",
+                         f"give columns 0..{self.columns - 1} and rows 0..{self.rows}, row 0 being the IO tiles")
+        if strange_glb := [tile for tile in self.avoid.glb if tile >= self.glb_tiles]:
+            yield Misfit("avoid.glb", f"has {strange_glb[0]}, which the machine has not",
+                         f"give GLB tiles 0..{self.glb_tiles - 1}")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -158,9 +167,31 @@ class Arch:
         return self.mem if self.mem_every and x % self.mem_every == self.mem_every - 1 else self.pe
 
     @cached_property
+    def usable(self) -> dict[tuple[int, int], TileSpec]:
+        """The tiles that programs may use, row by row: those that are not avoided and that wires lead to.
+
+        Where avoided tiles part the others, those of one piece: the one of the most tiles among those that have a stream.
+        """
+        if not self.avoid:
+            return self.tiles
+        avoided = set(self.avoid.tiles)
+        left = {site: tile for site, tile in self.tiles.items() if site not in avoided}
+        found = max(pieces(left), key=lambda piece: (any(self._streams(site) for site in piece), len(piece)), default=set())
+        return {site: tile for site, tile in left.items() if site in found}
+
+    def _streams(self, site: tuple[int, int]) -> bool:
+        """Whether a tile is the link of a GLB tile that programs may use."""
+        return site[1] == 0 and site[0] // self.glb.columns_per_tile not in self.avoid.glb
+
+    @cached_property
+    def stream_tiles(self) -> tuple[int, ...]:
+        """The GLB tiles whose streams programs may use."""
+        return tuple(sorted({x // self.glb.columns_per_tile for x, y in self.usable if self._streams((x, y))}))
+
+    @cached_property
     def graph(self) -> RoutingGraph:
-        """The routing graph; nothing outside the array is in it."""
-        return RoutingGraph(self.interconnect, self.tiles)
+        """The routing graph of the tiles that programs may use; no other wire is in it."""
+        return RoutingGraph(self.interconnect, self.usable)
 
     def config_map(self, kind: str) -> ConfigMap:
         """The configuration space of a tile kind: mode of the core, its primitives, its boxes."""
@@ -181,17 +212,18 @@ class Arch:
     def to_json(self) -> dict[str, Any]:
         """The description as plain data; `from_json` reads it back."""
         def plain(value: Any) -> Any:
-            return [each.name for each in value] if isinstance(value, tuple) else value
+            return [plain(each) for each in value] if isinstance(value, tuple) else getattr(value, "name", value)
 
         parts = {name: {field: plain(getattr(getattr(self, name), field)) for field in fields}
                  for name, (_, _, fields) in PARTS.items()}
-        return {"format": FORMAT} | {name: parts.get(name, getattr(self, name)) for name in MACHINE}
+        return {"format": FORMAT} | {name: parts.get(name, getattr(self, name)) for name in MACHINE
+                                     if name != AVOID or self.avoid}
 
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
         name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated, how many regions
-        there may be or what stands in front."""
+        there may be, what stands in front or what programs avoid."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
@@ -208,13 +240,17 @@ def with_processor(arch: Arch) -> Arch:
     return arch if arch.system.processor else dataclasses.replace(arch, system=dataclasses.replace(arch.system, processor=True))
 
 
+# Of programs rather than of the machine: in JSON only where there are such tiles.
+AVOID = "avoid"
 # The parts of a description in JSON: class, value of what is left out, fields.
 PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
     "pe": (TileSpec, PE, (*SIZES["pe"], "primitives")), "mem": (TileSpec, MEM, (*SIZES["mem"], "primitives")),
     **{name: (each, each(), tuple(field.name for field in dataclasses.fields(each)))
-       for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System))}}
+       for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System),
+                            (AVOID, Mask))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system")
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system",
+          AVOID)
 UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
 UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1}}
@@ -241,6 +277,8 @@ def from_json(raw: dict[str, Any], where: str = "arch") -> Arch:
         for each, known, what in (("primitives", PRIMITIVES, "primitive"), ("ops", BY_NAME, "operation")):
             if each in values:
                 values[each] = _chosen(values[each], known, what, name, where)
+        if name == AVOID:
+            parts[name] = {field: _tuples(value) for field, value in values.items()}
     found = misfits(Arch, {name: value for name, value in machine.items() if name not in PARTS})
     for name, values in parts.items():
         found += _inside(name, misfits(PARTS[name][0], values))
@@ -270,6 +308,11 @@ def _known(values: object, place: str, legal: tuple[str, ...], where: str) -> No
 def _inside(part: str, found: Iterable[Misfit]) -> list[Misfit]:
     """What does not fit in a part, by its path in the whole."""
     return [dataclasses.replace(each, path=f"{part}.{each.path}") for each in found]
+
+
+def _tuples(value: object) -> object:
+    """A value with tuples for the lists of JSON."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _chosen(listed: object, known: Mapping[str, T], what: str, part: str, where: str) -> tuple[T, ...]:

@@ -209,6 +209,22 @@ def _neighbour(tiles: Mapping[tuple[int, int], TileSpec], x: int, y: int, side: 
     return other is not None and OPPOSITE[side] in other.sides
 
 
+def pieces(tiles: Mapping[tuple[int, int], TileSpec]) -> list[set[tuple[int, int]]]:
+    """The sets of tiles that tracks join, in the order of their first tiles."""
+    found: list[set[tuple[int, int]]] = []
+    left = dict.fromkeys(tiles)
+    while left:
+        piece, front = set[tuple[int, int]](), [next(iter(left))]
+        while front:
+            x, y = front.pop()
+            if (x, y) not in piece:
+                piece.add((x, y))
+                front += [(x + STEP[side][0], y + STEP[side][1]) for side in tiles[x, y].sides if _neighbour(tiles, x, y, side)]
+        left = {site: None for site in left if site not in piece}
+        found.append(piece)
+    return found
+
+
 def _driver(node: Node, name: str) -> Node:
     """The node behind a source name of a multiplexer in node's tile."""
     if "_in" in name and name[0] in SIDES and name[1:4] == "_in":

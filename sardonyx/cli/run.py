@@ -43,6 +43,7 @@ def add(commands: Any) -> None:
                   "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy",
                   "sardonyx run kernel spmspm --engine tokens",
                   "sardonyx run kernel spmspm --power",
+                  "sardonyx run kernel spmspm --avoid '3,5 column:4'",
                   "sardonyx run graph matmul.gv --operands data",
                   "sardonyx run image blur.hlpipe --input photo.png --output blurred.png"])
     programs = parser.add_subparsers(dest="program", metavar="PROGRAM", required=True)
@@ -149,6 +150,7 @@ def _add_image(programs: Any, place: Place) -> Parser:
                         help="neighbours in x that are computed at once (default: as the program is scheduled, else 1)")
     parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
                         help=f"a preset or a description file (default: {place.arch})")
+    _add_avoid(parser)
     _add_engine(parser, place)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
@@ -215,10 +217,17 @@ def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") ->
                         help="levels of a tensor (s compressed, d dense) and mode order, such as C=ss10")
     parser.add_argument("--arch", metavar="NAME|FILE", default=arch,
                         help=f"a preset or a description file (default: {arch})")
+    _add_avoid(parser)
     parser.add_argument("--tile", metavar="N", type=whole(1),
                         help="extent of a sub-tile (default: that of the fewest estimated cycles)")
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
                         help="seed of placement and random operands (default: 0)")
+
+
+def _add_avoid(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--avoid", metavar="TILES", action="append", default=[],
+                        help="tiles that the program leaves alone, such as defective ones: 3,5 or 3-6,2-4, column:4, "
+                             "row:3, glb:2; several with blanks between, or --avoid again")
 
 
 def _add_engine(parser: argparse.ArgumentParser, place: Place) -> None:
@@ -256,7 +265,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
     if len(formats) < len(options.format):
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
-             "seed": options.seed}
+             "seed": options.seed, "avoid": options.avoid}
     others = {"engine", "values", "dump", "power", "progress", "size", "density"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
@@ -326,7 +335,7 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
                               unroll=options.unroll, arch=options.arch, engine=options.engine_of(options), seed=options.seed,
-                              dump=options.dump, progress=console.progress, power=options.power)
+                              dump=options.dump, progress=console.progress, power=options.power, avoid=options.avoid)
     console.show(_with_power(result))
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
     return 0

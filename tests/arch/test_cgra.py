@@ -64,9 +64,9 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 
 
 @pytest.mark.parametrize("change,message", [
-    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are columns, config_readback, config_rows, "
-                    "feed_through, glb, interconnect, mem, mem_every, memory_readback, name, operand_isolation, pe, "
-                    "power_domains, regions, rows, system, timing"),
+    ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are avoid, columns, config_readback, "
+                    "config_rows, feed_through, glb, interconnect, mem, mem_every, memory_readback, name, operand_isolation, "
+                    "pe, power_domains, regions, rows, system, timing"),
     ({"system": {"own_clock": 2}}, "arch: system.own_clock is 2\n  try: give true or false"),
     ({"regions": 17}, "arch: regions is 17\n  try: give a whole number 1..16"),
     ({"regions": 5}, "arch: regions are 5, but there are 4 GLB tiles to have one each\n"

@@ -19,6 +19,7 @@ from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import LINE_BYTES, Glb
+from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW, glb_registers, named
 from sardonyx.runtime import host
@@ -107,6 +108,15 @@ def test_a_program_of_another_machine_is_not_started() -> None:
     device = Copier(LEAST)
     with pytest.raises(AssertionError, match=r"the machine is [0-9a-f]{16}, not 0000000000000005"):
         list(host.run(device, replace(copier(LEAST), fingerprint=5), []))
+    assert not device.configured
+
+
+def test_a_program_of_tiles_that_a_machine_avoids_is_not_started() -> None:
+    device = Copier(replace(LEAST, avoid=Mask(((1, 1),), (0,))))
+    with pytest.raises(UserError) as error:
+        list(host.run(device, copier(LEAST), []))
+    assert str(error.value) == ("machine 'least': the program uses tile (1, 1), GLB tile 0, to be avoided there\n"
+                                "  try: compile it for this description, with its `avoid`")
     assert not device.configured
 
 

@@ -8,8 +8,9 @@ from machines import LEAST
 
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.arch.presets import get
-from sardonyx.runtime.region import Region, part, pitch
+from sardonyx.runtime.region import Region, part, pitch, placed
 
 
 class Told:
@@ -102,3 +103,11 @@ def test_a_region_is_released_when_nothing_is_on_its_way_in_a_chain() -> None:
 
 
 BLOCK: Any = [0]
+
+
+def test_a_region_avoids_what_the_machine_avoids_there() -> None:
+    chip = replace(WIDE, avoid=Mask(((9, 1), (12, 0), (20, 1)), (5, 11)))
+    assert placed(chip, 1, 4, 4).arch.avoid == Mask(((1, 1), (4, 0)), (1,))
+    assert placed(chip, 1, 0, 4).arch.avoid == Mask()
+    assert part(chip, 4).avoid == Mask(), "wherever it lies"
+    assert placed(chip, 1, 4, 4).arch.fingerprint == part(chip, 4).fingerprint

@@ -146,7 +146,7 @@ def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arc
 
 def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
     """Whether a machine has the tiles and streams that a tile takes."""
-    most = sum(each.kind == "pe" for each in arch.tiles.values())
+    most = sum(each.kind == "pe" for each in arch.usable.values())
     try:
         static = store(walk(pes, tile, lanes), arch, most=most)
         return all(each.needed <= each.has for each in graph_demands(static.graph, arch))

@@ -7,23 +7,12 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from netlists import machine, random_graph
+from netlists import check_placed, machine, random_graph
 
 from sardonyx.compiler.backend.place import Slot, place, slot_kinds, slots_of
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Net, Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-
-
-def check_legal(kinds, slots, tiles, allowed=None):
-    """Every block on a slot of its kind, one block a slot and a group."""
-    at = {(slot.kind, slot.x, slot.y): slot for slot in slots}
-    assert tiles.keys() == kinds.keys()
-    used = [at[(kind, *tiles[name])] for name, kind in kinds.items()]
-    assert len(set(used)) == len(used)
-    groups = Counter((slot.kind, slot.group) for slot in used if slot.group >= 0)
-    assert all(count == 1 for count in groups.values())
-    assert all(tiles[name] in sites for name, sites in (allowed or {}).items())
 
 
 def half_perimeter(nets, tiles):
@@ -49,7 +38,7 @@ def test_random_netlists_are_placed_legally(data):
     graph = random_graph(arch, counts, 20, 30, data.draw(st.integers(0, 99)))
     kinds, slots = slot_kinds(graph), slots_of(arch)
     result = place(kinds, graph.nets, slots, seed=data.draw(st.integers(0, 2**64 - 1)), effort=1)
-    check_legal(kinds, slots, result.tiles)
+    check_placed(kinds, slots, result.tiles)
     assert result.cost == half_perimeter(graph.nets, result.tiles)
 
 
@@ -101,7 +90,7 @@ def test_restricted_blocks_stay_on_their_tiles():
     kinds, slots = slot_kinds(graph), slots_of(arch)
     for seed in range(5):
         result = place(kinds, graph.nets, slots, allowed=allowed, seed=seed)
-        check_legal(kinds, slots, result.tiles, allowed)
+        check_placed(kinds, slots, result.tiles, allowed)
 
 
 @pytest.mark.parametrize("kinds", [{}, {"a": "pe"}])

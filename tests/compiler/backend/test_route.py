@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from netlists import machine, random_graph
+from netlists import check_routed, check_trees, machine, random_graph
 
 from sardonyx.compiler.backend.place import place, slot_kinds, slots_of
 from sardonyx.compiler.backend.pnr import place_and_route
@@ -16,34 +16,6 @@ from sardonyx.compiler.backend.route import Unroutable, route
 from sardonyx.compiler.ir.mapped import LOAD, STORE, MappedGraph, Net, Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.interconnect import SWITCH_BOXES, Node
-
-
-def check_trees(graph, nets, tiles, routing):
-    """Every tree leads from its source to exactly its sinks over edges of the graph; hops are as walked."""
-    for net in nets:
-        tree = routing.trees[net.name]
-        source = graph.index[Node(*tiles[net.source.block], net.layer, "out", net.source.port)]
-        sinks = [graph.index[Node(*tiles[pin.block], net.layer, "in", pin.port)] for pin in net.sinks]
-        assert {node for node in tree if graph.nodes[node].kind == "in"} == set(sinks)
-        reached = {source}
-        for node, driver in tree.items():
-            assert driver in graph.sources[node]
-            assert driver in reached, "a tree is listed from its source outwards"
-            reached.add(node)
-        assert not set(tree) - set(sinks) - set(tree.values()), "every switch box in a tree leads on"
-        for sink, hops in zip(sinks, routing.hops[net.name], strict=True):
-            node, walked = sink, 0
-            while node != source:
-                walked += graph.nodes[node].kind == "sb"
-                node = tree[node]
-            assert walked == hops
-
-
-def check_legal(graph, nets, tiles, routing):
-    check_trees(graph, nets, tiles, routing)
-    used = [node for tree in routing.trees.values() for node in tree]
-    assert len(used) == len(set(used)) == routing.wirelength
-    assert routing.shared == {}
 
 
 def placed(arch, graph, seed=0):
@@ -60,7 +32,7 @@ def test_random_netlists_are_routed_legally_or_refused_with_a_place(columns, row
     graph = random_graph(arch, {"pe": rows * 2, "mem": 1, LOAD: 2, STORE: 2}, nets, sinks, seed, layer)
     tiles = placed(arch, graph, seed)
     try:
-        check_legal(arch.graph, graph.nets, tiles, route(arch.graph, graph.nets, tiles, latency=latency))
+        check_routed(arch.graph, graph.nets, tiles, route(arch.graph, graph.nets, tiles, latency=latency))
     except Unroutable as error:
         assume(tracks < 5)
         check_trees(arch.graph, graph.nets, tiles, error.routing)
@@ -74,7 +46,7 @@ def test_both_layers_are_routed_at_once():
     bits = random_graph(arch, {"pe": 12, "mem": 4, LOAD: 3, STORE: 3}, 10, 15, layer="bit")
     nets = (*data.nets, *bits.nets)
     tiles = placed(arch, MappedGraph(data.blocks, nets, data.streams))
-    check_legal(arch.graph, nets, tiles, route(arch.graph, nets, tiles))
+    check_routed(arch.graph, nets, tiles, route(arch.graph, nets, tiles))
 
 
 def test_a_net_takes_a_shortest_path_where_nothing_is_in_its_way():
@@ -88,7 +60,7 @@ def test_a_net_takes_a_shortest_path_where_nothing_is_in_its_way():
 def test_a_block_can_feed_itself():
     arch = machine(4, 4)
     nets = (Net(Pin("a", "res0"), (Pin("a", "data0"),)),)
-    check_legal(arch.graph, nets, {"a": (1, 2)}, route(arch.graph, nets, {"a": (1, 2)}))
+    check_routed(arch.graph, nets, {"a": (1, 2)}, route(arch.graph, nets, {"a": (1, 2)}))
 
 
 def test_latency_brings_every_sink_as_near_as_the_graph_allows():
@@ -100,7 +72,7 @@ def test_latency_brings_every_sink_as_near_as_the_graph_allows():
     least, nearest = (route(arch.graph, nets, tiles, latency=latency) for latency in (0, 64))
     assert nearest.hops["a.res0"] == tuple(abs(x - 4) + abs(y - 5) for x, y in sites)
     assert least.wirelength < nearest.wirelength
-    check_legal(arch.graph, nets, tiles, nearest)
+    check_routed(arch.graph, nets, tiles, nearest)
 
 
 def test_the_same_arguments_give_the_same_routing():
@@ -118,7 +90,7 @@ def test_congested_nets_find_the_way_around():
     nets = [Net(Pin("a", f"res{n}"), (Pin("b", f"data{n}"),)) for n in range(3)]
     tiles = {"a": (0, 4), "b": (1, 4)}
     routing = route(arch.graph, nets, tiles)
-    check_legal(arch.graph, nets, tiles, routing)
+    check_routed(arch.graph, nets, tiles, routing)
     assert sorted(hops[0] for hops in routing.hops.values()) == [1, 3, 3]
 
 
@@ -164,14 +136,14 @@ def test_four_fifths_of_an_array_are_placed_and_routed_at_once():
     arch = machine(16, 16)
     graph = random_graph(arch, {"pe": 154, "mem": 51}, 188, 325)
     placement, routing = place_and_route(graph, arch, attempts=1)
-    check_legal(arch.graph, graph.nets, placement.tiles, routing)
+    check_routed(arch.graph, graph.nets, placement.tiles, routing)
 
 
 def test_a_graph_is_placed_and_routed_on_onyx():
     arch = presets.get("onyx")
     graph = random_graph(arch, {"pe": 10, "mem": 9, LOAD: 6, STORE: 3}, 28, 34)
     placement, routing = place_and_route(graph, arch)
-    check_legal(arch.graph, graph.nets, placement.tiles, routing)
+    check_routed(arch.graph, graph.nets, placement.tiles, routing)
 
 
 def test_the_attempt_that_came_closest_is_reported():
