@@ -63,15 +63,15 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
     raise AssertionError(f"nothing moved for {WATCHDOG_CYCLES} cycles\n  " + "\n  ".join(waiting))
 
 
-def stopped(status: int, faults: int, where: str = "") -> NoReturn:
-    """Say why firmware stopped, from what it has left: the status of the machine, or of one of its regions, and the faults of
-    the host."""
+def stopped(status: int, where: str = "") -> UserError | AssertionError:
+    """Why a job of firmware was stopped, from what it has left: the status of the machine, or of one of its regions."""
     if status >> OVERFLOW & 1:
-        raise UserError("a level overflowed its buffer", where, f"{SMALLER}; engine rtl-full says where")
+        return UserError("a level overflowed its buffer", where, f"{SMALLER}; engine rtl-full says where")
     if status >> STORE_LIMIT & 1:
-        raise UserError(STORE_FULL, where, SMALLER)
-    raise AssertionError(f"the firmware stopped at status {status:#x} of {where or 'the machine'}, "
-                         f"faults {faults:#x} of the host")
+        return UserError(STORE_FULL, where, SMALLER)
+    if status >> AT_WALL & 1:
+        return UserError("words are led at a wall, into columns of another region", where, PLACED)
+    return AssertionError(f"the firmware stopped at status {status:#x} of {where or 'the machine'}")
 
 
 def moving(device: Device, names: Mapping[tuple[int, int], str]) -> str:

@@ -1,7 +1,10 @@
 """The commands of plans as firmware: C for the processor in front of a machine, and what memory outside holds for it.
 
-A program after the other is configured and run, as `host.run` does it, but by the processor. On a machine with regions each has
-programs of its own, and the processor does of all of them what can be done: it configures one region while others compute.
+A program after the other is configured and run, as `host.run` does it, but by the processor. On a machine with regions it does
+of all of them what can be done: it configures one region while others compute. A job is for a region, or for the first one of
+its width that is free.
+
+What stops a job ends nothing else: its region goes on with the next one, and the report says what became of each.
 
     memory outside    0                   the processor's memory: the program in ``c/``
                       from its end on     configurations, operands, results, pages of commands (`pages`), the report (`report`)
@@ -25,11 +28,11 @@ from .commands import Count
 from .data.blocks import Blocks
 from .host import by_transaction
 from .order import Phase, ordered
-from .pages import Pages, note_bytes, page_bytes
-from .plan import Launch, Transaction, launches, prepare
+from .pages import Chain, Pages, note_bytes, page_bytes
+from .plan import Launch, Transaction, avoided, check_avoided, launches, prepare
 from .region import Place, side_by_side
-from .report import REPORT_HEAD, Layout, Mark
-from .writer import CYCLES_PER_BYTE, Memory, Note, Noted, Result, Writer, region
+from .report import Layout, Mark, head
+from .writer import CYCLES_PER_BYTE, Memory, Note, Noted, Result, Writer
 
 # Far above what the processor takes for a command.
 CYCLES_PER_COMMAND = 10_000
@@ -37,13 +40,14 @@ CYCLES_PER_COMMAND = 10_000
 
 @dataclass(frozen=True)
 class Job:
-    """A program, and the transactions that it computes; bounds: as of `launches`; region: in which it runs."""
+    """A program, and the transactions that it computes; bounds: as of `launches`; region: in which it runs, None: in the first
+    one of its width that is free."""
 
     name: str
     program: Program
     transactions: Iterable[Transaction]
     bounds: Mapping[str, int]
-    region: int = 0
+    region: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Firmware:
     Parameters
     ----------
     commands : str              The C text, a page behind the other.
+    tables : str                The C text of what the processor knows of regions and chains of jobs.
     page_bytes : int            The size of a page.
     place : int                 Byte address of the first page in memory outside.
     content : tuple             Byte addresses of memory outside, and the bytes from there on: all but processor's memory and
@@ -65,6 +70,7 @@ class Firmware:
     """
 
     commands: str
+    tables: str
     page_bytes: int
     place: int
     content: tuple[tuple[int, bytes], ...]
@@ -76,27 +82,63 @@ class Firmware:
 
 
 def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequence[int] = ()) -> Firmware:
-    """The firmware that runs jobs, those of a region one after the other.
+    """The firmware that runs jobs: those for one region one after the other, others in order as regions are free.
 
     columns: of each region, from the west; none: the whole machine is region 0.
     """
     places = _places(arch, columns)
-    for job in jobs:
-        _check(job, arch, places)
+    chains = _chains([_regions(job, arch, places) for job in jobs])
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
-    writers = [Writer(place, memory, noted) for place in places]
-    if columns:
-        # First of all that each does. Region 0, which has all tiles after reset, begins and gives up those of others.
-        for writer, place in zip(writers, places, strict=True):
-            writer.set(f"{region(place.number)}SARDONYX_CLAIM", place.mask)
-    found = tuple(_written(writers[job.region], number, job) for number, job in enumerate(jobs))
+    writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, memory, noted, number)
+               for number, chain in enumerate(chains)]
+    found: dict[int, tuple[tuple[Launch, tuple[Result, ...]], ...]] = {}
+    backs: list[Chain] = []     # each leads to a job, which goes on there if the one before it was stopped
+    for number, (chain, writer) in enumerate(zip(chains, writers, strict=True)):
+        for place, job in enumerate(chain.jobs):
+            if place:
+                backs.append(Chain([writer.back()], (number, place)))
+            writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0)
+            found[job] = _written(writer, job, jobs[job])
     size = page_bytes(arch.system, len(places))
-    pages = Pages([writer.lines for writer in writers], size)
-    first, layout = memory.room(size * pages.count), _layout(noted, pages, size)
-    report = memory.room(4 * layout.words)
+    pages = Pages([*(Chain(writer.jobs) for writer in writers), *backs], size)
+    first, layout = memory.room(size * pages.count), _layout(noted, pages, size, len(jobs))
+    report = memory.hold(bytes(4 * layout.words))   # of what is not noted nothing is there
     limit = (sum(writer.limit + CYCLES_PER_COMMAND * len(writer.lines) for writer in writers)
              + CYCLES_PER_BYTE * memory.used)
-    return Firmware(pages.text(), size, first, tuple(memory.content), report, layout, found, limit, tuple(places))
+    return Firmware(pages.text(), _tables(places, chains, claimed=bool(columns)), size, first, tuple(memory.content), report,
+                    layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places))
+
+
+@dataclass
+class _Chain:
+    """Jobs that run one after the other, in a region of these."""
+
+    regions: tuple[int, ...]
+    jobs: list[int]
+
+
+def _chains(regions: Sequence[tuple[int, ...]]) -> list[_Chain]:
+    """The chains of jobs, given the regions in which each may run: a chain for each region with jobs that have no choice, and
+    one for each other job."""
+    found: list[_Chain] = []
+    fixed: dict[tuple[int, ...], _Chain] = {}
+    for job, each in enumerate(regions):
+        chain = fixed.get(each)
+        if chain is None:
+            found.append(chain := _Chain(each, []))
+            if len(each) == 1:
+                fixed[each] = chain
+        chain.jobs.append(job)
+    return found or [_Chain((0,), [])]
+
+
+def _tables(places: Sequence[Place], chains: Sequence[_Chain], claimed: bool) -> str:
+    """What the processor knows of regions and chains, as C."""
+    lies = [f"{{ {place.mask if claimed else 0:#x}u, {place.first}u, {place.first * place.arch.glb.tile_bytes:#x}u }}"
+            for place in places]
+    masks = [f"{sum(1 << region for region in chain.regions):#x}u" for chain in chains]
+    return (f"static const struct place places[REGIONS] = {{ {', '.join(lies)} }};\n"
+            f"static const uint32_t chains[] = {{ {', '.join(masks)} }};\n")
 
 
 def _places(arch: Arch, columns: Sequence[int]) -> list[Place]:
@@ -108,27 +150,36 @@ def _places(arch: Arch, columns: Sequence[int]) -> list[Place]:
     return side_by_side(arch, columns)
 
 
-def _check(job: Job, arch: Arch, places: Sequence[Place]) -> None:
-    """UserError for a job that has no place."""
-    if job.region not in range(len(places)):
+def _regions(job: Job, arch: Arch, places: Sequence[Place]) -> tuple[int, ...]:
+    """The regions in which a job may run; UserError if there is none."""
+    if job.region is not None and job.region not in range(len(places)):
         raise UserError(f"program '{job.name}' is for region {job.region}", f"machine '{arch.name}'",
                         f"choose one of 0..{len(places) - 1}")
-    there = places[job.region].arch
-    if job.program.fingerprint != there.fingerprint:
-        raise UserError(f"program '{job.name}' is for machine {job.program.fingerprint:016x}, region {job.region} is "
-                        f"{there.fingerprint:016x}, '{there.name}'", f"machine '{arch.name}'",
-                        "compile it for the columns of this region (runtime.region.part)")
+    given = range(len(places)) if job.region is None else [job.region]
+    alike = [region for region in given if places[region].arch.fingerprint == job.program.fingerprint]
+    if not alike:
+        there = ", ".join(dict.fromkeys(f"{places[region].arch.fingerprint:016x}, '{places[region].arch.name}'"
+                                        for region in given))
+        which = f"region {job.region} is" if job.region is not None else "regions are"
+        raise UserError(f"program '{job.name}' is for machine {job.program.fingerprint:016x}, {which} {there}",
+                        f"machine '{arch.name}'", "compile it for the columns of this region (runtime.region.part)")
+    found = [region for region in alike if not avoided(job.program, places[region].arch)]
+    if not found:
+        check_avoided(job.program, places[alike[0]].arch)
+    return tuple(found)
 
 
-def _layout(noted: Noted, pages: Pages, size: int) -> Layout:
+def _layout(noted: Noted, pages: Pages, size: int, jobs: int) -> Layout:
     """Where the report has what was noted."""
-    words = [pages.notes(queue) for queue in range(pages.queues)]
+    words: dict[int, list[int]] = {}
 
     def place(note: Note) -> int:
-        queue, number = note
-        return REPORT_HEAD + words[queue][number]
+        chain, number = note
+        if chain not in words:
+            words[chain] = pages.notes(chain)
+        return head(jobs) + words[chain][number]
 
-    return Layout(REPORT_HEAD + note_bytes(size) // 4 * pages.count, tuple(mark for mark, _, _ in noted.marks),
+    return Layout(head(jobs) + note_bytes(size) // 4 * pages.count, jobs, tuple(mark for mark, _, _ in noted.marks),
                   tuple(place(time) for _, time, _ in noted.marks),
                   tuple(None if cycles is None else place(cycles) for _, _, cycles in noted.marks),
                   tuple(map(place, noted.counts)))
@@ -143,6 +194,7 @@ def _written(writer: Writer, number: int, job: Job) -> tuple[tuple[Launch, tuple
     # What is being taken may lie where the next configurations come to.
     writer.settle()
     writer.mark(Mark(number, "left"))
+    writer.add("JOB_DONE")
     return found
 
 

@@ -4,9 +4,11 @@
     page      { FOLLOWED_BY(1u), MARK, REGISTERS(2u), SET(..), SET(..), WAIT(1u), NEXT }
 
 The system DMA brings a page while the processor executes the one before, and takes what each has noted to a place of its own
-(`c/firmware.c`), so that memory outside alone bounds the number of commands. Each region has a queue of pages of its own.
+(`c/firmware.c`), so that memory outside alone bounds the number of commands. Pages follow each other in chains, each with the
+jobs that run one after the other in a region. A job begins a page, so that a chain can go on there when the one before was
+stopped: by a chain that leads back to it.
 
-Input:   `Line`s of each queue, the bytes of a page.
+Input:   `Line`s of each job of each chain, the bytes of a page.
 Output:  the C text, and where each note is.
 """
 
@@ -22,7 +24,7 @@ from ..hw.arch.system import System
 MOST_BYTES = 2048
 # Every command has room in so many.
 LEAST_BYTES = 32
-# The pages of a queue have two of so many parts of its share of the processor's memory, and notes one of so many of a page.
+# The pages of a region have two of so many parts of its share of the processor's memory, and notes one of so many of a page.
 RAM_PARTS, NOTE_PARTS = 16, 4
 # Words of a page beside its commands: which page follows, and NEXT or END.
 FRAME_WORDS = 2
@@ -30,7 +32,8 @@ FRAME_WORDS = 2
 
 @dataclass(frozen=True)
 class Line:
-    """A command: its text, how many words it has, and how many it notes; sets: it stands behind a REGISTERS.
+    """A command: its text, how many words it has, and how many it notes; behind: what it stands behind with others, such as
+    REGISTERS.
 
     A comment has no words.
     """
@@ -38,12 +41,12 @@ class Line:
     text: str
     words: int = 1
     notes: int = 0
-    sets: bool = False
+    behind: str = ""
 
 
-def page_bytes(system: System, queues: int = 1) -> int:
-    """The size of a page where so many queues are served; its parts, for notes too, are multiples of 8."""
-    return max(LEAST_BYTES, min(MOST_BYTES, system.ram_bytes // (RAM_PARTS * queues) // LEAST_BYTES * LEAST_BYTES))
+def page_bytes(system: System, regions: int = 1) -> int:
+    """The size of a page where so many regions are served; its parts, for notes too, are multiples of 8."""
+    return max(LEAST_BYTES, min(MOST_BYTES, system.ram_bytes // (RAM_PARTS * regions) // LEAST_BYTES * LEAST_BYTES))
 
 
 def note_bytes(page: int) -> int:
@@ -56,52 +59,74 @@ def paged(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     page: list[Line] = []
     words = notes = 0
     for line in lines:
-        opens = line.sets and not (page and page[-1].sets)      # its REGISTERS is one more word
+        opens = bool(line.behind) and (not page or page[-1].behind != line.behind)      # what it stands behind is one more word
         if 4 * (FRAME_WORDS + words + line.words + opens) > size or 4 * (notes + line.notes) > note_bytes(size):
             yield page
-            page, words, notes, opens = [], 0, 0, line.sets
+            page, words, notes, opens = [], 0, 0, bool(line.behind)
         page.append(line)
         words, notes = words + line.words + opens, notes + line.notes
     yield page
 
 
-class Pages:
-    """The pages of all queues. The first one of queue q has number q; the others stand behind these, queue by queue.
+@dataclass(frozen=True)
+class Chain:
+    """Commands that are executed one after the other.
 
     Parameters
     ----------
-    queues : sequence      Lines of each.
+    jobs : sequence       Lines of each job.
+    leads : tuple         Where it goes on behind its end: chain and job; none where all is done.
+    """
+
+    jobs: Sequence[Sequence[Line]]
+    leads: tuple[int, int] | None = None
+
+
+class Pages:
+    """The pages of all chains. The first one of chain c has number c; the others stand behind these, chain by chain.
+
+    Parameters
+    ----------
+    chains : sequence      Each with its jobs, of which each begins a page.
     size : int             Bytes of a page.
     """
 
-    def __init__(self, queues: Sequence[Iterable[Line]], size: int) -> None:
-        self._queues = [list(paged(lines, size)) for lines in queues]
-        self._size, self.queues = size, len(self._queues)
-        numbers = iter(range(len(self._queues), self.count))
-        self._numbers = [[number, *islice(numbers, len(pages) - 1)] for number, pages in enumerate(self._queues)]
+    def __init__(self, chains: Sequence[Chain], size: int) -> None:
+        self._chains, self._size = chains, size
+        jobs = [[list(paged(lines, size)) for lines in each.jobs or [[]]] for each in chains]
+        self._pages = [[page for pages in each for page in pages] for each in jobs]
+        self._begins = [[sum(map(len, each[:job])) for job in range(len(each))] for each in jobs]
+        numbers = iter(range(len(chains), self.count))
+        self._numbers = [[number, *islice(numbers, len(pages) - 1)] for number, pages in enumerate(self._pages)]
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return sum(map(len, self._queues))
+        return sum(map(len, self._pages))
 
-    def notes(self, queue: int) -> list[int]:
-        """Of every note of a queue, which word behind the head of a report it is."""
+    def begins(self, chain: int, job: int) -> int:
+        """The first page of a job of a chain."""
+        return self._numbers[chain][self._begins[chain][job]]
+
+    def notes(self, chain: int) -> list[int]:
+        """Of every note of a chain, which word behind the head of a report it is."""
         words = note_bytes(self._size) // 4
-        return [words * number + note for number, page in zip(self._numbers[queue], self._queues[queue], strict=True)
+        return [words * number + note for number, page in zip(self._numbers[chain], self._pages[chain], strict=True)
                 for note in range(sum(line.notes for line in page))]
 
     def text(self) -> str:
         """All as C."""
-        shown = {number: _page(page, following) for numbers, pages in zip(self._numbers, self._queues, strict=True)
-                 for number, page, following in zip(numbers, pages, [*numbers[1:], None], strict=True)}
+        shown = {number: _page(page, following)
+                 for chain, numbers, pages in zip(self._chains, self._numbers, self._pages, strict=True)
+                 for number, page, following in zip(numbers, pages, [*numbers[1:], chain.leads and self.begins(*chain.leads)],
+                                                    strict=True)}
         return ('#include "firmware.h"\n\nconst uint32_t commands[][PAGE_WORDS] = {\n'
                 + ", ".join(shown[number] for number in sorted(shown)) + "\n};\n")
 
 
 def _page(page: Sequence[Line], following: int | None) -> str:
     lines = [f"    FOLLOWED_BY({following or 0}u),"]
-    for sets, group in groupby(page, lambda line: line.sets):
+    for behind, group in groupby(page, lambda line: line.behind):
         some = [line.text for line in group]
-        lines += [f"    REGISTERS({len(some)}u),"] * sets + some
+        lines += [f"    {behind}({len(some)}u),"] * bool(behind) + some
     return "\n".join(["{", *lines, "    END" if following is None else "    NEXT", "}"])

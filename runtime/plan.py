@@ -131,7 +131,7 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
 
     Raises UserError for a program that uses what the machine's description says to avoid, as it was compiled for another one.
     """
-    _check_avoided(program, arch)
+    check_avoided(program, arch)
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
@@ -145,11 +145,15 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
         yield from streamed(each, arch)
 
 
-def _check_avoided(program: Program, arch: Arch) -> None:
-    """UserError for a program in tiles that are to be avoided."""
+def avoided(program: Program, arch: Arch) -> Mask:
+    """What a program uses of that which a machine's description says to avoid."""
     banks = {each.column // arch.glb.columns_per_tile + tile for each in program.transfers for tile in range(each.tiles)}
-    taken = Mask(tuple(program.config.keys() & set(arch.avoid.tiles)), tuple(banks & set(arch.avoid.glb)))
-    if taken:
+    return Mask(tuple(program.config.keys() & set(arch.avoid.tiles)), tuple(banks & set(arch.avoid.glb)))
+
+
+def check_avoided(program: Program, arch: Arch) -> None:
+    """UserError for a program in tiles that are to be avoided."""
+    if taken := avoided(program, arch):
         raise UserError(f"the program uses {taken.text()}, to be avoided there", f"machine '{arch.name}'",
                         "compile it for this description, with its `avoid`")
 

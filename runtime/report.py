@@ -1,7 +1,8 @@
 """What firmware leaves in memory outside beside results: how it ended, and what it noted, page by page of its commands.
 
-    word 0        ended, status, faults, region of `c/firmware.h`
-    REPORT_HEAD   notes of page 0, in the order of its commands; those of page 1, so many words of a page's notes further; ...
+    word 0        ended, faults of `c/firmware.h`
+    word 2        of job 0, what became of it and the status of the machine if it was stopped; of job 1; ...
+    head(jobs)    notes of page 0, in the order of its commands; those of page 1, so many words of a page's notes further; ...
 
 Input:   32-bit words, and which of them are what.
 Output:  `Report`.
@@ -13,8 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Words before the notes.
-REPORT_HEAD = 4
+# Bits of what became of a job, as in `c/firmware.h`.
+BEGUN, DONE, STOPPED, REGION_LSB = 1, 2, 4, 8
+
+
+def head(jobs: int) -> int:
+    """Words of a report before the notes."""
+    return 2 + 2 * max(1, jobs)
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Layout:
     Parameters
     ----------
     words : int                 Of the report, 32 bits each.
+    jobs : int                  Of how many jobs it tells.
     marks : tuple of Mark       Those of a job in the order of time.
     times : tuple of int        Of every mark, the word with its time.
     cycles : tuple              Of every mark, the word with the cycles of the machine's run that ended there, None without one.
@@ -47,10 +54,27 @@ class Layout:
     """
 
     words: int
+    jobs: int
     marks: tuple[Mark, ...]
     times: tuple[int, ...]
     cycles: tuple[int | None, ...]
     counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a job.
+
+    Parameters
+    ----------
+    region : int     In which region it began; None: it did not.
+    done : bool      All of its commands were done.
+    status : int     Of the region, where it stopped the job; None: it did not.
+    """
+
+    region: int | None
+    done: bool
+    status: int | None
 
 
 @dataclass(frozen=True)
@@ -59,19 +83,17 @@ class Report:
 
     Parameters
     ----------
-    ended : bool        Every command was done.
-    status : int        Of the machine, where one was not.
+    ended : bool        Every command of every job was done.
     faults : int        Of the host.
-    region : int        Whose status it is.
+    jobs : tuple        Of every job its fate.
     times : tuple       Of every mark, cycles since reset.
     cycles : tuple      Of every mark, cycles that the machine counted for what ended there; 0 where nothing did.
     counts : tuple      Words that streams have stored.
     """
 
     ended: bool
-    status: int
     faults: int
-    region: int
+    jobs: tuple[Fate, ...]
     times: tuple[int, ...]
     cycles: tuple[int, ...]
     counts: tuple[int, ...]
@@ -81,5 +103,11 @@ def read_report(layout: Layout, words: np.ndarray) -> Report:
     """What the 32-bit words of a report say."""
     assert len(words) == layout.words, "a report has the size that its firmware gives it"
     found = words.tolist()
-    return Report(bool(found[0]), found[1], found[2], found[3], tuple(found[at] for at in layout.times),
+    jobs = tuple(_fate(*found[2 + 2 * job:4 + 2 * job]) for job in range(layout.jobs))
+    return Report(bool(found[0]), found[1], jobs, tuple(found[at] for at in layout.times),
                   tuple(0 if at is None else found[at] for at in layout.cycles), tuple(found[at] for at in layout.counts))
+
+
+def _fate(state: int, status: int) -> Fate:
+    """What two words say of a job."""
+    return Fate(state >> REGION_LSB if state & BEGUN else None, bool(state & DONE), status if state & STOPPED else None)

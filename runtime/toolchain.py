@@ -21,7 +21,7 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.system import WAITING
 from .firmware import Firmware
 from .pages import note_bytes
-from .report import REPORT_HEAD
+from .report import head
 
 SOURCES = Path(__file__).parent / "c"
 ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
@@ -72,11 +72,13 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
     """Compile a firmware; header: of the machine, `hw.tables.header`."""
     found, room = tools(), arch.system.ram_bytes
     sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
-             "REPORT": made.report, "REPORT_BYTES": 4 * REPORT_HEAD, "QUEUES": len(made.places), "WAITING": WAITING}
+             "REPORT": made.report, "REPORT_BYTES": 4 * head(made.layout.jobs), "JOBS": max(1, made.layout.jobs),
+             "REGIONS": len(made.places), "WAITING": WAITING}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sardonyx.h").write_text(header)
         (folder / "commands.c").write_text(made.commands)
+        (folder / "tables.h").write_text(made.tables)
         script = folder / "firmware.ld"
         script.write_text(f"RAM_BYTES = {room};\n{(SOURCES / 'firmware.ld').read_text()}")
         flags = [*_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]

@@ -1,7 +1,9 @@
 """Writes the commands of a plan as C, as the processor in front of a machine does them, and gives away memory outside.
 
 Registers are written, words are brought and taken by the system DMA, and interrupts are waited for. What registers hold already
-is not written again. What commands say of GLB tiles and bytes of the global buffer counts from the first ones of a region.
+is not written again. What commands of a plan say of GLB tiles and bytes of the global buffer counts from the first ones of a
+region. Where it is known which one that is they are written as they are in the machine; else the firmware adds where it lies,
+which takes it a little longer.
 
 Input:   commands of a plan, where a region lies.
 Output:  `Line`s, what is noted, where results are.
@@ -82,39 +84,60 @@ class Memory:
         return self._results[id(image)][1]
 
 
-# A note: of which region, and which of those.
+# A note: of which chain of commands, and which of those.
 Note = tuple[int, int]
+# Registers, or of any region those of its controller and of its GLB tiles.
+REGISTERS, GLB_REGISTERS = "REGISTERS", "GLB_REGISTERS"
 
 
 @dataclass(frozen=True)
 class Noted:
-    """What the processor notes in all regions: marks with their notes of time and cycles, and counts."""
+    """What the processor notes in all chains: marks with their notes of time and cycles, and counts."""
 
     marks: list[tuple[Mark, Note, Note | None]] = field(default_factory=list)
     counts: list[Note] = field(default_factory=list)
 
 
 class Writer:
-    """Writes the commands of a region as C.
+    """Writes the commands of a chain of jobs as C.
 
     Parameters
     ----------
-    place : Place        What tiles and addresses of commands count from.
+    place : Place        Where they run.
+    fixed : bool         They run nowhere else.
     memory : Memory      Where words outside are.
     noted : Noted        Takes what is noted.
+    chain : int          Its number.
     """
 
-    def __init__(self, place: Place, memory: Memory, noted: Noted) -> None:
+    def __init__(self, place: Place, fixed: bool, memory: Memory, noted: Noted, chain: int) -> None:
         self.arch, self.memory = place.arch, memory
-        self.lines: list[Line] = []
+        self.jobs: list[list[Line]] = []
         self.limit = 0      # of cycles
-        self._place, self._noted = place, noted
+        self._chain, self._noted, self._fixed = chain, noted, fixed
+        self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._counted: dict[int, int] = {}      # of GLB tiles, which of the counts is the last
         self._notes = 0
         self._held: dict[tuple[str, int | None], int] = {}
         self._moving: dict[str, None] = {}      # what waits for transfers that may go on
         self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
                       for each in registers if each.access == RW and not _falls(each.name, tiled, self.arch.glb)}
+
+    @property
+    def lines(self) -> list[Line]:
+        """Those of all jobs."""
+        return [line for lines in self.jobs for line in lines]
+
+    def begin(self, number: int, otherwise: int) -> None:
+        """A job begins; otherwise: the page where it goes on if this one is stopped, 0 if nothing comes after it."""
+        self.jobs.append([])
+        self.add(f"JOB({number}u, {otherwise}u)", 2)
+
+    def back(self) -> list[Line]:
+        """What stands in for the commands before, where these were not all done: transfers have ended, and registers hold what
+        they would hold."""
+        found = [_line("BROUGHT"), _line("TAKEN")]
+        return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.items()]
 
     def mark(self, mark: Mark) -> None:
         """The next event, after what is written so far."""
@@ -131,11 +154,11 @@ class Writer:
         self.add(line, words)
         self._moving[end] = None
 
-    def add(self, command: str, words: int = 1, notes: int = 0, sets: bool = False, remark: str = "") -> Note:
+    def add(self, command: str, words: int = 1, notes: int = 0, remark: str = "") -> Note:
         """A command of so many words, which notes so many; the first of these."""
-        self.lines.append(Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, sets))
+        self.jobs[-1].append(_line(command, words, notes, remark))
         self._notes += notes
-        return self._place.number, self._notes - notes
+        return self._chain, self._notes - notes
 
     def register(self, name: str, value: int, glb_tile: int | None) -> None:
         """A write, unless the register holds the value."""
@@ -144,15 +167,16 @@ class Writer:
             if self._held.get((name, glb_tile)) == value:
                 return
             self._held[name, glb_tile] = value
-        register_address(self.arch, name, glb_tile)     # there is one
-        if glb_tile is not None:
-            self.set(f"SARDONYX_GLB({self._tile(glb_tile)}) + SARDONYX_GLB_{name.upper()}", value)
-        else:
-            self.set(f"{region(self._place.number) if self._place.number else ''}SARDONYX_{name.upper()}", value)
+        self.jobs[-1].append(self._set(name, value, glb_tile))
 
-    def set(self, place: str, value: int) -> None:
-        """A write to a register, which is in words of the header."""
-        self.add(f"SET({place}, {value:#x}u)", 2, sets=True)
+    def _set(self, name: str, value: int, glb_tile: int | None) -> Line:
+        """A write to a register, in words of the header."""
+        register_address(self.arch, name, glb_tile)     # there is one
+        if glb_tile is None:
+            where, behind = f"SARDONYX_REGION({self._region}) + " if self._region else "", REGISTERS
+        else:
+            where, behind = f"SARDONYX_GLB({self._tile(glb_tile)}) + ", REGISTERS if self._fixed else GLB_REGISTERS
+        return _line(f"SET({where}SARDONYX_{'' if glb_tile is None else 'GLB_'}{name.upper()}, {value:#x}u)", 2, behind=behind)
 
     def bring(self, address: int, box: Box) -> None:
         """Rows of an image as they lie, to a byte address of the global buffer."""
@@ -238,17 +262,16 @@ class Writer:
             yield Result(each.stream, place, each.words, number)
 
     def _tile(self, glb_tile: int) -> int:
-        """The number of a GLB tile in the machine."""
-        return self._place.first + glb_tile
+        """The number of a GLB tile for the firmware."""
+        return self._first + glb_tile
 
     def _byte(self, address: int) -> int:
-        """An address in the machine's global buffer."""
-        return self._place.first * self.arch.glb.tile_bytes + address
+        """An address in the global buffer for the firmware."""
+        return self._first * self.arch.glb.tile_bytes + address
 
 
-def region(number: int) -> str:
-    """Where the registers of a region are, in words of the header; those of region 0 are at 0."""
-    return f"SARDONYX_REGION({number}) + "
+def _line(command: str, words: int = 1, notes: int = 0, remark: str = "", behind: str = "") -> Line:
+    return Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, behind)
 
 
 def _falls(name: str, tiled: bool, glb: Glb) -> bool:

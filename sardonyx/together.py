@@ -35,39 +35,55 @@ def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = s
     """Run compiled jobs, of one part each, in a simulated system, and check all.
 
     Their operands are in memory outside. Without `columns` they run one after the other on the whole machine. Else it is split
-    into regions of so many columns each, from the west; jobs are compiled for `runtime.region.part` of so many, and those of a
-    region run one after the other, beside those of the others.
+    into regions of so many columns each, from the west; jobs are compiled for `runtime.region.part` of so many. Each begins in
+    the first region of its width that is free, and those of one region run one after the other.
 
     Returns what the system did, and of every job what its report says: `cycles` of the machine's clock, `switch_cycles` and
     `cycles_with_transfers` of the processor's.
 
     periods: of the clocks of processor and machine, in any common unit, for a machine with `system.own_clock`. regions: the
-    number of each job's region; 0 for jobs that are not named.
+    number of the region of jobs that have no choice.
+
+    A job that is stopped ends no other one: the others are checked, then what stopped it is raised.
     """
-    where = dict.fromkeys(jobs, 0) | dict(regions or {})
+    where = dict(regions or {})
     if unknown := [name for name in where if name not in jobs]:
         raise UserError(f"there is no job '{unknown[0]}' to have a region", "regions", f"name one of {', '.join(jobs)}")
     parts = {name: iter(job.parts()) for name, job in jobs.items()}
     data = {name: next(each) for name, each in parts.items()}
     most = loops_of_transactions(arch.glb)
-    made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds(), where[name])
+    made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds(), where.get(name))
             for name, part in data.items()]
     ran = system.run_jobs(made, [part.take for part in data.values()], arch, progress, periods=periods, columns=columns)
     reports: dict[str, object] = {}
     for number, (name, job) in enumerate(jobs.items()):
+        if ran.stopped(number):
+            continue
         assert next(parts[name], None) is None, f"program {name} has one part"
         _, checked = job.check()
         configured, computed = ran.spans(number, "configure"), ran.spans(number, "start")
         reports[name] = {
-            **job.facts(), **_placed(ran, where[name], columns), f"{job.checks}_checked": checked, "launches": len(computed),
+            **job.facts(), **_placed(ran, number, columns), f"{job.checks}_checked": checked, "launches": len(computed),
             "cycles": ran.machine_cycles(number), "switch_cycles": sum(end - start for start, end in configured),
             "cycles_with_transfers": ran.left(number) - configured[-1][1]}
+    for number, name in enumerate(jobs):
+        if reason := ran.stopped(number):
+            raise _of(reason, name, len(reports))
     return ran, reports
 
 
-def _placed(ran: system.Ran, region: int, columns: Sequence[int]) -> dict[str, object]:
+def _of(reason: UserError | AssertionError, name: str, others: int) -> UserError | AssertionError:
+    """What stopped a job, with its name."""
+    what = f"program '{name}' was stopped, and {others} others are done and right"
+    if isinstance(reason, UserError):
+        return UserError(f"{what}: {reason.what}", reason.where, reason.fix)
+    return AssertionError(f"{what}: {reason}")
+
+
+def _placed(ran: system.Ran, job: int, columns: Sequence[int]) -> dict[str, object]:
     """Where a job ran, for its report, on a machine that is split."""
-    if not columns:
+    region = ran.report.jobs[job].region
+    if not columns or region is None:
         return {}
     place = ran.firmware.places[region]
     first = place.first * place.arch.glb.columns_per_tile

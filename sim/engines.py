@@ -172,6 +172,7 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
             progress: Progress) -> Run:
     """Run transactions on a simulated system."""
     ran = system.run_jobs([Job("program", program, transactions, data.bounds())], [take], arch, progress)
+    ran.check()
     launches = [launch for launch, _ in ran.firmware.launches[0]]
     return Run(ran.machine_cycles(0), len(launches), sum(each.loaded for each in launches),
                f"{simulator.LIBRARY}: all {len(arch.tiles)} tiles, and a processor", ran.build_s, ran.simulate_s, ran.cycles,

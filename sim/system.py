@@ -2,7 +2,8 @@
 
 Input:   `Job`s, Arch; a machine without a processor gets one.
 Output:  what every transaction stored, job by job, and `Ran`.
-Errors:  UserError without a C compiler, where memory or a level is too small; AssertionError where the machine stops otherwise.
+Errors:  UserError without a C compiler, or where memory is too small; AssertionError where the processor does not end. What
+         stops a job ends no other one, and is told by `Ran.stopped`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..hw.arch.cgra import Arch, with_processor
+from ..hw.arch.errors import UserError
 from ..hw.tables import header
 from ..runtime import toolchain
 from ..runtime.data.blocks import Blocks
@@ -50,11 +52,26 @@ class Ran:
     simulate_s: float
     verilog: Path
 
+    def stopped(self, job: int) -> UserError | AssertionError | None:
+        """Why a job was stopped; None if it was not. What it stored is lost, also of launches that had ended."""
+        fate = self.report.jobs[job]
+        if fate.done:
+            return None
+        assert fate.status is not None, "a job that began is done or was stopped"
+        return stopped(fate.status, f"region {fate.region}" if len(self.firmware.places) > 1 else "")
+
+    def check(self) -> None:
+        """Raise why a job was stopped, the first one of those that were."""
+        for job in range(len(self.report.jobs)):
+            if reason := self.stopped(job):
+                raise reason
+
     def spans(self, job: int, what: str) -> list[Span]:
         """When a job was configured (``configure``) or its launches computed (``start``), by the notes of the processor."""
         until = {"configure": "configured", "start": "end"}[what]
-        times = {(mark.what, mark.launch): time for mark, time in self._noted(self.report.times) if mark.job == job}
-        return [(begun, times[until, launch]) for (name, launch), begun in times.items() if name == what]
+        times = {(mark.what, mark.launch): time for mark, time in self._noted(self.report.times) if mark.job == job and time}
+        return [(begun, times[until, launch]) for (name, launch), begun in times.items()
+                if name == what and (until, launch) in times]
 
     def left(self, job: int) -> int:
         """When the last word of a job had gone to memory outside, by the notes of the processor."""
@@ -71,7 +88,8 @@ class Ran:
 def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arch: Arch,
              progress: Callable[[str], None], cache: Path | None = None, periods: tuple[int, int] = (1, 1),
              latency: int = LATENCY, columns: Sequence[int] = ()) -> Ran:
-    """Run jobs, those of a region one after the other, and give what each transaction stored to the job's function of `takes`.
+    """Run jobs, as `firmware` orders them, and give what each transaction stored to the job's function of `takes`; of jobs that
+    were stopped nothing (`Ran.stopped`).
 
     periods, latency: see `SimulatedSystem`. columns: see `firmware`.
     """
@@ -90,9 +108,11 @@ def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arc
         cycles = system.run(limit)
         assert cycles is not None, f"the processor did not end within {limit} cycles"
         report = read_report(made.layout, system.read(made.report, 2 * made.layout.words).view("<u4"))
-        if not report.ended or report.faults:
-            stopped(report.status, report.faults, f"region {report.region}" if columns else "")
+        assert not report.faults, f"the firmware met faults {report.faults:#x} of the host"
+        assert report.ended == all(fate.done for fate in report.jobs), "all is done when each job is"
         for number, (job, take) in enumerate(zip(jobs, takes, strict=True)):
+            if not report.jobs[number].done:
+                continue
             for blocks in stored(made, number, job.program, report.counts, system.read):
                 for block in blocks:
                     take(block)

@@ -82,6 +82,21 @@ def test_jobs_run_in_regions_and_reports_say_in_which() -> None:
 
 
 @needs_compiler
+def test_jobs_without_a_region_take_the_first_that_is_free_and_what_stops_one_is_raised_when_all_others_are_checked() -> None:
+    copy, mirror = copier(PART), mirrored(PART)
+    jobs = {"one": Copies(copy, *[[*range(90)]] * 20), "two": Copies(mirror, [4]), "three": Copies(copy, [5, 6])}
+    _, reports = together.run(jobs, BESIDE, columns=[2, 2])
+    assert [report["region"] for report in reports.values()] == ["0, columns 0..1", "1, columns 2..3", "1, columns 2..3"]
+    short, other = Copies(copy, [1]), Copies(mirror, [1, 2, 3])
+    short.transactions = lambda most: [{"a_vals": np.array([5, 1], np.uint16)}]     # type: ignore[method-assign]
+    with pytest.raises(AssertionError) as error:
+        together.run({"short": short, "other": other}, BESIDE, columns=[2, 2])
+    assert str(error.value) == ("program 'short' was stopped, and 1 others are done and right: "
+                                "the firmware stopped at status 0x208 of region 0")
+    other.check()
+
+
+@needs_compiler
 def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
     """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared."""
     arch = replace(STENCILS, rows=5, mem_every=2, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4))

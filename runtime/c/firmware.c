@@ -1,6 +1,10 @@
-/* What the processor does: the commands of plans, page by page out of memory outside, then a report there. Each region of the
- * machine has a queue of its own. */
+/* What the processor does: the commands of plans, page by page out of memory outside, then a report there. Commands are in
+ * chains; each region of the machine executes one, and then takes the next one that is for it. */
 #include "firmware.h"
+/* Where regions lie, and of every chain by which of them it may be executed. */
+#include "tables.h"
+
+#define CHAINS (sizeof chains / sizeof chains[0])
 
 /* The system DMA moves words of 8 bytes. */
 _Static_assert(PAGE_BYTES % 8u == 0 && NOTE_BYTES % 8u == 0, "pages and notes are moved");
@@ -9,9 +13,8 @@ _Static_assert(sizeof(struct report) == REPORT_BYTES, "a report is as runtime/re
 /* Directions of the system DMA. */
 enum way { IN, OUT };
 
-/* What became of a queue: it waits for the system DMA, or for the interrupt; all is done; the machine has stopped for another
- * reason than that its work is done. */
-enum state { MOVES, RUNS, ENDED, STOPPED };
+/* What a region does: nothing; its commands wait for the system DMA, or for the interrupt. */
+enum state { FREE, MOVES, RUNS };
 
 /* Where the processor is in the commands of a region. In each half is a page, and what its commands have noted; what the system
  * DMA reads or writes is volatile. */
@@ -19,6 +22,9 @@ struct queue {
     const volatile uint32_t *next;
     volatile uint32_t *note;
     uint32_t page, half, following;
+    uint32_t chain;                         /* those before it have begun, or are for others */
+    uint32_t away, tile, window;            /* what its commands count from */
+    uint32_t job, otherwise;                /* the page where it goes on if the job is stopped */
     uint32_t row;                           /* of BRING_ROWS or TAKE_ROWS, the one that comes next */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
@@ -26,7 +32,8 @@ struct queue {
     _Alignas(8) volatile uint32_t notes[2][NOTE_WORDS];
 };
 
-static struct queue queues[QUEUES];
+static struct queue queues[REGIONS];
+static uint8_t begun[CHAINS];
 static _Alignas(8) volatile struct report report;
 
 /* How many transfers were asked for, each way. */
@@ -38,8 +45,15 @@ static volatile uint32_t *host(uint32_t offset) { return (volatile uint32_t *)(S
 
 static volatile uint32_t *machine(uint32_t address) { return (volatile uint32_t *)(SARDONYX_MACHINE + address); }
 
-/* Writes a register, given its address and its value. */
-static inline void set(const volatile uint32_t *words) { *(volatile uint32_t *)words[0] = words[1]; }
+/* What commands count from: registers, GLB tiles and bytes of the global buffer. Where there is one region that is known. */
+static inline uint32_t away(const struct queue *queue) { return REGIONS == 1u ? 0 : queue->away; }
+
+static inline uint32_t first_tile(const struct queue *queue) { return REGIONS == 1u ? 0 : queue->tile; }
+
+static inline uint32_t first_byte(const struct queue *queue) { return REGIONS == 1u ? 0 : queue->window; }
+
+/* Writes a register, given its address from a base on and its value. */
+static inline void set(const volatile uint32_t *words, uint32_t base) { *(volatile uint32_t *)(words[0] + base) = words[1]; }
 
 /* Asks for a transfer, which the caller counts. */
 static inline void ask(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
@@ -71,18 +85,18 @@ static inline int moved(enum way way, uint32_t number)
     return going(way) <= later;
 }
 
-/* The same. Where there is one queue it waits for them; with more of them there is something else to do meanwhile. */
+/* The same. Where there is one region it waits for them; with more of them there is something else to do meanwhile. */
 static inline int attend(enum way way, uint32_t number)
 {
     int so;
     do
         so = moved(way, number);
-    while (QUEUES == 1u && !so);
+    while (REGIONS == 1u && !so);
     return so;
 }
 
-/* Whether another transfer would not have to wait to be taken. Where there is one queue, nobody minds. */
-static inline int room(enum way way) { return QUEUES == 1u || going(way) < WAITING; }
+/* Whether another transfer would not have to wait to be taken. Where there is one region, nobody minds. */
+static inline int room(enum way way) { return REGIONS == 1u || going(way) < WAITING; }
 
 /* Instruction waitirq of PicoRV32: stands still until a line is high, and gives the lines. */
 static uint32_t wait_for_interrupt(void)
@@ -92,11 +106,11 @@ static uint32_t wait_for_interrupt(void)
     return lines;
 }
 
-/* Whether the interrupt of a region has come. Where there is one queue it waits for it; else it is answered here, as the line is
+/* Whether the interrupt of a region has come. Where there is one region it waits for it; else it is answered here, as the line is
  * that of all. */
 static inline int rang(uint32_t region)
 {
-    if (QUEUES == 1u) {
+    if (REGIONS == 1u) {
         wait_for_interrupt();
         return 1;
     }
@@ -114,6 +128,10 @@ static inline uint32_t ask_rows(struct queue *queue, enum way way, uint32_t rows
     /* A row is to be asked for in fewer cycles than it takes. */
     const uint32_t bytes = words[2], first = queue->row;
     uint32_t row = first, from = words[0] + row * pitch_from, to = words[1] + row * pitch_to;
+    if (way == IN)
+        to += first_byte(queue);
+    else
+        from += first_byte(queue);
     for (; row != rows && room(way); ++row, from += pitch_from, to += pitch_to)
         ask(way, from, to, bytes);
     queue->row = row;
@@ -161,6 +179,46 @@ static uint32_t take_notes(const struct queue *queue)
     return bytes ? move(OUT, (uint32_t)first, REPORT + REPORT_BYTES + queue->page * NOTE_BYTES, bytes) : queue->noted;
 }
 
+/* What stands in for the commands behind one that has stopped, or in front of a chain. */
+static const volatile uint32_t go_on = NEXT, give_up = END;
+
+/* What is done once a job is no part of `execute`, whose variables so keep their registers: a switch takes 60 cycles less. */
+#define SELDOM static __attribute__((noinline))
+
+/* Of a region that has stopped: nothing goes on in it and no interrupt of it comes, and the report says why. What comes next is
+ * where the chain goes on. */
+SELDOM void stop(struct queue *queue, uint32_t region, uint32_t status)
+{
+    *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_ENABLE) = 0;
+    *machine(SARDONYX_REGION(region) + SARDONYX_CONTROL) = 1u << SARDONYX_CONTROL_STOP_LSB;
+    report.jobs[queue->job].state |= STOPPED;
+    report.jobs[queue->job].status = status;
+    queue->following = queue->otherwise;
+    /* It comes behind the page that was to come next, and so in its place. */
+    if (queue->following)
+        queue->comes = bring_page(queue, queue->following, 1u - queue->half);
+}
+
+/* Lets a free region begin with the first chain that is for it and that nobody has begun; whether there is one. */
+SELDOM int begin(struct queue *queue, uint32_t region)
+{
+    while (queue->chain < CHAINS && (begun[queue->chain] || !(chains[queue->chain] >> region & 1u)))
+        ++queue->chain;
+    if (queue->chain == CHAINS)
+        return 0;
+    begun[queue->chain] = 1;
+    /* Commands for one region only are written for where it lies. */
+    const uint32_t any = chains[queue->chain] & (chains[queue->chain] - 1u);
+    queue->away = any ? SARDONYX_REGION(region) - SARDONYX_REGION(0u) : 0;
+    queue->tile = any ? places[region].tile : 0;
+    queue->window = any ? places[region].window : 0;
+    queue->following = queue->chain;
+    queue->comes = bring_page(queue, queue->following, 1u - queue->half);
+    queue->next = &go_on;
+    queue->note = queue->notes[queue->half];
+    return 1;
+}
+
 /* Does the commands of a region until one has to wait, which is done again next time, or there are no more. What is done between
  * two launches stands first. */
 static enum state execute(struct queue *queue, uint32_t region)
@@ -170,15 +228,16 @@ static enum state execute(struct queue *queue, uint32_t region)
     enum state state = MOVES;
     for (;;) {
         const uint32_t word = *next++, number = word & 0x0FFFFFFFu, kind = word >> 28;
-        if (kind == KIND_REGISTERS) {
+        if (kind <= KIND_GLB_REGISTERS) {
+            const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
             const volatile uint32_t *const end = next + 2u * number;
             if (number & 1u) {
-                set(next);
+                set(next, base);
                 next += 2;
             }
             for (; next != end; next += 4) {    /* two at once, half the jumps */
-                set(next);
-                set(next + 2);
+                set(next, base);
+                set(next + 2, base);
             }
         } else if (kind == KIND_WAIT) {
             if (!rang(region)) {
@@ -189,19 +248,18 @@ static enum state execute(struct queue *queue, uint32_t region)
             *note++ = *host(SARDONYX_HOST_TIME);
             *note++ = *machine(SARDONYX_REGION(region) + SARDONYX_CYCLES);
             if (!(status >> number & 1u) || status >> SARDONYX_STATUS_ASTRAY_LSB & 1u) {
-                report.status = status;
-                report.region = region;
-                state = STOPPED;
-                break;
+                stop(queue, region, status);
+                next = queue->following ? &go_on : &give_up;
             }
         } else if (kind == KIND_MARK) {
             *note++ = *host(SARDONYX_HOST_TIME);
         } else if (kind == KIND_COUNT) {
-            *note++ = counts[number] = *machine(SARDONYX_GLB(number) + SARDONYX_GLB_STORE_WORDS);
+            const uint32_t tile = first_tile(queue) + number;
+            *note++ = counts[tile] = *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS);
         } else if (kind == KIND_BRING) {
             if (!room(IN))
                 break;
-            queue->brought = move(IN, next[0], next[1], next[2]);
+            queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 3;
         } else if (kind == KIND_BRING_ROWS) {
             queue->brought = ask_rows(queue, IN, number, next, next[3], next[2]);
@@ -218,13 +276,14 @@ static enum state execute(struct queue *queue, uint32_t region)
         } else if (kind == KIND_TAKE) {
             if (!room(OUT))
                 break;
-            queue->taken = move(OUT, next[0], next[1], next[2]);
+            queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 3;
         } else if (kind == KIND_TAKE_COUNTED) {
             if (!room(OUT))
                 break;
-            if (counts[number])
-                queue->taken = move(OUT, next[0], next[1], (counts[number] + 3u) / 4u * 8u);
+            const uint32_t words = counts[first_tile(queue) + number];
+            if (words)
+                queue->taken = move(OUT, next[0] + first_byte(queue), next[1], (words + 3u) / 4u * 8u);
             next += 2;
         } else if (kind == KIND_BROUGHT) {
             if (!attend(IN, queue->brought))
@@ -232,17 +291,27 @@ static enum state execute(struct queue *queue, uint32_t region)
         } else if (kind == KIND_TAKEN) {
             if (!attend(OUT, queue->taken))
                 break;
+        } else if (kind == KIND_JOB) {
+            queue->job = number;
+            queue->otherwise = *next++;
+            report.jobs[number].state = region << REGION_LSB | BEGUN;
+        } else if (kind == KIND_JOB_DONE) {
+            report.jobs[queue->job].state |= DONE;
         } else {
             /* The other half is free when its notes have gone, and full when its page has come. */
             if (!attend(OUT, queue->noted) || !attend(IN, queue->comes))
                 break;
+            /* Of a job that was stopped something may be under way. */
+            if (kind == KIND_END && (!attend(OUT, queue->taken) || !attend(IN, queue->brought)))
+                break;
             queue->note = note;
             queue->noted = take_notes(queue);
-            if (kind == KIND_END) {
-                state = ENDED;
+            if (kind == KIND_NEXT)
+                enter(queue, queue->following, 1u - queue->half);
+            else if (!begin(queue, region)) {
+                state = FREE;
                 break;
             }
-            enter(queue, queue->following, 1u - queue->half);
             next = queue->next;
             note = queue->note;
         }
@@ -252,34 +321,32 @@ static enum state execute(struct queue *queue, uint32_t region)
     return state;
 }
 
-/* Does the commands of all regions, each as soon as it can go on; whether the machine has done what was waited for. Else the
- * report has its status. */
+/* Does the commands of all chains, each as soon as it can go on; whether no job was stopped. */
 static uint32_t serve(void)
 {
-    for (uint32_t region = 0; region < QUEUES; ++region) {
-        struct queue *const queue = &queues[region];
-        queue->comes = bring_page(queue, region, 0);
-        while (!moved(IN, queue->comes))
-            ;
-        enter(queue, region, 0);
-    }
+    /* Region 0 has all tiles after reset, and gives up those of others. */
+    for (uint32_t region = 0; region < REGIONS; ++region)
+        if (places[region].claim)
+            *machine(SARDONYX_REGION(region) + SARDONYX_CLAIM) = places[region].claim;
     for (;;) {
         uint32_t left = 0, moves = 0;
-        for (uint32_t region = 0; region < QUEUES; ++region) {
+        for (uint32_t region = 0; region < REGIONS; ++region) {
             struct queue *const queue = &queues[region];
-            if (queue->state == ENDED)
+            if (queue->state == FREE && !begin(queue, region))
                 continue;
             queue->state = execute(queue, region);
-            if (queue->state == STOPPED)
-                return 0;
-            left += queue->state != ENDED;
-            moves += queue->state == MOVES;
+            ++left;
+            moves += queue->state != RUNS;
         }
         if (!left)
-            return 1;
+            break;
         if (!moves)
             wait_for_interrupt();
     }
+    for (uint32_t job = 0; job < JOBS; ++job)
+        if (report.jobs[job].state & STOPPED)
+            return 0;
+    return 1;
 }
 
 __attribute__((section(".start"), used)) void _start(void)

@@ -1,7 +1,8 @@
 /* The commands of plans, as words that the firmware executes one after the other, beside those of other regions.
  *
  * A command is a word with its kind and a number, and more words where it says so. Commands lie in memory outside, in pages; the
- * system DMA brings one page while the processor executes another. What is noted goes out in pieces, one for each page.
+ * system DMA brings one page while the processor executes another. What is noted goes out in pieces, one for each page. In a chain
+ * that any of several regions may execute, registers, GLB tiles and bytes of the global buffer count from the first ones of a region.
  */
 #ifndef FIRMWARE_H
 #define FIRMWARE_H
@@ -10,18 +11,24 @@
 
 #include "sardonyx.h"
 
-enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED, KIND_BROUGHT,
-            KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_NEXT, KIND_END };
+/* 16 of them have room in a word. */
+enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
+            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_NEXT, KIND_END };
 
 #define COMMAND(kind, number) ((uint32_t)(kind) << 28 | (number))
-/* The first word of a page: which page comes after it, 0 if none does. Those of region r begin with page r. */
+/* The first word of a page: which page comes after it, 0 if none does. Those of chain c begin with page c. */
 #define FOLLOWED_BY(page) (page)
 /* Go on in that page. */
 #define NEXT COMMAND(KIND_NEXT, 0u)
-/* The program has ended. */
+/* The chain has ended. */
 #define END COMMAND(KIND_END, 0u)
-/* Write so many registers of the machine, each as it is set behind it. */
+/* A job begins; that is the page where the chain goes on if the job is stopped, 0 if it ends. */
+#define JOB(job, otherwise) COMMAND(KIND_JOB, (job)), (otherwise)
+/* All of it was done. */
+#define JOB_DONE COMMAND(KIND_JOB_DONE, 0u)
+/* Write so many registers, each as it is set behind it; in such a chain those of the region's controller, or of its GLB tiles. */
 #define REGISTERS(count) COMMAND(KIND_REGISTERS, (count))
+#define GLB_REGISTERS(count) COMMAND(KIND_GLB_REGISTERS, (count))
 #define SET(address, value) SARDONYX_MACHINE + (address), (value)
 /* Let the system DMA bring bytes from memory outside to the global buffer, or take them from there. */
 #define BRING(outside, glb, bytes) COMMAND(KIND_BRING, 0u), (outside), SARDONYX_GLB_WINDOW + (glb), (bytes)
@@ -47,12 +54,25 @@ enum kind { KIND_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_T
 #define PAGE_WORDS (PAGE_BYTES / 4u)
 #define NOTE_WORDS (NOTE_BYTES / 4u)
 
+/* What became of a job: bits of `state`, and from REGION_LSB on the region where it began. */
+#define BEGUN 1u
+#define DONE 2u
+#define STOPPED 4u
+#define REGION_LSB 8u
+
 /* What the firmware leaves in memory outside, in front of the notes of the first page: a multiple of 8 bytes. */
 struct report {
-    uint32_t ended;     /* 1: every command was done */
-    uint32_t status;    /* of the machine, where one was not */
+    uint32_t ended;     /* 1: every command of every job was done */
     uint32_t faults;    /* of the host, see its register */
-    uint32_t region;    /* where that was */
+    struct {
+        uint32_t state;
+        uint32_t status;    /* of the region, where that stopped the job */
+    } jobs[JOBS];
+};
+
+/* A region: the GLB tiles that it claims, 0 where there is nothing to claim, its first one, and the first byte of that. */
+struct place {
+    uint32_t claim, tile, window;
 };
 
 extern const uint32_t commands[][PAGE_WORDS];

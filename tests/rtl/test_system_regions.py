@@ -12,6 +12,7 @@ from riscv import FOUND, each_compiler, needs_compiler
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.tables import header
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.firmware import Job, firmware
@@ -29,11 +30,11 @@ def blocks(count: int, seed: int, most: int = 30) -> Blocks:
     return [np.array([size, *draw.integers(0, 1 << 16, size)], np.uint16) for size in draw.integers(1, most, count)]
 
 
-def job(program: Program, given: Blocks, region: int) -> Job:
+def job(program: Program, given: Blocks, region: "int | None") -> Job:
     return Job("copy", program, [{"a_vals": each} for each in given], {"b_vals": max(map(len, given))}, region)
 
 
-def run(jobs: "Sequence[tuple[Program, Blocks, int]]", arch: Arch = BESIDE, latency: int = 50,
+def run(jobs: "Sequence[tuple[Program, Blocks, int | None]]", arch: Arch = BESIDE, latency: int = 50,
         periods: "tuple[int, int]" = (1, 1), columns: Sequence[int] = COLUMNS) -> "tuple[system.Ran, list[list[int]]]":
     """What a system did with programs in regions, and the cycles of every launch of each; words are as they should be."""
     found: list[list[list[int]]] = [[] for _ in jobs]
@@ -46,13 +47,15 @@ def run(jobs: "Sequence[tuple[Program, Blocks, int]]", arch: Arch = BESIDE, late
                   if mark.job == number and mark.what == "end"] for number in range(len(jobs))]
 
 
-def test_a_region_is_claimed_by_the_first_of_its_own_commands() -> None:
-    """Not by those of another, which may be pages behind."""
-    wide = replace(BESIDE, name="wide", columns=32, regions=16, system=replace(BESIDE.system, ram_bytes=8192))
-    jobs = [job(copier(PART), blocks(1, 0), region) for region in range(16)]
-    pages = firmware(jobs, wide, MEMORY, columns=(2,) * 16).commands.split("FOLLOWED_BY")[1:]
-    firsts = [re.findall(r"SET\((.*)\)", page)[0] for page in pages[:16]]
-    assert firsts == [f"SARDONYX_REGION({number}) + SARDONYX_CLAIM, {3 << 2 * number:#x}u" for number in range(16)]
+def test_the_processor_knows_where_regions_lie_and_what_may_run_in_them() -> None:
+    jobs = [job(COPY, blocks(1, 0), region) for region in (None, 1, None, 2, 1)]
+    made = firmware(jobs, BESIDE, MEMORY, columns=(2, 2, 2))
+    assert made.tables == (
+        "static const struct place places[REGIONS] = { { 0x3u, 0u, 0x0u }, { 0xcu, 2u, 0x2000u }, { 0x30u, 4u, 0x4000u } };\n"
+        "static const uint32_t chains[] = { 0x7u, 0x2u, 0x7u, 0x4u };\n")
+    assert re.findall(r"JOB\((.*)\)", made.commands) == ["0u, 0u", "1u, 4u", "2u, 0u", "3u, 0u", "4u, 0u"]
+    whole = firmware([Job("copy", copier(replace(PART, columns=6)), [], {})], BESIDE, MEMORY)
+    assert "places[REGIONS] = { { 0x0u, 0u, 0x0u } };" in whole.tables, "nothing is claimed"
 
 
 FIRST, SECOND, THIRD = (COPY, blocks(120, 0, 150), 0), (MIRROR, blocks(25, 1, 150), 1), (COPY, blocks(40, 2, 150), 1)
@@ -121,11 +124,105 @@ def test_every_compiler_makes_firmware_of_regions(compiler: str, monkeypatch: py
     run([SECOND, THIRD, (COPY, blocks(3, 5), 0)])
 
 
+def ends_early(words: int, region: "int | None") -> Job:
+    """A job whose last block ends before its length says, behind so many words of others: the watchdog stops it."""
+    given = [*blocks(words, 7, 90), np.array([5, 1], np.uint16)]
+    return Job("short", COPY, [{"a_vals": each} for each in given], {"b_vals": 100}, region)
+
+
+def fated(jobs: Sequence[Job], arch: Arch = BESIDE,
+          columns: Sequence[int] = COLUMNS) -> "tuple[system.Ran, list[list[list[int]]]]":
+    """What became of jobs, and what those gave that were not stopped."""
+    found: list[list[list[int]]] = [[] for _ in jobs]
+    ran = system.run_jobs(jobs, [lambda stored, each=each: each.append(stored["b_vals"].tolist()) for each in found], arch,
+                          lambda stage: None, columns=columns)
+    return ran, found
+
+
 @needs_compiler
-def test_what_stops_is_told_with_its_region() -> None:
-    short = Job("short", COPY, [{"a_vals": np.array([5, 1], np.uint16)}], {"b_vals": 6}, 1)
-    with pytest.raises(AssertionError, match=r"stopped at status 0x208 of region 1, faults 0x0 of the host"):
-        system.run_jobs([job(*FIRST), short], [lambda stored: None] * 2, BESIDE, lambda stage: None, columns=COLUMNS)
+@pytest.mark.parametrize("words", [0, 60], ids=["at once", "after launches"])
+def test_what_stops_in_a_region_is_told_and_everything_else_is_done(words: int) -> None:
+    """Beside it, and behind it in the same region."""
+    ran, found = fated([job(*FIRST), ends_early(words, 1), job(*SECOND), job(*THIRD)])
+    assert [str(ran.stopped(number)) for number in range(4)] == [
+        "None", "the firmware stopped at status 0x208 of region 1", "None", "None"]
+    assert [fate.region for fate in ran.report.jobs] == [0, 1, 1, 1]
+    assert not ran.report.ended and ran.line.startswith("stopped after")
+    assert found == [[each.tolist() for each in given] for given in (FIRST[1], [], SECOND[1], THIRD[1])]
+    _, alone = run([FIRST, SECOND, THIRD])
+    layout = ran.firmware.layout
+    cycles = [[cycles for mark, cycles in zip(layout.marks, ran.report.cycles, strict=True)
+               if mark.job == number and mark.what == "end"] for number in (0, 2, 3)]
+    assert cycles == alone, "of the machine, as if nothing had stopped"
+    with pytest.raises(AssertionError, match="status 0x208 of region 1"):
+        ran.check()
+
+
+@needs_compiler
+def test_after_a_job_that_stops_the_whole_machine_goes_on_with_the_next() -> None:
+    whole = replace(PART, name="whole", system=BESIDE.system)
+    jobs = [ends_early(3, None), job(MIRROR, SECOND[1], None), ends_early(0, None), job(COPY, THIRD[1], None)]
+    ran, found = fated(jobs, whole, ())
+    assert [fate.status for fate in ran.report.jobs] == [0x208, None, 0x208, None]
+    assert found == [[], [each.tolist() for each in SECOND[1]], [], [each.tolist() for each in THIRD[1]]]
+
+
+@needs_compiler
+def test_a_word_at_a_wall_stops_its_own_job_only() -> None:
+    """From column 1 of region 0 east, into region 1."""
+    wide = copier(replace(PART, columns=4))
+    x, y = (1, 1)
+    led = replace(COPY, config={**COPY.config, (x, y): {"sb_data": {
+        **wide.config[1, 1]["sb_data"], "e0_sel": PART.interconnect.select(PART.pe, "e0", "w_in0", "data")}}})
+    jobs = [job(led, blocks(3, 1), 0), job(*SECOND), job(COPY, THIRD[1], None)]
+    ran, found = fated(jobs)
+    reason = ran.stopped(0)
+    assert isinstance(reason, UserError) and (reason.what, reason.where) == (
+        "words are led at a wall, into columns of another region", "region 0")
+    assert found == [[], [each.tolist() for each in SECOND[1]], [each.tolist() for each in THIRD[1]]]
+    assert ran.report.jobs[2].region == 0, "the region is free again"
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(3))
+def test_jobs_of_any_width_begin_in_order_in_the_first_region_that_is_free(seed: int) -> None:
+    """Some are for a region, some stop."""
+    draw = np.random.default_rng(seed)
+    wide = copier(replace(PART, columns=4))
+    jobs = []
+    for _ in range(12):
+        kind, given = draw.integers(6), blocks(int(draw.integers(1, 15)), int(draw.integers(1000)), 150)
+        jobs.append(job(wide, given, None) if kind == 0 else ends_early(int(draw.integers(4)), None) if kind == 1
+                    else job((COPY, MIRROR)[kind % 2], given, (None, None, 2)[kind % 3]))
+    arch = replace(BESIDE, name="eight", columns=8)
+    ran, found = fated(jobs, arch, (2, 4, 2))
+    for one, fate, stored in zip(jobs, ran.report.jobs, found, strict=True):
+        assert fate.region in ((1,) if one.program is wide else (one.region,) if one.region is not None else (0, 2))
+        assert (fate.status is None) == fate.done == (one.name != "short")
+        assert stored == ([] if one.name == "short" else [each["a_vals"].tolist() for each in one.transactions])
+    narrow = [number for number, one in enumerate(jobs) if one.program is not wide and one.region is None]
+    begins = [ran.spans(number, "configure")[0][0] for number in narrow]
+    assert begins == sorted(begins)
+    assert len({ran.report.jobs[number].region for number in narrow}) == 2 or len(narrow) < 3
+
+
+@needs_compiler
+def test_where_there_is_a_choice_all_is_done_sooner_than_with_jobs_dealt_out_before() -> None:
+    """A slow machine, as the processor has little to do for the jobs of most."""
+    given = [blocks(size, number, 150) for number, size in enumerate([60, 2, 2, 2, 60, 2, 2, 2])]
+    dealt, chosen = (run([(COPY, each, region(number)) for number, each in enumerate(given)], OWN, periods=(1, 12))[0]
+                     for region in (lambda number: number % 2, lambda number: None))
+    assert chosen.cycles < 0.8 * dealt.cycles
+
+
+def test_a_job_runs_where_nothing_is_avoided_that_it_uses() -> None:
+    chip = replace(BESIDE, avoid=Mask(((1, 1), (5, 1))))
+    made = firmware([job(COPY, blocks(1, 0), None)], chip, MEMORY, columns=(2, 2, 2))
+    assert "chains[] = { 0x2u };" in made.tables
+    with pytest.raises(UserError, match=r"the program uses tile \(1, 1\), to be avoided there"):
+        firmware([job(COPY, blocks(1, 0), 2)], chip, MEMORY, columns=(2, 2, 2))
+    with pytest.raises(UserError, match="regions are"):
+        firmware([job(copier(replace(PART, columns=4)), blocks(1, 0), None)], chip, MEMORY, columns=(2, 2, 2))
 
 
 @pytest.mark.parametrize("arch, columns, region, program, said", [

@@ -16,7 +16,7 @@ from sardonyx.apps.dense import gaussian
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import CONFIGURED, OVERFLOW, STORE_LIMIT, WATCHDOG
+from sardonyx.hw.arch.soc import AT_WALL, CONFIGURED, OVERFLOW, STORE_LIMIT, WATCHDOG
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
 from sardonyx.picture_job import Wanted
@@ -55,7 +55,7 @@ def test_operands_lie_behind_the_memory_of_the_processor_and_nowhere_twice() -> 
     spans = sorted((address, address + len(content)) for address, content in made.content)
     assert spans[0][0] >= ARCH.system.ram_bytes
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
-    assert spans[-1][1] <= made.report
+    assert spans[-1] == (made.report, made.report + 4 * made.layout.words), "of a report nothing is there before"
 
 
 def test_a_register_that_holds_a_value_is_not_written_again() -> None:
@@ -98,15 +98,16 @@ def test_a_machine_whose_host_writes_its_configuration_is_refused() -> None:
         firmware([Job("copy", copier(plain), [], {})], plain, MEMORY)
 
 
-@pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its part")])
+@pytest.mark.parametrize("status, says", [(1 << OVERFLOW, "a level overflowed"), (1 << STORE_LIMIT, "larger than its part"),
+                                          (1 << AT_WALL, "words are led at a wall")])
 def test_a_machine_that_stops_for_its_data_is_a_mistake_of_the_user(status: int, says: str) -> None:
-    with pytest.raises(UserError, match=says):
-        stopped(status, 0)
+    reason = stopped(status)
+    assert isinstance(reason, UserError) and says in reason.what
 
 
 def test_any_other_end_is_ours() -> None:
-    with pytest.raises(AssertionError, match="status 0x0 of the machine, faults 0x4 of the host"):
-        stopped(0, 4)
+    reason = stopped(1 << WATCHDOG, "region 2")
+    assert isinstance(reason, AssertionError) and str(reason) == "the firmware stopped at status 0x8 of region 2"
 
 
 def test_without_a_compiler_it_is_said_what_brings_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,12 +192,16 @@ def test_cycles_are_those_of_a_larger_memory() -> None:
 
 
 @needs_compiler
-def test_a_program_that_stops_is_told_though_its_report_is_not_whole() -> None:
-    """What was noted before is lost, the status is not."""
+def test_a_program_that_stops_is_told_with_what_was_noted_before() -> None:
     short = [{LOAD: each} for each in [block(1)] * 300 + [np.array([5, 1], np.uint16)]]
     status = 1 << CONFIGURED | 1 << WATCHDOG
-    with pytest.raises(AssertionError, match=f"stopped at status {status:#x} of the machine, faults 0x0"):
-        system.run_jobs([Job("short", PROGRAM, short, {STORE: 40})], [lambda stored: None], TIGHT, silent)
+    ran = system.run_jobs([Job("short", PROGRAM, short, {STORE: 40})], [lambda stored: None], TIGHT, silent)
+    assert not ran.report.ended and ran.line.startswith("stopped after")
+    assert str(ran.stopped(0)) == f"the firmware stopped at status {status:#x} of the machine"
+    with pytest.raises(AssertionError, match=f"stopped at status {status:#x} of the machine"):
+        ran.check()
+    # That of the launch that was stopped, too.
+    assert len(ran.spans(0, "start")) == len(ran.firmware.launches[0]) > 5 and ran.left(0) == 0
 
 
 @needs_compiler

@@ -13,24 +13,25 @@ from riscv import needs_compiler
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
 from sardonyx.runtime.firmware import firmware
-from sardonyx.runtime.pages import LEAST_BYTES, Line, Pages, note_bytes, page_bytes, paged
-from sardonyx.runtime.report import REPORT_HEAD, Layout, read_report
+from sardonyx.runtime.pages import LEAST_BYTES, Chain, Line, Pages, note_bytes, page_bytes, paged
+from sardonyx.runtime.report import Layout, head, read_report
 from sardonyx.runtime.toolchain import compiled
 from sardonyx.sim.rtl.system import SimulatedSystem
 
 TIGHT = replace(LEAST, system=System(processor=True, ram_bytes=4096, serial_cycles=4))
 
-SET = Line("    SET(a, 1u),", 2, sets=True)
+SET = Line("    SET(a, 1u),", 2, behind="REGISTERS")
+GLB = Line("    SET(b, 1u),", 2, behind="GLB_REGISTERS")
 WAIT = Line("    WAIT(1u),", 1, notes=2)
 REMARK = Line("    /* here */", 0)
-LINES = st.lists(st.sampled_from([SET, WAIT, REMARK, Line("    MARK,", notes=1), Line("    BRING(0u, 0u, 8u),", 4)]),
+LINES = st.lists(st.sampled_from([SET, GLB, WAIT, REMARK, Line("    MARK,", notes=1), Line("    BRING(0u, 0u, 8u),", 4)]),
                  max_size=200)
 
 
 def words_of(page: "list[Line]") -> int:
     """As the text has them, in front of each run of registers their number."""
-    shown = Pages([page], 4096).text()
-    return sum(line.words for line in page) + shown.count("REGISTERS") + len(re.findall("FOLLOWED_BY|END", shown))
+    shown = Pages([Chain([page])], 4096).text()
+    return sum(line.words for line in page) + shown.count("REGISTERS(") + len(re.findall("FOLLOWED_BY|END", shown))
 
 
 @pytest.mark.parametrize("ram, queues, size", [
@@ -53,7 +54,7 @@ def test_pages_hold_all_in_order_and_as_much_as_has_room(lines: "list[Line]", si
 
 
 def test_pages_as_c() -> None:
-    assert Pages([[REMARK, SET, SET, WAIT, SET, WAIT, WAIT]], 64).text() == """#include "firmware.h"
+    assert Pages([Chain([[REMARK, SET, SET, GLB, WAIT, SET, WAIT, WAIT]])], 72).text() == """#include "firmware.h"
 
 const uint32_t commands[][PAGE_WORDS] = {
 {
@@ -62,6 +63,8 @@ const uint32_t commands[][PAGE_WORDS] = {
     REGISTERS(2u),
     SET(a, 1u),
     SET(a, 1u),
+    GLB_REGISTERS(1u),
+    SET(b, 1u),
     WAIT(1u),
     REGISTERS(1u),
     SET(a, 1u),
@@ -76,14 +79,24 @@ const uint32_t commands[][PAGE_WORDS] = {
 """
 
 
-def test_every_queue_begins_with_the_page_of_its_number_and_goes_on_behind_those_of_all() -> None:
+def test_every_chain_begins_with_the_page_of_its_number_and_goes_on_behind_those_of_all() -> None:
     lines = [Line(f"    {name},", notes=1) for name in "ABCDEFGHI"]
-    pages = Pages([lines[:5], [], lines[5:]], 32)
+    pages = Pages([Chain([lines[:5]]), Chain([]), Chain([lines[5:]])], 32)
     shown = re.findall(r"FOLLOWED_BY\((\d)u\),((?:\n    [A-I],)*)\n    (NEXT|END)", pages.text())
     assert [(int(after), "".join(filter(str.isalpha, names)), end) for after, names, end in shown] == [
         (3, "AB", "NEXT"), (0, "", "END"), (5, "FG", "NEXT"), (4, "CD", "NEXT"), (0, "E", "END"), (0, "HI", "END")]
-    assert (pages.queues, pages.count) == (3, 6)
-    assert [pages.notes(queue) for queue in range(3)] == [[0, 1, 6, 7, 8], [], [4, 5, 10, 11]]
+    assert pages.count == 6
+    assert [pages.notes(chain) for chain in range(3)] == [[0, 1, 6, 7, 8], [], [4, 5, 10, 11]]
+
+
+def test_every_job_begins_a_page_where_a_chain_may_lead() -> None:
+    lines = [Line(f"    {name},", notes=1) for name in "ABCDEFG"]
+    pages = Pages([Chain([lines[:1], lines[1:4], lines[4:5]]), Chain([[Line("    F,")]], (0, 1)), Chain([[]], (0, 2))], 32)
+    shown = re.findall(r"FOLLOWED_BY\((\d)u\),((?:\n    [A-I],)*)\n    (NEXT|END)", pages.text())
+    assert [(int(after), "".join(filter(str.isalpha, names)), end) for after, names, end in shown] == [
+        (3, "A", "NEXT"), (3, "F", "NEXT"), (5, "", "NEXT"), (4, "BC", "NEXT"), (5, "D", "NEXT"), (0, "E", "END")]
+    assert [pages.begins(0, job) for job in range(3)] == [0, 3, 5]
+    assert pages.notes(0) == [0, 6, 7, 8, 10]
 
 
 @needs_compiler
@@ -91,9 +104,9 @@ def test_every_queue_begins_with_the_page_of_its_number_and_goes_on_behind_those
 def test_no_page_begins_before_it_has_come(latency: int) -> None:
     """Of commands that wait for nothing else, and each of which notes something."""
     nothing, size = firmware([], TIGHT, 65536), page_bytes(TIGHT.system)
-    pages = Pages([[Line("    MARK,", notes=1)] * 500], size)
-    words = REPORT_HEAD + note_bytes(size) // 4 * pages.count
-    layout = Layout(words, (), tuple(REPORT_HEAD + note for note in pages.notes(0)), (), ())
+    pages = Pages([Chain([[Line("    MARK,", notes=1)] * 500])], size)
+    words = head(0) + note_bytes(size) // 4 * pages.count
+    layout = Layout(words, 0, (), tuple(head(0) + note for note in pages.notes(0)), (), ())
     made = replace(nothing, commands=pages.text(), report=nothing.place + size * pages.count, layout=layout)
     with SimulatedSystem(TIGHT, 65536, latency) as system:
         image = compiled(made, TIGHT, header(TIGHT))
