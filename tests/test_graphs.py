@@ -57,6 +57,12 @@ def test_a_graph_runs_on_files_and_on_arrays(folder):
     assert other.report["checked_against"] == "the token model only; --statement compares with NumPy"
 
 
+def test_a_graph_runs_around_tiles_that_are_avoided(folder):
+    found = run(folder / "matmul.gv", folder=folder / "data", engine="fabric", avoid="2-5,2-4", dump=folder / "out")
+    assert np.array_equal(found.value.toarray(), B @ C)
+    assert "<title>pe (2, 2): avoided</title>" in (folder / "out" / "array.svg").read_text()
+
+
 def test_a_graph_runs_in_generated_verilog(folder):
     result = run(folder / "matmul.gv", folder=folder / "data", statement=MATMUL.statement, engine="rtl")
     assert result.value.toarray().tolist() == (B @ C).tolist() and 50 < result.cycles < 500

@@ -116,6 +116,7 @@ def _add_graph(programs: Any, place: Place) -> Parser:
     parser.add_argument("--statement", metavar="EXPR", help="what the graph computes: the result is compared with NumPy")
     parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
                         help=f"a preset or a description file (default: {place.arch})")
+    _add_avoid(parser)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     _add_run_options(parser, place, "DIR", "folder for the result, as tensor_X_mode_0_seg and its like")
     add_common(parser)
@@ -307,12 +308,12 @@ def run_graph(options: argparse.Namespace, console: Console) -> int:
     """Run a graph."""
     from .. import graphs
 
-    fixed = {"folder", "statement", "out", "arch", "seed", "engine", "values", "dump", "power", "progress"}
+    fixed = {"folder", "statement", "out", "arch", "seed", "engine", "values", "dump", "power", "progress", "avoid"}
     if taken := sorted(options.operands.keys() & fixed):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="put it into the folder of the operands")
     result = graphs.graph(options.graph, folder=options.folder, statement=options.statement, out=options.out, arch=options.arch,
-                          seed=options.seed, **_engine_arguments(options, console), **options.operands)
+                          seed=options.seed, avoid=options.avoid, **_engine_arguments(options, console), **options.operands)
     console.show(_with_power(result))
     _hint(options, console)
     return 0
