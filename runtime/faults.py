@@ -10,8 +10,10 @@ from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED
 from ..hw.arch.errors import UserError
+from ..hw.arch.interconnect import STEP
 from ..hw.arch.primitive import Flow
 from ..hw.arch.soc import AT_WALL, CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
+from ..hw.arch.tile import LAYERS
 from .device import Device
 from .plan import WATCHDOG_CYCLES
 
@@ -50,6 +52,8 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
         raise AssertionError(f"the run did not end within {limit} cycles, far more than its operands can take\n"
                              f"  {moving(device, names)}")
     assert status >> WATCHDOG & 1, f"the run ended with status {status:#x}"
+    if outside := awaited(program, device.arch):
+        raise UserError("words are awaited from outside the columns, where none come from", " and ".join(outside), PLACED)
     waiting = []
     if configurable:
         for site, name in names.items():
@@ -72,6 +76,19 @@ def stopped(status: int, where: str = "") -> UserError | AssertionError:
     if status >> AT_WALL & 1:
         return UserError("words are led at a wall, into columns of another region", where, PLACED)
     return AssertionError(f"the firmware stopped at status {status:#x} of {where or 'the machine'}")
+
+
+def awaited(program: Program, arch: Arch) -> list[str]:
+    """The tracks from outside a machine, or a region, of which tiles of a program are set to take words."""
+    found = []
+    for (x, y), sets in sorted(program.config.items()):
+        for layer in LAYERS:
+            boxes = {**sets.get(f"sb_{layer}", {}), **sets.get(f"cb_{layer}", {})}
+            for sink, sources in arch.interconnect.fanin(arch.tiles[x, y], layer).items():
+                source = ("", *sources)[int(boxes.get(f"{sink}_sel", 0))]
+                if "_in" in source and (x + STEP[source[0]][0], y + STEP[source[0]][1]) not in arch.tiles:
+                    found.append(f"{source} of tile ({x}, {y})")
+    return found
 
 
 def moving(device: Device, names: Mapping[tuple[int, int], str]) -> str:

@@ -331,6 +331,23 @@ def test_a_word_at_a_wall_is_an_event_of_its_region_and_of_no_other(machine: Mac
     assert session.regions[1].read_register("overflow_column") == x
 
 
+def test_a_word_that_is_awaited_from_a_wall_is_told_with_its_track(machine: Machine) -> None:
+    session = Session(machine, [2, 2, 2])
+    program, given = copier(PART), blocks(40, 6)
+    taken = {**program.config[0, 1], "cb_data": {"data0_sel": PART.interconnect.select(PART.pe, "data0", "w_in0", "data")}}
+    session.load(1, replace(program, config={**program.config, (0, 1): taken}))
+    for region in (0, 2):
+        session.load(region, program)
+        session.run(region, given, {"b_vals": 31})
+    session.run(1, [{"a_vals": BLOCK}], {"b_vals": 21})
+    with pytest.raises(UserError) as error:
+        session.wait(1)
+    assert str(error.value) == ("w_in0 of tile (0, 1): words are awaited from outside the columns, where none come from\n"
+                                "  try: compile the program for the `arch` of the region (`session.regions[n].arch`)")
+    for region in (0, 2):
+        assert stored(session, region)[0] == [each["a_vals"].tolist() for each in given]
+
+
 def test_what_a_machine_cannot_be_split_into_is_refused(machine: Machine) -> None:
     session = Session(machine, [2, 2])
     for columns, said in (([2] * 4, "4 regions"), ([4, 4], "columns 4..7"), ([2, 0], "a region of 0 columns"),
