@@ -18,8 +18,8 @@ of the one before are read, while one computes.
 
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
 image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`). Tiles of two
-rows are not: where there are several launches, one ends with the last row of tiles that it has whole, if that is most of it.
-What tiles give of an image is stored as it lies there, too, where it is a box (`data/result.py`).
+rows are not: a launch ends with the last row of tiles that it has whole, if that is most of it or takes some time. What tiles
+give of an image is stored as it lies there, too, where it is a box (`data/result.py`).
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
@@ -62,6 +62,8 @@ LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
 # Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
 # combination shows as a few tokens at each level.
 CYCLES_PER_WORD = 16
+# A launch of so many cycles is worth it if nobody arranges words for it: between two pass some hundred (docs/soc.md).
+LONG = 4096
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
@@ -224,7 +226,7 @@ def _batches(program: Program, glb: Glb, works: Iterator[_Work]) -> Iterator[_Ba
     halves = {each.name: _Place(glb, 0).room(each) for each in program.transfers}
     ahead: deque[_Work] = deque()
     taken = _taken(program, glb, ahead, works, whole)
-    if not ahead:
+    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
         yield from [_Batch(taken, None)] * bool(taken)
         return
     ahead.extendleft(reversed(taken))
@@ -257,11 +259,13 @@ def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Wor
 
 
 def _in_step(taken: Sequence[_Work], room: Mapping[str, int], loops: int) -> int:
-    """How many of the first transactions of a launch come and go as boxes, if that are more than half: all of a row of tiles.
-    Else as many as there are. loops: those of the store DMA."""
-    most = [next((count for count in range(_longest(streams), len(taken) // 2, -1) if _box(streams[:count], room[name])), None)
+    """How many of the first transactions are a launch of their own, so that they come and go as boxes: all of a row of tiles,
+    if that is most of them or takes long. Else as many as there are. loops: those of the store DMA."""
+    cycles = max(each.count for each in taken[0].reads.values())
+    least = min(len(taken) // 2 + 1, -(-LONG // cycles))
+    most = [next((count for count in range(_longest(streams), least - 1, -1) if _box(streams[:count], room[name])), None)
             for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
-    most += [next((count for count in range(beside(parts), len(taken) // 2, -1)
+    most += [next((count for count in range(beside(parts), least - 1, -1)
                    if landed(parts[:count], loops - (count > 1), room[name])), None)
              for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
     # Streams that never come so, as patterns are, have no say.

@@ -3,11 +3,11 @@
 What the tiles of a launch give is a box of the image. In the global buffer its rows stand one behind the other, each from the
 line on in which the image has its begin; the store DMA walks a tile by its loops, and the tiles of a launch by one more:
 
-    image of 36 columns, two tiles of 5 x 3 from columns 10 and 15 on, row 6 for both
+    image of 36 columns, two tiles of 6 x 3 from columns 10 and 16 on, row 6 for both
 
-        box          columns 10..19, rows 6..8, in rows of 16 words: those of columns 8..23
+        box          columns 10..21, rows 6..8, in rows of 16 words: those of columns 8..23
         first word   2
-        loops        5 of 1, 3 of 16; tiles: 2 of 5
+        loops        6 of 1, 3 of 16; tiles: 2 of 6
 
 So what is read is rows of the image, all at once where they are whole. Tiles that are no box together, as those of two rows of
 which one is not whole, or that are in no single step, as those of two rows of several, are stored one behind the other, and the
@@ -29,7 +29,7 @@ import numpy as np
 
 from ...hw.arch.glb import LANES
 from .load_loops import Loop, joined
-from .window import filled
+from .window import ARRANGED, filled
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,14 @@ def beside(parts: Sequence[Part]) -> int:
 def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
     """How parts of an image are stored as a box of it: with at most `most` loops a part, in at most `room` words.
 
-    None if they are no box, in no single step, or have no such loops or room.
+    None if they are no box, in no single step, or have no such loops or room; and where rows are so short that lines take more
+    than `ARRANGED` words for each of theirs.
     """
     whole, dims = parts[0].whole, range(len(parts[0].whole))
     low = tuple(min(each.corner[dim] for each in parts) for dim in dims)
     shape = tuple(max(each.corner[dim] + each.shape[dim] for each in parts) - low[dim] for dim in dims)
-    if math.prod(shape) != sum(math.prod(each.shape) for each in parts):
+    words = math.prod(shape)
+    if words != sum(math.prod(each.shape) for each in parts):
         return None
     pitch = shape[-1]
     if pitch % LANES or low[-1] % LANES:
@@ -94,7 +96,7 @@ def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
         pitch = min(filled(pitch + LANES - 1), whole[-1])
     sides = (pitch, *shape[-2::-1])
     loops = joined([[(count, 1)] for count in parts[0].shape[::-1]], sides)
-    if len(loops) > most or math.prod(sides) > room:
+    if len(loops) > most or math.prod(sides) > min(room, ARRANGED * words):
         return None
     pitches = [math.prod(sides[:dim]) for dim in dims]
     begins = [low[-1] % LANES + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,

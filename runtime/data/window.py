@@ -32,8 +32,8 @@ from ...hw.arch.glb import LANES
 from ..commands import Box
 from .load_loops import Loop, Reads, held_once, joined, nest
 
-# A word that the host arranges, which it reads and writes for that, counts as so many that come as they lie: these come while
-# others are computed, a word in a quarter of the cycle that the array takes for one.
+# A word that the host arranges, or puts at its place, which it reads and writes for that, counts as so many that come as they
+# lie: these come while others are computed, a word in a quarter of the cycle that the array takes for one.
 ARRANGED = 1.5
 
 

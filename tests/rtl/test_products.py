@@ -30,9 +30,9 @@ def test_products_of_one_step_of_several_and_in_several_runs(terms: int, unrolle
 
 
 def test_factors_come_and_products_go_as_they_lie() -> None:
-    """Four terms in rows of lines, weights and rows of every tile; a row of five tiles."""
-    report = run(STENCILS, "rtl-full", 4, 1, 5, 7, 7).report
-    assert report["words_in"] == f"{5 * (1 + 7) * 4} as they lie in images, 0 arranged"
+    """Five terms in rows of lines, weights and rows of every tile; a row of six tiles."""
+    report = run(STENCILS, "rtl-full", 5, 1, 6, 7, 7).report
+    assert report["words_in"] == f"{6 * (1 + 7) * 8} as they lie in images, 0 arranged"
     assert report["words_out"] == f"{7 * 8} as they lie in images, 0 tile by tile"
 
 

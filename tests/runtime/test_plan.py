@@ -299,8 +299,9 @@ def test_windows_of_an_image_come_as_they_lie(shape: "tuple[int, int]", tile: "t
 @pytest.mark.parametrize("tile, columns, lines, numbers, boxed", [
     # Seven tiles have room; of ten columns, which come as boxes several at once only, 26.
     pytest.param(40, 5, 4, [5] * 4, 20, id="most of a launch"), pytest.param(40, 7, 4, [7] * 4, 28, id="all of it"),
-    pytest.param(40, 3, 8, [7, 7, 7, 3], 3, id="less than half"),
-    pytest.param(40, 8, 4, [7, 7, 7, 7, 4], 11, id="first and last"),
+    pytest.param(40, 3, 8, [3] * 8, 24, id="less than half, of some time"),
+    pytest.param(40, 8, 4, [7, 1] * 4, 32, id="one of some time is left"),
+    pytest.param(10, 3, 60, [26] * 6 + [24], 0, id="a row takes little"),
     pytest.param(10, 15, 4, [15] * 4, 60, id="small tiles")])
 def test_one_of_several_launches_ends_with_a_row_of_tiles(tile: int, columns: int, lines: int, numbers: "list[int]",
                                                           boxed: int) -> None:

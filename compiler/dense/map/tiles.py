@@ -13,6 +13,9 @@ picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is k
 fit a machine is left out, after all streams have fitted a bank of the global buffer, images as they lie in memory. 506 x 506
 corners of harris take 1.06 cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
 
+An enlarged image has each word at several points; where a tile begins between them no loops walk it. So the sides of parts are
+multiples of how often a word comes.
+
 Rows of a few points are hard to route where many of them are kept: words wait for too long for a register file and not long
 enough for a MEM tile. Wider tiles, beyond the picture, stand behind the others for such programs.
 
@@ -105,12 +108,13 @@ def held(walked: Walk, whole: bool) -> int:
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
     """Tiles whose streams fit a bank, the fewest cycles first, of those the widest."""
     found: list[Tile] = []
-    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes):
+    blocks = [math.lcm(*(stream.divide[dim] for stream in pes.inputs.values())) for dim in range(len(pes.dims))]
+    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0]):
         if len(size) == 1:
             found.append((columns,))
             continue
         rest = tuple(min(asked.get(dim, side), side) for dim, side in zip(pes.dims[2:], size[2:], strict=True))
-        rows = _sides(size[1], asked.get(pes.dims[1]), 1)
+        rows = _sides(size[1], asked.get(pes.dims[1]), 1, blocks[1])
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
         # which two fit.
         high, half = (next((at for at, side in enumerate(rows)
@@ -123,16 +127,18 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
     return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
 
 
-def _sides(size: int, asked: int | None, lanes: int) -> list[int]:
-    """Sides that divide a dimension into alike parts, the longest first; or the one that is asked for."""
+def _sides(size: int, asked: int | None, lanes: int, block: int) -> list[int]:
+    """Sides that divide a dimension into alike parts, the longest first, several ones of whole blocks; or the one that is asked
+    for."""
     if asked is not None:
         return [min(asked, size)]
-    return sorted({_up(-(-size // parts), lanes) for parts in range(1, PARTS + 1)}, reverse=True)
+    step = math.lcm(lanes, block)
+    return sorted({_up(size, lanes), *(_up(-(-size // parts), step) for parts in range(2, PARTS + 1))}, reverse=True)
 
 
-def _up(side: int, lanes: int) -> int:
-    """The side, rounded up to a multiple of the lanes."""
-    return -(-side // lanes) * lanes
+def _up(side: int, step: int) -> int:
+    """The side, rounded up to a multiple of a step."""
+    return -(-side // step) * step
 
 
 def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:

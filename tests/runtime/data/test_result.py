@@ -13,6 +13,7 @@ from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.result import Part, Writes, landed
+from sardonyx.runtime.data.window import ARRANGED, filled
 from sardonyx.runtime.host import Outcome
 from sardonyx.runtime.plan import loops_of_transactions
 
@@ -57,22 +58,22 @@ def test_which_pictures_come_as_they_lie() -> None:
     assert ways(ran(blur((60, 30), (20, 30)))[1]) == (60 * 30, 0)
     assert ways(ran(blur((62, 30), (62, 10)))[1]) == (64 * 30, 0), "rows are filled up to lines"
     assert ways(ran(blur((60, 30), (30, 15)))[1]) == (0, 60 * 30)
+    assert ways(ran(blur((180, 120), (60, 60)))[1]) == (180 * 120, 0), "two rows of some time, which are launches of their own"
     _, outcomes = ran(blur((40, 30), (20, 10)), TIGHT)
     assert [each.placed for each in outcomes] == [20 * 10] * 6
-    # Ten columns begin anywhere in a line: with those in front of them and behind them they are up to four lines.
-    _, outcomes = ran(blur((30, 30), (10, 15)), TIGHT)
-    assert [each.placed for each in outcomes] == [16 * 15] * 6
+    # Thirteen columns begin anywhere in a line: with those in front of them and behind them they are up to four lines.
+    _, outcomes = ran(blur((39, 22), (13, 11)), TIGHT)
+    assert [each.placed for each in outcomes] == [16 * 11] * 6
     assert ways(ran(blur((64, 9), (32, 9), lanes=4))[1]) == (4 * 16 * 9, 0)
 
 
 def test_a_tile_whose_rows_have_no_room_as_lines_is_stored_word_after_word() -> None:
-    """A half of a bank holds 256 words: 25 rows of ten, not of sixteen."""
-    _, outcomes = ran(blur((30, 50), (10, 16)), TIGHT)
-    assert ways(outcomes)[1] == 0
+    """A half of a bank holds 256 words: 19 rows of thirteen, not of sixteen."""
     narrow = stencil({(0, 0): 1})
-    image = np.arange(30 * 50).reshape(50, 30)
-    found, outcomes = ran(Frames(walk(narrow, (10, 25)), {"photo": image}, (30, 50), (10, 25)), TIGHT)
-    assert np.array_equal(found, image) and ways(outcomes) == (0, 30 * 50)
+    image = np.arange(39 * 38).reshape(38, 39)
+    for rows, way in ((19, (0, 39 * 38)), (16, (3 * 3 * 16 * 16, 0))):
+        found, outcomes = ran(Frames(walk(narrow, (13, rows)), {"photo": image}, (39, 38), (13, rows)), TIGHT)
+        assert np.array_equal(found, image) and ways(outcomes) == way
 
 
 def test_every_second_element_comes_as_it_lies() -> None:
@@ -92,8 +93,8 @@ def test_images_of_three_dimensions(tile: "tuple[int, int, int]", tiles: int, al
     whole = np.pad(image, 20)
     x, y, z = shape
     assert np.array_equal(found, whole[:z, :y, :x] + 2 * whole[1:z + 1, :y, 1:x + 1])
-    # Neighbours along any of the dimensions are a box.
-    assert ways(outcomes)[1] == 0
+    # Neighbours along any of the dimensions are a box, unless that is mostly what fills lines.
+    assert (ways(outcomes)[1] == 0) == (filled(x) <= ARRANGED * x)
 
 
 def parts(whole: "tuple[int, int]", shape: "tuple[int, int]", *corners: "tuple[int, int]") -> "Writes | None":
@@ -102,8 +103,8 @@ def parts(whole: "tuple[int, int]", shape: "tuple[int, int]", *corners: "tuple[i
 
 
 def test_the_example_of_the_module() -> None:
-    found = parts((20, 36), (3, 5), (6, 10), (6, 15))
-    assert found == Writes(((5, 1), (3, 16)), 5, 2, Part((20, 36), (6, 10), (3, 10)), 16)
+    found = parts((20, 36), (3, 6), (6, 10), (6, 16))
+    assert found == Writes(((6, 1), (3, 16)), 6, 2, Part((20, 36), (6, 10), (3, 12)), 16)
 
 
 def test_what_is_no_box_or_in_no_single_step_is_not_stored_so() -> None:
@@ -111,10 +112,11 @@ def test_what_is_no_box_or_in_no_single_step_is_not_stored_so() -> None:
     assert parts((20, 36), (3, 12), (0, 0), (0, 24)) is None, "a gap that belongs to others"
     assert parts((20, 36), (3, 12), (0, 0), (0, 12), (3, 0), (3, 12)) is None
     assert parts((20, 36), (3, 36), (0, 0), (3, 0), (6, 0)) is not None
-    one = Part((20, 36), (0, 8), (3, 10))
+    one = Part((20, 36), (0, 8), (3, 11))
     assert landed([one], 1, PLENTY) is None, "a loop a dimension"
     assert landed([one], 2, 3 * 16 - 1) is None
     assert landed([one], 2, 3 * 16) is not None
+    assert parts((20, 36), (3, 10), (0, 8)) is None, "six words of sixteen are of others"
 
 
 def test_two_runs_of_the_same_transactions_give_words_of_their_own() -> None:

@@ -12,6 +12,7 @@ from stencils import BLUR, plane, stencil
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.tiles import cycles, tiles
 from sardonyx.compiler.halide import compile_pes
+from sardonyx.compiler.ir.dataflow import Stream
 from sardonyx.compiler.ir.mapped import Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.glb import Glb
@@ -38,6 +39,19 @@ def test_a_small_picture_is_one_tile() -> None:
 def test_a_photograph_takes_hardly_more_than_a_cycle_a_pixel(size: tuple[int, int]) -> None:
     tile = best(*size)
     assert a_pixel(BLUR, size, tile) < 1.04 < a_pixel(BLUR, size, (64, 64))
+
+
+def test_tiles_of_an_enlarged_image_begin_where_an_element_does() -> None:
+    """Each is in two columns and three rows, which loops walk from the first on; one tile alone may be of any size."""
+    graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (2, 3), (None, None))})
+    assert best(31, 20, pes=graph) == (31, 20)
+    image = np.zeros((350, 550), np.uint8)
+    for size, lanes in (((1030, 1030), 1), ((1030, 1030), 2), ((1024, 900), 4)):
+        tile = best(*size, pes=graph, lanes=lanes)
+        assert tile[0] % max(2, lanes) == tile[1] % 3 == 0
+        streams = Frames(walk(graph, tile, lanes), {"photo": image}, size, tile).transactions(7)
+        windows = [each for transaction in streams for each in transaction.values() if isinstance(each, Window)]
+        assert windows and all(boxed([each], 1 << 20) for each in windows)
 
 
 def test_estimated_cycles_are_those_of_a_compiled_tile() -> None:
