@@ -27,10 +27,10 @@ class CompiledEinsum(CompiledGraph):
     einsum: Einsum
 
 
-def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent) -> CompiledEinsum:
-    """Compile a statement for a machine; the same arguments give the same program. Errors as of `finish`."""
+def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1) -> CompiledEinsum:
+    """Compile a statement for a machine; the same arguments give the same program. Errors and `copies` as of `compile_graph`."""
     tell(LOWER)
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
-    found = compile_graph(lower(einsum), arch, seed, tell, source)
+    found = compile_graph(lower(einsum), arch, seed, tell, source, copies)
     return CompiledEinsum(**vars(found), einsum=einsum)

@@ -17,6 +17,7 @@ from .ir.sam_dot import to_dot
 from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, finish, silent
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
+from .sparse.unroll import Copies, check_copies, spare_pes, unroll
 
 
 @dataclass(frozen=True)
@@ -25,30 +26,35 @@ class CompiledGraph(Compiled):
 
     sam: SamGraph
     unbalanced: MappedGraph
+    copies: Copies
 
     @property
     def slack(self) -> int:
         """PEs that only hold tokens."""
-        return self.graph.count("pe") - self.unbalanced.count("pe")
+        return sum(block.slack for block in self.graph.blocks.values())
 
     def stages(self) -> dict[str, str]:
         return {"sam.txt": self.sam.to_text(), "sam.json": self.sam.to_json(), "sam.dot": to_dot(self.sam),
                 "mapped.txt": self.unbalanced.to_text(), "balanced.txt": self.graph.to_text(), **super().stages()}
 
 
-def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent, source: Mapping[str, Any] | None = None
-                  ) -> CompiledGraph:
-    """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish`.
+def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent, source: Mapping[str, Any] | None = None,
+                  copies: int = 1) -> CompiledGraph:
+    """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish` and `check_copies`.
 
-    source: more of the program's text.
+    source: more of the program's text. copies: of the program beside each other, see `unroll`.
     """
     tell(MAP)
     graph = map_graph(sam)
+    check_copies(graph, arch, copies)
+    linked = Copies()
 
     def fit(route: Route) -> Fitted:
+        nonlocal linked
         tell(BALANCE)
-        balanced = balance(graph, arch)
+        balanced, linked = unroll(balance(graph, arch, spare_pes(graph, arch, copies)), copies)
         return Fitted(balanced, route(balanced, 0))
 
-    found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=source, tell=tell)
-    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph)
+    text = {**(source or {}), **({"copies": copies} if copies > 1 else {})}
+    found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell)
+    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked)

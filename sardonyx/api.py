@@ -30,8 +30,9 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.paths import listed
-from .options import VALUES
+from .options import DISPATCH, VALUES
 from .outcome import Outcome, silent
+from .runtime.data.dispatch import ORDER
 from .runtime.data.sub_tiles import Work
 from .runtime.device import Device
 from .sim import engines
@@ -52,7 +53,8 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
-           power: str | None = None, avoid: object = None, **operands: object) -> Result:
+           power: str | None = None, avoid: object = None, unroll: int = 1, dispatch: str = "order",
+           **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
     Parameters
@@ -68,25 +70,28 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     power : str             Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
     avoid : str | sequence  Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
                             or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
+    unroll : int            Copies of the program beside each other, which share the sub-tiles.
+    dispatch : str          How they do: order, sorted or expected.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
     program = arguments.statement(expression, order, formats, operands, misplaced)
     progress = arguments.function("progress", progress)
-    how, edges = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile)
+    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
-    return _run(program, data, how, edges, progress)
+    return _run(program, data, how, edges, progress, *copies)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
-           progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
+           progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int = 1,
+           dispatch: str = "order",
            **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    how, edges = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile)
+    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
     program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
@@ -101,7 +106,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
         if access.tensor not in data:
             shape = tuple(extents[index] for index in access.modes)
             data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return _run(program, data, how, edges, progress)
+    return _run(program, data, how, edges, progress, *copies)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -183,6 +188,11 @@ def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | No
     return None if tile is None else arguments.whole("tile", tile, 1)
 
 
+def _copies(unroll: object, dispatch: object) -> tuple[int, str]:
+    """The copies of a program and how sub-tiles are dealt to them."""
+    return arguments.whole("unroll", unroll, 1), arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH)
+
+
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
     if isinstance(value, str | Path):
         return read_tensor(value, values, seed)
@@ -190,7 +200,7 @@ def _operand(value: object, name: str, values: str, seed: int) -> Coo:
 
 
 def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None]) -> Result:
+         progress: Callable[[str], None], copies: int = 1, dispatch: str = ORDER) -> Result:
     began = time.perf_counter()
     if how.engine == engines.GOLDEN:
         value = value_of(program, golden.evaluate(program, data))
@@ -199,8 +209,11 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
     work = Work(cut(program, data, how.arch.mem.level_words, tile))
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
-    return execute(how, lambda tell: TensorJob(compile_einsum(inner, how.arch, how.seed, tell), data, work, program), began,
-                   progress)
+
+    def job(tell: Callable[[str], None]) -> TensorJob:
+        return TensorJob(compile_einsum(inner, how.arch, how.seed, tell, copies), data, work, program, dispatch)
+
+    return execute(how, job, began, progress)
 
 
 def save(result: Result, path: Path) -> None:

@@ -16,7 +16,8 @@ from .hw.arch.errors import UserError, shown
 from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
-OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid")
+OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid", "unroll",
+           "dispatch")
 # Dimensions of an array of NumPy.
 MOST_SIZES = 64
 MOST_SEED = (1 << 63) - 1

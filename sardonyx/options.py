@@ -21,3 +21,9 @@ VALUES = {
     "round": "round to the nearest 16-bit integer",
     "small": "replace values by small integers of the same pattern",
 }
+
+DISPATCH = {
+    "order": "in order, in turn",
+    "sorted": "in turn, those with the most nonzeros first",
+    "expected": "those of the most expected cycles first, each to the copy that is expected to be the first to be free",
+}

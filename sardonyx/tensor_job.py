@@ -13,6 +13,8 @@ from .compiler.lang.einsum import Einsum
 from .compiler.sparse.normalize import normalize, unsplit
 from .compiler.sparse.tiles import Total
 from .runtime.data.blocks import Blocks
+from .runtime.data.dispatch import ORDER
+from .runtime.data.rounds import Rounds
 from .runtime.data.sub_tiles import Work
 from .sim.engines import Run, differences
 from .sim.expected import expected
@@ -30,22 +32,24 @@ class TensorJob:
     operands : mapping         Whole tensors by name.
     work : Work                Their sub-tiles.
     statement : Einsum         What the whole result is; by default what the program computes of each sub-tile.
+    dispatch : str             How they are dealt to the copies of an unrolled program.
     """
 
     unit = "sub-tiles"
     checks = "words"
 
     def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work,
-                 statement: Einsum | None = None) -> None:
+                 statement: Einsum | None = None, dispatch: str = ORDER) -> None:
         self.compiled, self.operands, self.work = compiled, operands, work
         self.statement = statement or compiled.einsum
+        self._rounds = Rounds(work, compiled.copies, dispatch, self.take) if compiled.copies.count > 1 else None
         self._expected = expected(work)
         self._total, self._done = Total(work.tiling), 0
         self._words, self._wrong = 0, list[str]()
         self._facts: Mapping[str, object] = {}
 
-    def parts(self) -> Iterator[TensorJob]:
-        yield self
+    def parts(self) -> Iterator[TensorJob | Rounds]:
+        yield self._rounds or self
 
     def __len__(self) -> int:
         return len(self.work)
@@ -79,7 +83,8 @@ class TensorJob:
     def facts(self) -> Mapping[str, object]:
         tiling = self.work.tiling
         uncut = ", ".join(sorted(unsplit(normalize(tiling.einsum))))
-        return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges),
+        copies = {"copies": self.compiled.copies.count, **self._rounds.facts()} if self._rounds else {}
+        return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges), **copies,
                 **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),
                 **({"by_the_host": f"{tiling.after}, where sub-tiles are added"} if tiling.after else {}),
                 "slack_tiles": self.compiled.slack}
@@ -88,7 +93,8 @@ class TensorJob:
         return "operation", golden.operations(self.compiled.einsum, self.operands)
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
-        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3)}
+        limit = {"bottleneck": self._rounds.bottleneck(cycles)} if self._rounds else {}
+        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3), **limit}
 
 
 def value_of(program: Einsum, result: Coo) -> Any:

@@ -11,7 +11,7 @@ tiles of 128, 2.43 and 2.82 million; of 64, 1.54 and 1.45; of 32, 0.95 and 0.92.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,19 +25,27 @@ CHUNK = 1 << 18     # Items at once.
 
 def cycles(root: Node, tiling: Tiling, item_cycles: int) -> float:
     """Estimated cycles of all items; `item_cycles` is what each costs besides its tokens."""
+    return float(sum(part.sum() for part in _chunks(root, tiling))) + item_cycles * len(tiling)
+
+
+def each_cycles(root: Node, tiling: Tiling, item_cycles: int) -> NDArray[np.float64]:
+    """Estimated cycles of each item, as of `cycles`."""
+    return np.concatenate([np.zeros(0), *_chunks(root, tiling)]) + item_cycles
+
+
+def _chunks(root: Node, tiling: Tiling) -> Iterator[NDArray[np.float64]]:
+    """Cycles of each item besides what all cost, for many items at once."""
     averages, words = [], []
     for tiles in tiling.tiles:
         above = np.column_stack((np.ones(len(tiles.counts), np.int64), tiles.counts))
         averages.append(np.concatenate((tiles.counts / np.maximum(above[:, :-1], 1), np.zeros((1, tiles.counts.shape[1])))))
         words.append(np.append(above.sum(axis=1), 0))      # No block is longer than all positions together.
-    total = 0.0
     for begin in range(0, len(tiling), CHUNK):
         picks = tiling.picks[begin:begin + CHUNK]
         busiest = np.maximum.reduce([count[picks[:, at]] for at, count in enumerate(words)]).astype(np.float64)
         lengths = {(tiles.access.slot, index): averages[at][picks[:, at], level]
                    for at, tiles in enumerate(tiling.tiles) for level, index in enumerate(tiles.access.stored)}
-        total += float(Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum.result.stored).sum())
-    return total + item_cycles * len(tiling)
+        yield Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum.result.stored)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
-from ..options import ENGINES, POWER, VALUES
+from ..options import DISPATCH, ENGINES, POWER, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
@@ -73,6 +73,7 @@ def _add_einsum(programs: Any, place: Place) -> Parser:
     parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(parser, place.arch)
     _add_run_options(parser, place)
+    _add_copies(parser)
     add_common(parser)
     parser.set_defaults(body=run_einsum)
     return parser
@@ -95,6 +96,7 @@ def _add_kernel(programs: Any, place: Place) -> Parser:
                         help="share of nonzeros of random operands, 0 to 1 (default: 0.2)")
     add_program_options(parser, place.arch)
     _add_run_options(parser, place)
+    _add_copies(parser)
     add_common(parser)
     parser.set_defaults(body=run_kernel)
     return parser
@@ -247,6 +249,14 @@ def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
 
 
+def _add_copies(parser: argparse.ArgumentParser) -> None:
+    """Copies of a program, which only what is cut into sub-tiles has."""
+    parser.add_argument("--unroll", metavar="N", type=whole(1), default=1,
+                        help="copies of the program beside each other, which share the sub-tiles (default: 1)")
+    parser.add_argument("--dispatch", choices=tuple(DISPATCH), default="order", metavar="HOW",
+                        help=f"how copies get sub-tiles; {_listed(DISPATCH)} (default: order)")
+
+
 def _add_power(parser: argparse.ArgumentParser, place: Place) -> None:
     if place.engine is not None:        # a board counts nothing
         parser.set_defaults(power=None)
@@ -267,7 +277,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed, "avoid": options.avoid}
-    others = {"engine", "values", "dump", "power", "progress", "size", "density"}
+    others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
@@ -279,13 +289,17 @@ def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str
             "progress": console.progress}
 
 
+def _copy_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    return {"unroll": options.unroll, "dispatch": options.dispatch}
+
+
 def run_einsum(options: argparse.Namespace, console: Console) -> int:
     """Run an expression."""
     from .. import api  # here, so that help and doctor work where a package is broken
 
     _check_out(options.out)
-    result = api.einsum(options.expression, **program_arguments(options),
-                        **_engine_arguments(options, console))
+    result = api.einsum(options.expression, **program_arguments(options), **_engine_arguments(options, console),
+                        **_copy_arguments(options))
     return _finish(result, options, console)
 
 
@@ -300,7 +314,7 @@ def run_kernel(options: argparse.Namespace, console: Console) -> int:
         raise UserError("no kernel is named", where="sardonyx run kernel", fix="sardonyx run kernel --list")
     _check_out(options.out)
     result = api.kernel(options.name, size=options.size, density=options.density,
-                        **program_arguments(options), **_engine_arguments(options, console))
+                        **program_arguments(options), **_engine_arguments(options, console), **_copy_arguments(options))
     return _finish(result, options, console)
 
 

@@ -1,0 +1,96 @@
+"""Results of copies are those of the sub-tiles, in order, however they were dealt."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sardonyx
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.compiler.sparse.unroll import Copies
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.options import DISPATCH
+from sardonyx.runtime.data.rounds import Rounds
+from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim.expected import expected
+from sardonyx.tensors.values import random_tensor
+
+
+def matrix(shape, density, seed):
+    """A random matrix of small integers."""
+    random = np.random.default_rng(seed)
+    return scipy.sparse.csr_array(random.integers(-3, 4, shape) * (random.random(shape) < density))
+
+
+@settings(max_examples=8)
+@given(how=st.sampled_from(tuple(DISPATCH)), copies=st.integers(1, 2), edge=st.sampled_from([1, 5, 17]),
+       density=st.sampled_from([0.0, 0.1, 0.6]), seed=st.integers(0, 99))
+def test_copies_give_what_numpy_gives(how, copies, edge, density, seed):
+    b, c = matrix((7, 11), density, seed), matrix((7, 11), density, seed + 1)
+    result = sardonyx.einsum("X(i,j) = B(i,j) + C(i,j)", B=b, C=c, arch="onyx", engine="tokens", tile=edge, unroll=copies,
+                             dispatch=how)
+    assert (result.value != b + c).nnz == 0
+
+
+def test_a_report_says_how_even_the_copies_are():
+    b, c = matrix((40, 40), 0.1, 1), matrix((40, 40), 0.1, 2)
+    report = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", B=b, C=c, arch="onyx", engine="tokens", tile=9, unroll=2,
+                             dispatch="expected").report
+    assert report["copies"] == 2 and report["dispatch"] == "expected"
+    assert 2 * report["rounds"] >= report["sub_tiles"] > report["rounds"]
+    assert 0.99 < report["balance"] <= 1
+    assert report["tiles_used"]["mem"] == 18
+
+
+def test_results_are_held_until_those_before_have_come():
+    einsum = parse("x(i) = b(i) * c(i)")
+    operands = {name: random_tensor((40,), 0.5, seed) for seed, name in enumerate("bc")}
+    work = Work(tile(einsum, operands, 1024, 3))
+    given: list[dict] = []
+    rounds = Rounds(work, Copies(((0,), (1,), (2,))), "sorted", given.append)
+    wanted = [*expected(work)]
+    counts = []
+    for turn in range(len(rounds)):
+        items = [int(each[turn, 0]) for each in rounds.deal.items]
+        rounds.take({f"{name}.{copy}": words for copy, item in enumerate(items)
+                     for name, words in wanted[item if item >= 0 else 0].items()})
+        counts.append(len(given))
+    assert counts[0] < 3, "the largest sub-tiles are not the first ones"
+    assert len(given) == len(wanted)
+    for found, should in zip(given, wanted, strict=True):
+        assert found.keys() == should.keys() and all(np.array_equal(found[name], should[name]) for name in should)
+
+
+@pytest.mark.parametrize("arguments,message", [
+    ({"unroll": 0}, "unroll: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ({"dispatch": "best"},
+     "there is no way to deal sub-tiles to copies 'best'\n  try: choose one of order, sorted, expected"),
+])
+def test_what_is_no_way_to_unroll_is_refused(arguments, message):
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum("x(i) = b(i)", b=np.arange(5), engine="tokens", **arguments)
+    assert str(error.value) == message
+
+
+def test_the_command_line_unrolls(capsys):
+    from sardonyx.cli import main
+    assert main(["run", "kernel", "vec_elemmul", "--size", "50", "--tile", "7", "--engine", "tokens", "--unroll", "2",
+                 "--dispatch", "sorted", "--json"]) == 0
+    assert '"copies": 2' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words,cycles,loads,text", [
+    (900, 1000, [5.0, 5.0], "links: b0.1 brings 0.90 words a cycle"),
+    (100, 1000, [9.0, 1.0], "imbalance: the busiest copy has 1.80 times as much to do as others on average"),
+    (100, 1000, [5.0, 5.0], "copies: all have about as much to do, and links are idle for 90% of the time"),
+])
+def test_the_bottleneck_is_links_or_imbalance_or_the_copies(words, cycles, loads, text):
+    work = Work(tile(parse("x(i) = b(i)"), {"b": random_tensor((9,), 1.0, 0)}, 1024, 3))
+    rounds = Rounds(work, Copies(((0,), (1,))), "order", lambda stored: None)
+    rounds.words = {"b0.0": 3, "b0.1": words}
+    rounds.deal = replace(rounds.deal, loads=np.array(loads))
+    assert rounds.bottleneck(cycles) == text
