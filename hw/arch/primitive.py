@@ -183,6 +183,45 @@ BUFFER = Primitive(
     buffer_config(MemSizes()),
     "sardonyx.hw.memory.buffer:Buffer", latency=MemSizes().read_latency, sized=True, static=True, memory=True)
 
+# A copy of an unrolled program has a number of so many bits.
+COPY_BITS = 6
+
+FILTER = Primitive(
+    "filter", "stream filter: leads each block of a link to the output of the copy whose number it carries",
+    (_in("block", "data0", "blocks, each behind its number unless that is given"),
+     _in("number", "data1", "the number of each block, if given"),
+     *(_out(f"block{at}", f"res{at}", f"blocks of the copies of output {at}") for at in range(3))),
+    ConfigSet("filter",
+              Field("sections", 2, "sections of a block, 1 to 3"),
+              Field("given", 1, "numbers come on their own stream; else each is the word in front of its block"),
+              Field("keep", 3, "outputs at which the number stays in front of the block, a bit each"),
+              Field("first1", COPY_BITS, "the first number of output 1; lower ones go to output 0"),
+              Field("first2", COPY_BITS, "the first number of output 2")),
+    "sardonyx.hw.sparse.filter:Filter")
+
+ARBITER = Primitive(
+    "arbiter", "stream arbiter: leads the blocks of four inputs to one link, in turn",
+    (*(_in(f"block{at}", f"data{at}", f"blocks of input {at}") for at in range(4)),
+     _out("block", "res0", "blocks of all inputs, each behind the number of its copy")),
+    ConfigSet("arbiter",
+              Field("sections", 2, "sections of a block without its number, 1 or 2"),
+              Field("numbers", 4, "inputs of one copy, which have no number yet, a bit each"),
+              Field("first", COPY_BITS, "the number of input 0; those of the others follow")),
+    "sardonyx.hw.sparse.arbiter:Arbiter")
+
+DISPATCHER = Primitive(
+    "dispatcher", "names the next copy that is free",
+    (*(_in(f"done{at}", f"data{at}", f"any stream of copy {at}, or the numbers of another dispatcher") for at in range(4)),
+     _out("number", "res0", "numbers of copies, in turn among those that are free"),
+     _out("log", "res1", "the same, each behind its length, for the global buffer")),
+    ConfigSet("dispatcher",
+              Field("copies", 4, "inputs that are streams of a copy, a bit each; others bring numbers"),
+              Field("first", COPY_BITS, "the number of input 0; those of the others follow"),
+              Field("ahead", 2, "blocks that a copy may have before the first of them is done, 1 to 3")),
+    "sardonyx.hw.sparse.dispatcher:Dispatcher")
+
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
 MEM_PRIMITIVES = (LEVEL, BUFFER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *MEM_PRIMITIVES)}
+# What a PE needs beside these for copies of a program that share links, in this order behind them.
+SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES)}

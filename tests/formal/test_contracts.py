@@ -9,14 +9,24 @@ from contracts import Contract
 from prover import Side, Verdict, cover, prove
 
 from sardonyx.hw.arch.op import BY_NAME
-from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH, REDUCER, REPEATER, Primitive
+from sardonyx.hw.arch.primitive import (
+    ALU,
+    DROPPER,
+    JOINER,
+    LEVEL,
+    PASS_THROUGH,
+    REDUCER,
+    REPEATER,
+    SHARING_PRIMITIVES,
+    Primitive,
+)
 from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.hw.arch.token import TOKEN
 from sardonyx.hw.sparse import joiner
 from sardonyx.hw.sparse.interface import members
 from sardonyx.hw.tile.core import build
 
-SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER)}
+SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER, *SHARING_PRIMITIVES)}
 SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2)
 # With the operator for the multiplier, which the prover replaces.
 CHEAP = dataclasses.replace(PE, multiplier_tree=False)

@@ -213,7 +213,7 @@ class _Build:
     def _start(self, process: Process, module: ModuleType, config: Config, node: Hashable, part: str) -> None:
         """Begin a meaning: it names its ports, so that one that is connected in vain is found."""
         i, o = _Inputs(process), _Outputs(process, self, node, part)
-        process.steps = module.meaning(config, i, o)
+        process.steps, process.spare = module.meaning(config, i, o), getattr(module, "SPARE", ())
         event = next(process.steps, (deque(),))
         assert type(event) is tuple, f"the meaning of {process.primitive} does not begin with idle"
         process.waiting, process.idle = event[0], True

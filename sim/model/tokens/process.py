@@ -4,17 +4,18 @@ The meaning of a primitive is a generator function ``meaning(config, i, o)`` in 
 tokens from the queues `i` and gives them to the functions `o`, both by port name, for ever, and yields
 
     None             the clock cycle ends here: at least once after each token given
-    a queue          it is empty and the next step needs it: ``while not crd: yield crd``
+    a queue          it is empty and the next step needs it: ``while not crd: yield crd``; or `Either` of several
     idle(a queue)    the same between two transactions, when nothing is held back
 
 It takes the names of all its ports before it first yields. The same generator runs untimed, where the first
-kind means nothing, and timed. A primitive made of several processes has `parts` instead of a meaning.
+kind means nothing, and timed. A primitive made of several processes has `parts` instead of a meaning. `SPARE`, if there is
+such a thing in the file, names inputs on which tokens may be left.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,19 @@ from ....hw.arch.token import show
 
 Queue = deque[Any]
 Give = Callable[[Any], None]
-Event = None | Queue | tuple[Queue]
+
+
+class Either:
+    """Several queues to wait on: true when one of them has a token."""
+
+    def __init__(self, queues: Iterable[Queue]) -> None:
+        self.queues = tuple(queues)
+
+    def __bool__(self) -> bool:
+        return any(self.queues)
+
+
+Event = None | Queue | Either | tuple[Queue | Either]
 Config = Mapping[str, Any]
 Inputs = Mapping[str, Queue]
 Outputs = Mapping[str, Give]
@@ -30,7 +43,7 @@ Steps = Iterator[Event]
 Meaning = Callable[[Config, Inputs, Outputs], Steps]
 
 
-def idle(queue: Queue) -> tuple[Queue]:
+def idle(queue: Queue | Either) -> tuple[Queue | Either]:
     """The event of a process that has finished a transaction and waits for the next on a queue."""
     return (queue,)
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 
-from .process import Give, ProtocolError, Queue, Steps
+from .process import Either, Give, ProtocolError, Queue, Steps
 
 # What a process waits for before its first step, and after its last.
 _START: Queue = deque((0,))
@@ -64,13 +64,15 @@ class Process:
         self.ins: dict[str, Queue] = {}
         self.outs: dict[str, Output] = {}
         self.steps: Steps = iter(())
-        self.waiting: Queue | None = _START
+        self.waiting: Queue | Either | None = _START
         self.idle = False
+        self.spare: tuple[str, ...] = ()    # inputs on which tokens may be left
 
     @property
     def stuck(self) -> bool:
         """Whether it is in the middle of a transaction, or tokens are there for another."""
-        return not self.idle or any(self.ins.values()) or any(out.staged for out in self.outs.values())
+        left = any(queue for port, queue in self.ins.items() if port not in self.spare)
+        return not self.idle or left or any(out.staged for out in self.outs.values())
 
     def advance(self) -> bool:
         """Run to the end of the cycle, or until it waits; whether it was the former."""
@@ -80,7 +82,7 @@ class Process:
                     self.waiting = None
                     return True
                 self.idle = isinstance(event, tuple)
-                queue: Queue = event[0] if isinstance(event, tuple) else event
+                queue = event[0] if isinstance(event, tuple) else event
                 if not queue:
                     self.waiting = queue
                     return False
@@ -154,7 +156,7 @@ def by_the_clock(processes: Sequence[Process], keep: bool) -> int:
                 queue.append(token)
                 if reader is None:
                     cycles = cycle
-                elif reader[0].waiting is queue:
+                elif reader[0].waiting is queue or reader[0].waiting.__class__ is Either:
                     reader[0].waiting = None
                     active.append(reader[0])
         waits = undelivered
