@@ -27,10 +27,11 @@ class CompiledEinsum(CompiledGraph):
     einsum: Einsum
 
 
-def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1) -> CompiledEinsum:
-    """Compile a statement for a machine; the same arguments give the same program. Errors and `copies` as of `compile_graph`."""
+def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,
+                   dynamic: bool = False, groups: int | None = None) -> CompiledEinsum:
+    """Compile a statement for a machine; the same arguments give the same program. Errors and copies as of `compile_graph`."""
     tell(LOWER)
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
-    found = compile_graph(lower(einsum), arch, seed, tell, source, copies)
+    found = compile_graph(lower(einsum), arch, seed, tell, source, copies, dynamic, groups)
     return CompiledEinsum(**vars(found), einsum=einsum)

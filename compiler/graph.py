@@ -17,7 +17,7 @@ from .ir.sam_dot import to_dot
 from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, finish, silent
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
-from .sparse.unroll import Copies, check_copies, spare_pes, unroll
+from .sparse.unroll import Copies, grouped, spare_pes, unroll
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,20 @@ class CompiledGraph(Compiled):
 
 
 def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent, source: Mapping[str, Any] | None = None,
-                  copies: int = 1) -> CompiledGraph:
-    """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish` and `check_copies`.
+                  copies: int = 1, dynamic: bool = False, groups: int | None = None) -> CompiledGraph:
+    """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish` and `grouped`.
 
-    source: more of the program's text. copies: of the program beside each other, see `unroll`.
+    source: more of the program's text. copies, dynamic, groups: of the program beside each other, see `grouped`.
     """
     tell(MAP)
     graph = map_graph(sam)
-    check_copies(graph, arch, copies)
-    linked = Copies()
+    linked = grouped(graph, arch, copies, dynamic, groups)
 
     def fit(route: Route) -> Fitted:
-        nonlocal linked
         tell(BALANCE)
-        balanced, linked = unroll(balance(graph, arch, spare_pes(graph, arch, copies)), copies)
+        balanced = unroll(balance(graph, arch, spare_pes(graph, arch, linked)), linked)
         return Fitted(balanced, route(balanced, 0))
 
-    text = {**(source or {}), **({"copies": copies} if copies > 1 else {})}
+    text = {**(source or {}), **({"copies": [list(each) for each in linked.groups]} if copies > 1 else {})}
     found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell)
     return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked)

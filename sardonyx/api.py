@@ -32,7 +32,7 @@ from .hw.arch.soc import address_map
 from .hw.paths import listed
 from .options import DISPATCH, VALUES
 from .outcome import Outcome, silent
-from .runtime.data.dispatch import ORDER
+from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
 from .runtime.data.sub_tiles import Work
 from .runtime.device import Device
 from .sim import engines
@@ -71,7 +71,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     avoid : str | sequence  Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
                             or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
     unroll : int            Copies of the program beside each other, which share the sub-tiles.
-    dispatch : str          How they do: order, sorted or expected.
+    dispatch : str          How they do: order, sorted, expected or dynamic.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
@@ -209,9 +209,13 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
     work = Work(cut(program, data, how.arch.mem.level_words, tile))
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
+    dynamic = dispatch == DYNAMIC
+    # A group shares out its sub-tiles best if it is large, unless its links are too few.
+    groups = groups_needed(work, copies) if dynamic else None
 
     def job(tell: Callable[[str], None]) -> TensorJob:
-        return TensorJob(compile_einsum(inner, how.arch, how.seed, tell, copies), data, work, program, dispatch)
+        compiled = compile_einsum(inner, how.arch, how.seed, tell, copies, dynamic, groups)
+        return TensorJob(compiled, data, work, program, dispatch)
 
     return execute(how, job, began, progress)
 

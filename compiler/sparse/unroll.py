@@ -4,24 +4,42 @@
                                                                      load B0.1 -> scan_B_i.1 -> ... -> store X0.1
 
 A graph takes a link of the global buffer for each level of each tensor, so copies with links of their own are few: a product
-of matrices loads six levels, and 16 links make two of it.
+of matrices loads six levels, and 16 links make two of it. More copies share links in groups, as many groups as there are links
+for. A tree of filters leads each block to the copy whose number it carries, and a tree of arbiters leads the results to their
+link, each block behind the number of its copy. With dynamic dispatch blocks carry no numbers: a tree of dispatchers gives
+them, to the filters and to a link of its own, from what the copies have done.
+
+    load B0.0 -> filter -+-> scan_B_i.0 ...  write_X_i.0 -+-> arbiter -> store X0.0
+                         +-> scan_B_i.1 ...  write_X_i.1 -+
+
+    values of copies 0, 1 -> dispatcher -+-> filters of B0.0, B1.0, ...
+                                         +-> store numbers.0
+
+No copy waits for another for ever: all links bring the sub-tiles in one order, and a copy works in that order, so of the first
+sub-tile that is not done everything has come or is next to come.
 
 Needs:   balanced MappedGraph of one copy.
 Gives:   MappedGraph, and which copies have which links.
 Errors:  UserError for more copies than there are tiles or links for.
-Source:  Onyx IEEE Micro, Unrolling.
+Source:  Onyx IEEE Micro, Unrolling; groups are what it leaves open ("utilizing free global buffer links").
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import UserError
-from ..ir.mapped import Block, Demand, MappedGraph, Net, Pin, Stream, graph_demands
+from ...hw.arch.primitive import ARBITER, COPY_BITS, DISPATCHER, FILTER, Flow, Primitive
+from ..ir.mapped import LOAD, STORE, Block, Demand, MappedGraph, Net, Pin, Stream, demands
 
-# A copy is named in words of a stream.
-MOST_COPIES = 64
+MOST_COPIES = 1 << COPY_BITS
+# The stream of a group's numbers, in the order of its sub-tiles.
+NUMBERS = "numbers"
+# Sub-tiles that a copy may have: it works on one while the next one comes.
+AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -31,9 +49,11 @@ class Copies:
     Parameters
     ----------
     groups : tuple     Copies that have links of the global buffer in common, group by group; every copy is in one.
+    dynamic : bool     The array chooses the copy of a sub-tile, among those of its group.
     """
 
     groups: tuple[tuple[int, ...], ...] = ((0,),)
+    dynamic: bool = False
 
     @property
     def count(self) -> int:
@@ -43,50 +63,219 @@ class Copies:
         """The name of a stream of a group: ``B0.1``; that of the only copy is ``B0``."""
         return stream if self.count == 1 else f"{stream}.{group}"
 
-
-def most_copies(graph: MappedGraph, arch: Arch) -> int:
-    """How many copies of a graph a machine has tiles and links for."""
-    return min([MOST_COPIES, *(each.has // each.needed for each in graph_demands(graph, arch) if each.needed)])
-
-
-def check_copies(graph: MappedGraph, arch: Arch, copies: int) -> None:
-    """UserError for more copies of a graph than fit; what a single copy needs is for `check_resources` to say."""
-    short = [each for each in graph_demands(graph, arch) if copies * each.needed > each.has]
-    if copies > 1 and (short or copies > MOST_COPIES):
-        most = max(1, most_copies(graph, arch))
-        needs = "; ".join(_short(each, copies) for each in short) or f"at most {MOST_COPIES} are told apart"
-        raise UserError(f"{copies} copies of the program are too many for '{arch.name}': {needs}", "unroll",
-                        f"use {most} or less" if most > 1 else "leave unroll out, or use a larger machine")
+    def shares(self, group: int) -> bool:
+        """Whether blocks of a group's links have numbers."""
+        return len(self.groups[group]) > 1
 
 
-def spare_pes(graph: MappedGraph, arch: Arch, copies: int) -> int:
-    """PEs that each copy may use beside those of its graph."""
-    return sum(tile.kind == "pe" for tile in arch.tiles.values()) // copies - graph.count("pe")
+def grouped(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool = False, groups: int | None = None) -> Copies:
+    """Copies of a graph in as many groups as a machine has links for, `groups` at most, each of about as many.
 
-
-def _short(each: Demand, copies: int) -> str:
-    return f"they need {copies * each.needed} {each.what}, it has {each.has}"
-
-
-def unroll(graph: MappedGraph, copies: int) -> tuple[MappedGraph, Copies]:
-    """Copies of a graph, each with links of its own; of one copy it is the graph itself."""
+    Raises UserError where they are more than fit; what a single copy needs is for `check_resources` to say.
+    """
     if copies == 1:
-        return graph, Copies()
-    found = Copies(tuple((copy,) for copy in range(copies)))
-    blocks: dict[str, Block] = {}
-    nets: list[Net] = []
-    streams: list[Stream] = []
-    for copy in range(copies):
-        blocks |= {name: replace(block, name=name) for name, block in
-                   ((_named(each.name, copy), each) for each in graph.blocks.values())}
-        nets += [Net(_pin(net.source, copy), tuple(_pin(sink, copy) for sink in net.sinks), net.layer) for net in graph.nets]
-        streams += [replace(each, block=_named(each.block, copy), name=found.link(each.name, copy)) for each in graph.streams]
-    return MappedGraph(blocks, tuple(nets), tuple(streams)), found
+        return Copies()
+    _check_primitives(arch, dynamic)
+    short = _short(graph, arch, _in_groups(graph, arch, copies, dynamic, groups)) if copies <= MOST_COPIES else []
+    if short or copies > MOST_COPIES:
+        most = next((n for n in range(min(copies - 1, MOST_COPIES), 1, -1)
+                     if not _short(graph, arch, _in_groups(graph, arch, n, dynamic, groups))), 1)
+        needs = "; ".join(f"they need {each.needed} {each.what}, it has {each.has}" for each in short)
+        fix = f"use {most} or less" if most > 1 else "leave unroll out, or use a larger machine"
+        more = ", or add filter and arbiter to pe.primitives of its description" if _missing(arch, (FILTER, ARBITER)) else ""
+        raise UserError(f"{copies} copies of the program are too many for '{arch.name}': "
+                        f"{needs or f'at most {MOST_COPIES} are told apart'}", "unroll", fix + more)
+    return _in_groups(graph, arch, copies, dynamic, groups)
 
 
-def _named(block: str, copy: int) -> str:
-    return f"{block}.{copy}"
+def most_groups(graph: MappedGraph, arch: Arch, dynamic: bool = False) -> int:
+    """How many groups a machine has links for, at least one."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    return max(1, min(arch.glb_tiles // max(1, loads), arch.glb_tiles // (len(graph.streams) - loads + dynamic)))
 
 
-def _pin(pin: Pin, copy: int) -> Pin:
-    return Pin(_named(pin.block, copy), pin.port)
+def _check_primitives(arch: Arch, dynamic: bool) -> None:
+    if dynamic and (missing := _missing(arch, (FILTER, ARBITER, DISPATCHER))):
+        raise UserError(f"dynamic dispatch needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "dispatch",
+                        "add them to pe.primitives of its description, or choose another way to dispatch")
+
+
+def _missing(arch: Arch, needed: Sequence[Primitive]) -> list[str]:
+    return [each.name for each in needed if each not in arch.pe.primitives]
+
+
+def _in_groups(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool, groups: int | None) -> Copies:
+    """Copies in groups; each of its own where a machine has nothing to share links with."""
+    most = min(groups or copies, most_groups(graph, arch, dynamic))
+    count = copies if _missing(arch, (FILTER, ARBITER)) else min(most, copies // 2 if dynamic else copies)
+    return Copies(tuple(_even(range(copies), max(1, count))), dynamic)
+
+
+def _short(graph: MappedGraph, arch: Arch, copies: Copies) -> list[Demand]:
+    """Of what copies need more than a machine has."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    stores, groups = len(graph.streams) - loads, len(copies.groups)
+    logs = sum(copies.dynamic and copies.shares(group) for group in range(groups))
+    found = demands(copies.count * graph.count("pe") + _tree_pes(graph, copies), copies.count * graph.count("mem"),
+                    groups * loads, groups * stores + logs, arch)
+    return [each for each in found if each.needed > each.has]
+
+
+def spare_pes(graph: MappedGraph, arch: Arch, copies: Copies) -> int:
+    """PEs that each copy may use beside those of its graph."""
+    pes = sum(tile.kind == "pe" for tile in arch.tiles.values()) - _tree_pes(graph, copies)
+    return pes // copies.count - graph.count("pe")
+
+
+def _tree_pes(graph: MappedGraph, copies: Copies) -> int:
+    """PEs of all filters, arbiters and dispatchers."""
+    loads = sum(stream.direction == LOAD for stream in graph.streams)
+    stores = len(graph.streams) - loads + copies.dynamic
+    return sum(loads * _nodes(len(group), len(FILTER.outputs)) + stores * _nodes(len(group), len(ARBITER.inputs))
+               for group in copies.groups if len(group) > 1)
+
+
+def _nodes(count: int, ways: int) -> int:
+    """Nodes of the tree of `_runs`."""
+    return 1 + sum(_nodes(len(run), ways) for run in _runs(range(count), ways) if len(run) > 1)
+
+
+def _runs(copies: Sequence[int], ways: int) -> list[Sequence[int]]:
+    """Copies behind each way of a node, of as few nodes as can be where two levels are enough: longer runs come first, single
+    copies are last."""
+    count = len(copies)
+    if count <= ways:
+        return [[copy] for copy in copies]
+    behind = min(ways, -(-(count - ways) // (ways - 1)))      # ways that lead to another node
+    single = ways - behind
+    return [*_even(copies[:count - single], behind), *([copy] for copy in copies[count - single:])]
+
+
+def _even(copies: Sequence[int], parts: int) -> list[tuple[int, ...]]:
+    """Copies in parts of about one size, larger ones first."""
+    size, more = divmod(len(copies), parts)
+    ends = [at * size + min(at, more) for at in range(parts + 1)]
+    return [tuple(copies[begin:end]) for begin, end in pairwise(ends)]
+
+
+def unroll(graph: MappedGraph, copies: Copies) -> MappedGraph:
+    """Copies of a graph and what leads blocks to them and from them; of one copy it is the graph itself."""
+    if copies.count == 1:
+        return graph
+    build = _Builder()
+    for copy in range(copies.count):
+        for block in graph.blocks.values():
+            if block.kind != "io":
+                build.blocks[f"{block.name}.{copy}"] = replace(block, name=f"{block.name}.{copy}")
+        for net in graph.nets:
+            if graph.blocks[net.source.block].kind != "io":
+                build.lead(_copied(net.source, copy), *(_copied(sink, copy) for sink in net.sinks
+                                                        if graph.blocks[sink.block].kind != "io"), layer=net.layer)
+    for number, group in enumerate(copies.groups):
+        shares = copies.shares(number)
+        names = _dispatchers(build, graph, group, number) if shares and copies.dynamic else None
+        for stream in graph.streams:
+            name, sections = copies.link(stream.name, number), stream.sections
+            if stream.direction == LOAD:
+                into = build.link(stream, name, sections)
+                inner = next(net.sinks for net in graph.nets if net.source.block == stream.block)
+                sinks = {copy: tuple(_copied(sink, copy) for sink in inner) for copy in group}
+                _filters(build, Pin(into, "g2f"), sinks, name, sections, names) if shares else \
+                    build.lead(Pin(into, "g2f"), *sinks[group[0]])
+            else:
+                into = build.link(stream, name, (sections + shares) * len(group))
+                source = next(net.source for net in graph.nets if any(sink.block == stream.block for sink in net.sinks))
+                given = {copy: _copied(source, copy) for copy in group}
+                build.lead(_arbiters(build, given, name, sections) if shares else given[group[0]], Pin(into, "f2g"))
+    return build.graph()
+
+
+def _copied(pin: Pin, copy: int) -> Pin:
+    return Pin(f"{pin.block}.{copy}", pin.port)
+
+
+def _tile_port(primitive: Primitive, name: str, flow: Flow) -> str:
+    return next(port.tile_port for port in primitive.ports if (port.name, port.flow) == (name, flow))
+
+
+@dataclass
+class _Builder:
+    """A graph under construction."""
+
+    blocks: dict[str, Block] = field(default_factory=dict)
+    sinks: dict[tuple[Pin, str], list[Pin]] = field(default_factory=dict)
+    streams: list[Stream] = field(default_factory=list)
+
+    def lead(self, source: Pin, *sinks: Pin, layer: str = "data") -> None:
+        """Add sinks of a source."""
+        self.sinks.setdefault((source, layer), []).extend(sinks)
+
+    def link(self, stream: Stream, name: str, sections: int) -> str:
+        """Add a stream like another one, and its block."""
+        block = f"{stream.direction} {name}"
+        self.blocks[block] = Block(block, "io", "", {})
+        self.streams.append(replace(stream, block=block, name=name, sections=sections))
+        return block
+
+    def node(self, primitive: Primitive, name: str, config: Mapping[str, int]) -> str:
+        self.blocks[name] = Block(name, "pe", primitive.name, config)
+        return name
+
+    def graph(self) -> MappedGraph:
+        nets = tuple(Net(source, tuple(sinks), layer) for (source, layer), sinks in self.sinks.items() if sinks)
+        return MappedGraph(self.blocks, nets, tuple(sorted(self.streams, key=lambda stream: stream.direction != LOAD)))
+
+
+def _filters(build: _Builder, source: Pin, sinks: Mapping[int, Sequence[Pin]], name: str, sections: int,
+             numbers: Pin | None) -> None:
+    """A tree of filters from a source to the sinks of each copy. numbers: where they come from; else in front of blocks."""
+    runs = _runs([*sinks], len(FILTER.outputs))
+    # Of two ways the second is the last output, which has no upper bound.
+    ways = [0, 2] if len(runs) == 2 else [*range(len(runs))]
+    keep = sum(1 << way for way, run in zip(ways, runs, strict=True) if len(run) > 1)
+    node = build.node(FILTER, f"filter {name} {runs[0][0]}-{runs[-1][-1]}", {
+        "sections": sections, "given": int(numbers is not None), "keep": keep, "first1": runs[1][0], "first2": runs[-1][0]})
+    build.lead(source, Pin(node, _tile_port(FILTER, "block", Flow.IN)))
+    if numbers is not None:
+        build.lead(numbers, Pin(node, _tile_port(FILTER, "number", Flow.IN)))
+    for way, run in zip(ways, runs, strict=True):
+        out = Pin(node, _tile_port(FILTER, f"block{way}", Flow.OUT))
+        if len(run) > 1:
+            _filters(build, out, {copy: sinks[copy] for copy in run}, name, sections, None)
+        else:
+            build.lead(out, *sinks[run[0]])
+
+
+def _arbiters(build: _Builder, sources: Mapping[int, Pin], name: str, sections: int) -> Pin:
+    """A tree of arbiters from the source of each copy; where all their blocks leave."""
+    return _merged(build, ARBITER, "block", sources, f"arbiter {name}", {"sections": sections}, "numbers")
+
+
+def _dispatchers(build: _Builder, graph: MappedGraph, group: Sequence[int], number: int) -> Pin:
+    """A tree of dispatchers that see when copies are done, and the stream of what they say; where their numbers leave."""
+    values = next(stream for stream in graph.streams if stream.direction == STORE and stream.sections == 1)
+    writer = next(net.source.block for net in graph.nets if any(sink.block == values.block for sink in net.sinks))
+    # All values of a sub-tile have been computed when the last of them is written.
+    source = next(net.source for net in graph.nets if any(sink.block == writer for sink in net.sinks))
+    name = f"{NUMBERS}.{number}"
+    given = _merged(build, DISPATCHER, "done", {copy: _copied(source, copy) for copy in group}, f"dispatcher {name}",
+                    {"ahead": AHEAD}, "copies", "number")
+    log = build.link(values, name, len(group))
+    build.lead(Pin(given.block, _tile_port(DISPATCHER, "log", Flow.OUT)), Pin(log, "f2g"))
+    return given
+
+
+def _merged(build: _Builder, primitive: Primitive, port: str, sources: Mapping[int, Pin], name: str,
+            config: Mapping[str, int], single: str, out: str = "block") -> Pin:
+    """A tree of a primitive with four inputs, of which those that bring a single copy are marked in a field."""
+    runs = _runs([*sources], len(primitive.inputs))
+    lone = [at for at, run in enumerate(runs) if len(run) == 1]
+    # Single copies are behind each other, so that their numbers are those of the inputs and one more number.
+    first = runs[lone[0]][0] - lone[0] if lone else 0
+    node = build.node(primitive, f"{name} {runs[0][0]}-{runs[-1][-1]}",
+                      {**config, single: sum(1 << at for at in lone), "first": first})
+    for at, run in enumerate(runs):
+        source = sources[run[0]] if at in lone else \
+            _merged(build, primitive, port, {copy: sources[copy] for copy in run}, name, config, single, out)
+        build.lead(source, Pin(node, _tile_port(primitive, f"{port}{at}", Flow.IN)))
+    return Pin(node, _tile_port(primitive, out, Flow.OUT))

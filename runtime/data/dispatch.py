@@ -3,16 +3,18 @@
     order      in order, in turn: sub-tile k goes to copy k mod n
     sorted     in turn, those with the most nonzeros first, so that what is computed at a time is of about one size
     expected   those of the most expected cycles first, each to the copy that is expected to be the first to be free
+    dynamic    in order, in turn among groups of copies that share links; in a group the first copy that is free takes the next
 
-A program takes a sub-tile for each copy in a round. The last rounds are filled up with empty sub-tiles, whose results nobody
-reads.
+A program takes a sub-tile for each copy in a round, and a group as many as it has copies. The last rounds are filled up with
+empty sub-tiles, whose results nobody reads.
 
-Source:  Onyx JSSC VI-C names in-order and sorted dispatch; the third is list scheduling, longest processing time first.
+Source:  Onyx JSSC VI-C for all but `expected`, which is list scheduling, longest processing time first.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,10 +27,13 @@ from ...compiler.sparse.tiles import Tiling
 from ...compiler.sparse.tiling import ITEM_CYCLES
 from ...compiler.sparse.unroll import Copies
 from ...tensors.coordinates import Ints
+from .sub_tiles import Work
 
-ORDER, SORTED, EXPECTED = DISPATCH = ("order", "sorted", "expected")
+ORDER, SORTED, EXPECTED, DYNAMIC = DISPATCH = ("order", "sorted", "expected", "dynamic")
 # The number of an empty sub-tile.
 FILL = -1
+# The most words a cycle that links of copies should have to bring, so that none of them waits.
+EASY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +43,29 @@ class Deal:
     Parameters
     ----------
     items, copies : tuple      Per group int64[rounds, copies of the group]: the number of a sub-tile, or `FILL`, and its copy.
-    loads : float64[copies]    Expected cycles of each copy.
+                               Where the array chooses, the copy says its group only.
+    cycles : float64[items]    Expected cycles of each sub-tile.
+    loads : float64[copies]    Those of each copy.
     """
 
     items: tuple[Ints, ...]
     copies: tuple[Ints, ...]
+    cycles: NDArray[np.float64]
     loads: NDArray[np.float64]
 
     @property
     def rounds(self) -> int:
         return max(map(len, self.items))
 
-    @property
-    def balance(self) -> float:
-        """What the copies have to do on average, to what the busiest one has; 1 is even."""
-        return float(self.loads.mean() / self.loads.max()) if self.loads.any() else 1.0
+
+def balance(loads: NDArray[np.float64]) -> float:
+    """What copies have to do on average, to what the busiest one has; 1 is even."""
+    return float(loads.mean() / loads.max()) if loads.any() else 1.0
+
+
+def groups_needed(work: Work, copies: int) -> int:
+    """Groups of copies with which no link has to bring more than `EASY` words a cycle, as far as cycles are known."""
+    return max(1, min(copies, math.ceil(copies * work.busiest / (EASY * max(1, work.cycles())))))
 
 
 def deal(tiling: Tiling, copies: Copies, how: str) -> Deal:
@@ -69,7 +82,7 @@ def deal(tiling: Tiling, copies: Copies, how: str) -> Deal:
     items = [np.append(order[run], np.full(len(found) - len(run), FILL)) for run, found in zip(runs, filled, strict=True)]
     shapes = [(rounds, len(group)) for group in copies.groups]
     return Deal(tuple(each.reshape(shape) for each, shape in zip(items, shapes, strict=True)),
-                tuple(each.reshape(shape) for each, shape in zip(filled, shapes, strict=True)), loads)
+                tuple(each.reshape(shape) for each, shape in zip(filled, shapes, strict=True)), expected, loads)
 
 
 def _nonzeros(tiling: Tiling) -> Ints:

@@ -1,7 +1,9 @@
 """The transactions of an unrolled program, which are rounds of sub-tiles, and the sub-tiles' results in order again.
 
-Every link brings the blocks of its group's copies, and stores theirs. Results come in the order in which a copy was given
-sub-tiles; they are held until those of all sub-tiles before have come.
+Every link brings the blocks of its group's copies, and stores theirs. Where copies share it, a word in front of each block that
+is loaded is the number of its copy, and a section of one word in front of each that is stored. Those of one copy come in the
+order in which it was given sub-tiles, those of different ones in any. Results are held until those of all sub-tiles before
+have come.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from itertools import islice
 import numpy as np
 
 from ...compiler.sparse.pairing import ABSENT
-from ...compiler.sparse.unroll import Copies
-from .blocks import Blocks
-from .dispatch import FILL, deal
+from ...compiler.sparse.unroll import NUMBERS, Copies
+from .blocks import Blocks, split_blocks
+from .dispatch import FILL, balance, deal
 from .sub_tiles import Work
 
 
@@ -36,6 +38,8 @@ class Rounds:
     def __init__(self, work: Work, copies: Copies, how: str, take: Callable[[Blocks], None]) -> None:
         self.work, self.groups, self.how, self.deal = work, copies, how, deal(work.tiling, copies, how)
         self.words: dict[str, int] = {}
+        # Expected cycles of what each copy has done.
+        self.loads = np.zeros(copies.count)
         self._take = take
         # Streams of the result, the values last.
         self._names = [*work.bounds()]
@@ -54,12 +58,14 @@ class Rounds:
         picks = np.concatenate((tiling.picks, np.full((1, tiling.picks.shape[1]), ABSENT, tiling.picks.dtype)))
         turns = np.concatenate(self.deal.items, axis=1).reshape(-1)
         blocks = Work(replace(tiling, picks=picks[turns])).transactions()
-        for _ in range(len(self)):
+        for turn in range(len(self)):
             found: Blocks = {}
             for group, members in enumerate(self.groups.groups):
                 own = list(islice(blocks, len(members)))
+                numbered = self.groups.shares(group) and not self.groups.dynamic
                 for name in own[0]:
-                    words = np.concatenate([each[name] for each in own])
+                    words = np.concatenate([part for each, copy in zip(own, self.deal.copies[group][turn], strict=True)
+                                            for part in (np.full(int(numbered), copy, np.uint16), each[name])])
                     link = self.groups.link(name, group)
                     found[link] = words
                     self.words[link] = self.words.get(link, 0) + len(words)
@@ -67,20 +73,31 @@ class Rounds:
 
     def bounds(self) -> dict[str, int]:
         """As of `Work.bounds`, for links."""
-        return {self.groups.link(name, group): len(members) * words for name, words in self.work.bounds().items()
-                for group, members in enumerate(self.groups.groups)}
+        found: dict[str, int] = {}
+        for group, members in enumerate(self.groups.groups):
+            shares = self.groups.shares(group)
+            found |= {self.groups.link(name, group): len(members) * (words + 2 * shares)
+                      for name, words in self.work.bounds().items()}
+            if shares and self.groups.dynamic:
+                found[self.groups.link(NUMBERS, group)] = 2 * len(members)
+        return found
 
     def cycles(self) -> int:
         """How many cycles all rounds should take, roughly."""
-        return round(float(self.deal.loads.max()))
+        return round(float(self.deal.loads.mean() if self.groups.dynamic else self.deal.loads.max()))
 
     def take(self, stored: Blocks) -> None:
         """Take what the next round stored; hand on the sub-tiles that are complete and next."""
         for group, (items, copies) in enumerate(zip(self.deal.items, self.deal.copies, strict=True)):
-            for item, copy in zip(items[self._taken].tolist(), copies[self._taken].tolist(), strict=True):
+            given = copies[self._taken].tolist()
+            if self.groups.dynamic and self.groups.shares(group):
+                # Each number is a section of one word.
+                given = stored[self.groups.link(NUMBERS, group)][1::2].tolist()
+            for item, copy in zip(items[self._taken].tolist(), given, strict=True):
                 self._expects[copy].append(item)
-                for name in self._names:
-                    self._came[copy][name].append(stored[self.groups.link(name, group)])
+                self.loads[copy] += self.deal.cycles[item] if item != FILL else 0
+            for name in self._names:
+                self._came_in(group, name, stored[self.groups.link(name, group)])
         self._taken += 1
         for expects, came in zip(self._expects, self._came, strict=True):
             while expects and all(came.values()):
@@ -91,9 +108,20 @@ class Rounds:
             self._take(self._ahead.pop(self._next))
             self._next += 1
 
+    def _came_in(self, group: int, name: str, words: np.ndarray) -> None:
+        """Sort the blocks of a stream of the result by copies."""
+        members = self.groups.groups[group]
+        if not self.groups.shares(group):
+            self._came[members[0]][name].append(words)
+            return
+        for block in split_blocks(words, name, 2 if name == self._names[-1] else 3, len(members)):
+            assert block[0] == 1 and block[1] in members, f"a block of {name} says that it is of copy {block[1]}"
+            self._came[int(block[1])][name].append(block[2:])
+
     def facts(self) -> Mapping[str, object]:
         """For the report."""
-        return {"dispatch": self.how, "rounds": len(self), "balance": round(self.deal.balance, 3)}
+        groups = " + ".join(str(len(each)) for each in self.groups.groups)
+        return {"dispatch": self.how, "link_groups": groups, "rounds": len(self), "balance": round(balance(self.loads), 3)}
 
     def bottleneck(self, cycles: int) -> str:
         """What keeps so many cycles from being fewer, in words."""
@@ -101,8 +129,8 @@ class Rounds:
         share = self.words[link] / max(1, cycles)
         if share > BUSY:
             return f"links: {link} brings {share:.2f} words a cycle"
-        if self.deal.balance < EVEN:
-            return f"imbalance: the busiest copy has {1 / self.deal.balance:.2f} times as much to do as others on average"
+        if (even := balance(self.loads)) < EVEN:
+            return f"imbalance: the busiest copy has {1 / even:.2f} times as much to do as others on average"
         return f"copies: all have about as much to do, and links are idle for {1 - share:.0%} of the time"
 
 

@@ -68,6 +68,12 @@ class Work:
         return {name: block for name, block in named(result, tensors.encode(empty, result.format)).items()
                 if name in counted(result)}
 
+    @property
+    def busiest(self) -> int:
+        """Words of the load stream that has the most."""
+        return max(int(blocks.lengths[self.tiling.picks[:, at]].sum())
+                   for at, found in enumerate(self._encoded) for blocks in found)
+
     @functools.cached_property
     def _encoded(self) -> tuple[tuple[TileBlocks, ...], ...]:
         """The blocks of every tile of every slot."""

@@ -1,5 +1,6 @@
-"""Copies of a program: what they are made of, and how many fit."""
+"""Copies of a program: what they are made of, what leads blocks to them, and how many fit."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,38 +9,53 @@ from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir import mapped
 from sardonyx.compiler.lang.einsum import parse
-from sardonyx.compiler.sparse.balance import balance
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
-from sardonyx.compiler.sparse.unroll import MOST_COPIES, Copies, check_copies, most_copies, unroll
+from sardonyx.compiler.sparse.unroll import Copies, grouped, most_groups, spare_pes, unroll
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import SHARING_PRIMITIVES
 
 PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)", "ijk", {"C": "ss10"})
-SCALED = parse("x(i) = b(i) * c")
+SCALED, TOTAL = parse("x(i) = b(i) * c"), parse("x = b(i)")
 ONYX, SMALL = presets.get("onyx"), presets.get("small")
 
 
+def sharing(arch):
+    """A machine whose PEs have filter, arbiter and dispatcher."""
+    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, *SHARING_PRIMITIVES)))
+
+
+def graph_of(statement):
+    return map_graph(lower(statement))
+
+
+def own(count):
+    """Copies with links of their own."""
+    return Copies(tuple((copy,) for copy in range(count)))
+
+
+def primitives(graph):
+    return Counter(block.primitive for block in graph.blocks.values())
+
+
 def test_a_copy_has_the_blocks_nets_and_streams_of_the_program():
-    graph = map_graph(lower(PRODUCT))
-    found, copies = unroll(graph, 3)
+    graph = graph_of(PRODUCT)
+    found = unroll(graph, own(3))
     mapped.verify(found, ONYX)
-    assert copies == Copies(((0,), (1,), (2,)))
     assert len(found.blocks) == 3 * len(graph.blocks) and len(found.nets) == 3 * len(graph.nets)
+    assert primitives(found) == {name: 3 * count for name, count in primitives(graph).items()}
     for copy in range(3):
         for each in graph.blocks.values():
-            assert found.blocks[f"{each.name}.{copy}"] == replace(each, name=f"{each.name}.{copy}")
-        for net in graph.nets:
-            assert any(other.source == (f"{net.source.block}.{copy}", net.source.port)
-                       and other.sinks == tuple((f"{sink.block}.{copy}", sink.port) for sink in net.sinks)
-                       for other in found.nets)
-    assert [each.name for each in found.streams] == [f"{each.name}.{copy}" for copy in range(3) for each in graph.streams]
+            assert each.kind == "io" or found.blocks[f"{each.name}.{copy}"] == replace(each, name=f"{each.name}.{copy}")
+        assert {each.name for each in found.streams if each.name.endswith(f".{copy}")} == {
+            f"{each.name}.{copy}" for each in graph.streams}
 
 
 def test_one_copy_is_the_program_itself():
-    graph = map_graph(lower(PRODUCT))
-    assert unroll(graph, 1) == (graph, Copies())
-    assert Copies().link("B0", 0) == "B0" and Copies(((0,), (1,))).link("B0", 1) == "B0.1"
+    graph = graph_of(PRODUCT)
+    assert unroll(graph, Copies()) == graph
+    assert Copies().link("B0", 0) == "B0" and own(2).link("B0", 1) == "B0.1"
     assert compile_einsum(PRODUCT, SMALL).files() == compile_einsum(PRODUCT, SMALL, copies=1).files()
 
 
@@ -47,41 +63,100 @@ def test_copies_share_the_pes_that_are_left_for_balancing():
     one, two = (compile_einsum(SCALED, SMALL, copies=copies) for copies in (1, 2))
     assert two.slack == 2 * one.slack
     assert two.tiles == {kind: 2 * count for kind, count in one.tiles.items()}
-    balanced = balance(two.unbalanced, SMALL, 0)
-    assert balanced.count("pe") == two.unbalanced.count("pe")
+    assert spare_pes(graph_of(SCALED), SMALL, own(2)) == 48 // 2 - graph_of(SCALED).count("pe")
 
 
-def test_a_bitstream_says_how_many_copies_it_has():
+def test_a_bitstream_says_which_copies_share_links():
     program = compile_einsum(SCALED, SMALL, copies=2).program
     found = decode(encode(program, SMALL), SMALL)
-    assert found == program and found.source["copies"] == 2
+    assert found == program and found.source["copies"] == [[0], [1]]
     assert {each.name for each in found.transfers} == {f"{name}.{copy}" for copy in (0, 1)
                                                        for name in ("b0", "b_vals", "c_vals", "x0", "x_vals")}
 
 
-def test_as_many_copies_fit_as_tiles_and_links_allow():
-    graph = map_graph(lower(PRODUCT))
-    assert most_copies(graph, ONYX) == 2      # of its 16 links a copy loads six levels
-    assert most_copies(graph, replace(ONYX, columns=256)) == 21
-    assert most_copies(map_graph(lower(SCALED)), replace(ONYX, columns=256, rows=200)) == 42
-    assert MOST_COPIES == 64
+@pytest.mark.parametrize("copies,dynamic", [(2, False), (3, True), (4, False), (5, True), (7, True), (13, False), (21, True)])
+def test_every_copy_of_a_group_is_reached_by_its_number_and_by_it_alone(copies, dynamic):
+    """The numbers that lead through the filters of each link, and those that arbiters and dispatchers put in front."""
+    arch = sharing(replace(ONYX, columns=256))
+    graph = graph_of(PRODUCT)
+    found = unroll(graph, Copies((tuple(range(copies)),), dynamic))
+    mapped.verify(found, arch)
+    drives = {(net.source.block, net.source.port): net.sinks for net in found.nets}
+    driven = {(sink.block, sink.port): net.source for net in found.nets for sink in net.sinks}
+
+    def copy_of(number, block, port):
+        """Where a block with a number comes to."""
+        sink, = (each for each in drives[block, port] if found.blocks[each.block].primitive != "dispatcher")
+        node = found.blocks[sink.block]
+        if node.primitive != "filter":
+            return sink.block
+        way = 0 if number < node.config["first1"] else 1 if number < node.config["first2"] else 2
+        reached = copy_of(number, node.name, f"res{way}")
+        assert (node.config["keep"] >> way & 1) == (found.blocks[drives[node.name, f"res{way}"][0].block].primitive == "filter")
+        return reached
+
+    def numbers_of(block, single):
+        """The numbers that a tree gives, with what they stand for."""
+        node, given = found.blocks[block], {}
+        for at in range(4):
+            if source := driven.get((block, f"data{at}")):
+                if node.config[single] >> at & 1:
+                    given[node.config["first"] + at] = source.block
+                else:
+                    given |= numbers_of(source.block, single)
+        return given
+
+    for stream in found.streams:
+        if stream.direction == mapped.LOAD:
+            level = stream.name.partition(".")[0]
+            mine = {f"load {level}": next(sink.block for net in graph.nets for sink in net.sinks
+                                          if net.source.block == f"load {level}")}[f"load {level}"]
+            assert [copy_of(number, stream.block, "g2f") for number in range(copies)] == [f"{mine}.{n}" for n in range(copies)]
+        elif not stream.name.startswith("numbers"):
+            root = driven[stream.block, "f2g"].block
+            assert {number: block.rpartition(".")[2] for number, block in numbers_of(root, "numbers").items()} == {
+                number: str(number) for number in range(copies)}
+            assert stream.sections == copies * (2 if stream.name.startswith("X_vals") else 3)
+        else:
+            root = driven[stream.block, "f2g"].block
+            assert numbers_of(root, "copies") == {number: f"drop_j.{number}" for number in range(copies)}
+            heads = {each.block for each in drives[root, "res0"]}
+            assert len(heads) == 6 and all(found.blocks[head].config["given"] for head in heads)
+    assert any(stream.name.startswith("numbers") for stream in found.streams) == dynamic
 
 
-@pytest.mark.parametrize("copies,arch,message", [
-    (3, ONYX, "unroll: 3 copies of the program are too many for 'onyx': they need 18 load streams, it has 16\n"
-              "  try: use 2 or less"),
-    (2, SMALL, "unroll: 2 copies of the program are too many for 'small': they need 18 MEM tiles, it has 16; "
-               "they need 12 load streams, it has 8\n"
-               "  try: leave unroll out, or use a larger machine"),
+def test_trees_of_two_levels_have_as_few_nodes_as_can_be():
+    graph = graph_of(TOTAL)
+    for copies in range(2, 17):
+        count = primitives(unroll(graph, Copies((tuple(range(copies)),), True)))
+        assert count["filter"] == 2 * -(-(copies - 1) // 2) or copies > 9
+        assert count["arbiter"] == count["dispatcher"] == -(-(copies - 1) // 3)
+
+
+def test_copies_are_in_as_many_groups_as_there_are_links_for():
+    graph, machine = graph_of(PRODUCT), sharing(ONYX)
+    assert grouped(graph, machine, 2) == own(2)
+    assert grouped(graph, machine, 7).groups == ((0, 1, 2, 3), (4, 5, 6))
+    assert grouped(graph, machine, 7, groups=1).groups == (tuple(range(7)),)
+    assert grouped(graph, machine, 3, dynamic=True).groups == ((0, 1, 2),)      # alone a copy has nobody to share with
+    assert most_groups(graph, ONYX) == 2 and most_groups(graph_of(TOTAL), ONYX) == 8
+    # A program has its MEM tiles for 14.
+    assert grouped(graph, machine, 14, dynamic=True).count == 14
+
+
+@pytest.mark.parametrize("copies,arch,dynamic,message", [
+    (3, ONYX, False, "unroll: 3 copies of the program are too many for 'onyx': they need 18 load streams, it has 16\n"
+                     "  try: use 2 or less, or add filter and arbiter to pe.primitives of its description"),
+    (15, sharing(ONYX), False, "unroll: 15 copies of the program are too many for 'onyx': they need 135 MEM tiles, it has 128\n"
+                               "  try: use 14 or less"),
+    (2, sharing(SMALL), False, "unroll: 2 copies of the program are too many for 'small': they need 18 MEM tiles, it has 16\n"
+                               "  try: leave unroll out, or use a larger machine"),
+    (99, sharing(ONYX), False, "unroll: 99 copies of the program are too many for 'onyx': at most 64 are told apart\n"
+                               "  try: use 14 or less"),
+    (2, ONYX, True, "dispatch: dynamic dispatch needs primitives that 'onyx' does not have: filter, arbiter, dispatcher\n"
+                    "  try: add them to pe.primitives of its description, or choose another way to dispatch"),
 ])
-def test_more_copies_than_fit_are_refused(copies, arch, message):
+def test_more_copies_than_fit_are_refused(copies, arch, dynamic, message):
     with pytest.raises(UserError) as error:
-        compile_einsum(PRODUCT, arch, copies=copies)
+        compile_einsum(PRODUCT, arch, copies=copies, dynamic=dynamic)
     assert str(error.value) == message
-
-
-def test_more_copies_than_can_be_told_apart_are_refused():
-    with pytest.raises(UserError) as error:
-        check_copies(map_graph(lower(parse("x = b"))), replace(ONYX, columns=256), 65)
-    assert str(error.value) == ("unroll: 65 copies of the program are too many for 'onyx': at most 64 are told apart\n"
-                                "  try: use 64 or less")

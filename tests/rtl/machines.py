@@ -8,7 +8,7 @@ from sardonyx.compiler.ir.transfer import transfers
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
-from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH
+from sardonyx.hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH, REDUCER, SHARING_PRIMITIVES
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
@@ -25,6 +25,9 @@ KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0), 
 
 # For those with more operands than it has loads.
 WIDE = replace(KERNELS, name="wide", columns=15)
+
+# For copies of small programs that share links: its MEM and IO tiles are those of KERNELS, its PEs are quick to build.
+COPIES = replace(KERNELS, name="copies", pe=TileSpec("pe", PE.ports, (REDUCER, DROPPER, PASS_THROUGH, *SHARING_PRIMITIVES)))
 
 # For whole programs in a bench, sparse and dense, quick to build: that of docs/cocotb.md.
 BENCH = Arch("bench", 6, 2, mem_every=2, interconnect=Interconnect(3),

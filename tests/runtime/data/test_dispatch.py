@@ -11,7 +11,8 @@ from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import ITEM_CYCLES, tile
 from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.options import DISPATCH as OPTIONS
-from sardonyx.runtime.data.dispatch import DISPATCH, EXPECTED, FILL, ORDER, SORTED, deal
+from sardonyx.runtime.data.dispatch import DISPATCH, EASY, EXPECTED, FILL, ORDER, SORTED, balance, deal, groups_needed
+from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
@@ -42,7 +43,7 @@ def test_every_sub_tile_is_dealt_once_to_a_copy_of_its_group(how, sizes, seed):
         assert set(chosen.reshape(-1).tolist()) <= set(group)
         flat = rounds.reshape(-1)
         assert (np.diff((flat == FILL).astype(int)) >= 0).all(), "empty sub-tiles come last"
-    assert 0 < found.balance <= 1
+    assert 0 < balance(found.loads) <= 1
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 7])
@@ -77,8 +78,18 @@ def test_no_sub_tiles_are_no_rounds():
     empty = tile(PRODUCT, {"B": Coo.empty((5, 5)), "C": Coo.empty((5, 5))}, 1024, 2)
     for how in DISPATCH:
         found = deal(empty, groups([2, 1]), how)
-        assert found.rounds == 0 and found.balance == 1
+        assert found.rounds == 0 and balance(found.loads) == 1
 
 
 def test_the_options_name_every_way_to_deal():
     assert tuple(OPTIONS) == DISPATCH
+
+
+def test_groups_are_as_many_as_keep_links_from_being_waited_for():
+    work = Work(tiling())
+    for copies in (1, 2, 7, 60):
+        groups = groups_needed(work, copies)
+        assert 1 <= groups <= copies
+        words = work.busiest / (work.cycles() / copies)      # a cycle, of one link
+        assert words / groups <= EASY or groups == copies
+        assert groups == 1 or words / (groups - 1) > EASY

@@ -9,15 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sardonyx
+from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.compiler.sparse.unroll import Copies
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import SHARING_PRIMITIVES
 from sardonyx.options import DISPATCH
 from sardonyx.runtime.data.rounds import Rounds
 from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim import engines
 from sardonyx.sim.expected import expected
+from sardonyx.tensor_job import TensorJob
+from sardonyx.tensors import values
 from sardonyx.tensors.values import random_tensor
+
+ONYX = presets.get("onyx")
+SHARING = replace(ONYX, pe=replace(ONYX.pe, primitives=(*ONYX.pe.primitives, *SHARING_PRIMITIVES)))
 
 
 def matrix(shape, density, seed):
@@ -26,14 +35,71 @@ def matrix(shape, density, seed):
     return scipy.sparse.csr_array(random.integers(-3, 4, shape) * (random.random(shape) < density))
 
 
-@settings(max_examples=8)
-@given(how=st.sampled_from(tuple(DISPATCH)), copies=st.integers(1, 2), edge=st.sampled_from([1, 5, 17]),
-       density=st.sampled_from([0.0, 0.1, 0.6]), seed=st.integers(0, 99))
-def test_copies_give_what_numpy_gives(how, copies, edge, density, seed):
+def unrolled(statement, operands, copies, how, engine="tokens", edge=5, groups=None, arch=SHARING):
+    """A checked job on copies in so many groups, or as many as there are links for."""
+    data = {name: values.to_coo(each, name) for name, each in operands.items()}
+    program = parse(statement)
+    job = TensorJob(compile_einsum(program, arch, copies=copies, dynamic=how == "dynamic", groups=groups), data,
+                    Work(tile(program, data, arch.mem.level_words, edge)), dispatch=how)
+    for part in job.parts():
+        engines.run(engine, job.compiled, part, part.take)
+    assert job.check()[1] > 0
+    return job
+
+
+@settings(max_examples=6)
+@given(how=st.sampled_from(tuple(DISPATCH)), copies=st.integers(2, 6), groups=st.integers(1, 3),
+       edge=st.sampled_from([1, 5, 17]), density=st.sampled_from([0.1, 0.6]), seed=st.integers(0, 99))
+def test_copies_give_what_numpy_gives(how, copies, groups, edge, density, seed):
     b, c = matrix((7, 11), density, seed), matrix((7, 11), density, seed + 1)
-    result = sardonyx.einsum("X(i,j) = B(i,j) + C(i,j)", B=b, C=c, arch="onyx", engine="tokens", tile=edge, unroll=copies,
-                             dispatch=how)
-    assert (result.value != b + c).nnz == 0
+    unrolled("X(i,j) = B(i,j) + C(i,j)", {"B": b, "C": c}, copies, how, "tokens", edge, groups)
+
+
+@pytest.mark.parametrize("engine", ["tokens", "fabric"])
+@pytest.mark.parametrize("how", DISPATCH)
+def test_copies_that_share_links_give_what_numpy_gives(how, engine):
+    operands = {"B": matrix((23, 17), 0.3, 1), "C": matrix((17, 19), 0.3, 2)}
+    job = unrolled("X(i,j) = B(i,k) * C(k,j)", operands, 7, how, engine, 6, 1 if how == "dynamic" else None)
+    assert job.facts()["link_groups"] == ("7" if how == "dynamic" else "4 + 3")
+
+
+@pytest.mark.parametrize("how", DISPATCH)
+def test_operands_without_nonzeros_give_a_result_without(how):
+    empty = scipy.sparse.csr_array((9, 9), dtype=np.int64)
+    assert sardonyx.einsum("X(i,j) = B(i,j) + C(i,j)", B=empty, C=empty, arch=SHARING, engine="tokens", unroll=3,
+                           dispatch=how).value.nnz == 0
+
+
+@settings(max_examples=20)
+@given(how=st.sampled_from(tuple(DISPATCH)), seed=st.integers(0, 999),
+       groups=st.sampled_from([((0, 1, 2),), ((0, 1, 2), (3,), (4, 5))]))
+def test_blocks_that_arrive_in_any_order_land_in_order(how, seed, groups):
+    """Copies end whenever they like, and each link has another order; the blocks of one copy alone are in order."""
+    random = np.random.default_rng(seed)
+    einsum = parse("X(i,j) = B(i,j)")
+    work = Work(tile(einsum, {"B": random_tensor((11, 13), 0.4, seed)}, 1024, 3))
+    wanted, given = [*expected(work)], list[dict]()
+    rounds = Rounds(work, Copies(groups, how == "dynamic"), how, given.append)
+    nothing = {name: np.array(words, np.uint16) for name, words in (("X0", [2, 0, 0, 0]), ("X1", [1, 0, 0]), ("X_vals", [0]))}
+    arrive = {}
+    for group, members in enumerate(groups):
+        items, copies = (each[group].reshape(-1) for each in (rounds.deal.items, rounds.deal.copies))
+        if how == "dynamic":
+            copies = random.choice(members, len(items))
+            arrive[f"numbers.{group}"] = [np.array([1, copy]) for copy in copies]
+        for name in nothing:
+            turns = random.permutation(copies)
+            of_copy = {copy: iter(items[copies == copy].tolist()) for copy in members}
+            arrive[f"{name}.{group}"] = [np.concatenate(([1, copy] if len(members) > 1 else [], block)).astype(int)
+                                         for copy in turns.tolist()
+                                         for item in (next(of_copy[copy]),)
+                                         for block in ((wanted[item] if item >= 0 else nothing)[name],)]
+    for turn in range(len(rounds)):
+        rounds.take({f"{name}": np.concatenate(blocks[turn * size:(turn + 1) * size])
+                     for name, blocks in arrive.items() for size in (len(groups[int(name.partition('.')[2])]),)})
+    assert len(given) == len(wanted)
+    for found, should in zip(given, wanted, strict=True):
+        assert found.keys() == should.keys() and all(np.array_equal(found[name], should[name]) for name in should)
 
 
 def test_a_report_says_how_even_the_copies_are():
@@ -68,7 +134,7 @@ def test_results_are_held_until_those_before_have_come():
 @pytest.mark.parametrize("arguments,message", [
     ({"unroll": 0}, "unroll: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ({"dispatch": "best"},
-     "there is no way to deal sub-tiles to copies 'best'\n  try: choose one of order, sorted, expected"),
+     "there is no way to deal sub-tiles to copies 'best'\n  try: choose one of order, sorted, expected, dynamic"),
 ])
 def test_what_is_no_way_to_unroll_is_refused(arguments, message):
     with pytest.raises(UserError) as error:
@@ -92,5 +158,5 @@ def test_the_bottleneck_is_links_or_imbalance_or_the_copies(words, cycles, loads
     work = Work(tile(parse("x(i) = b(i)"), {"b": random_tensor((9,), 1.0, 0)}, 1024, 3))
     rounds = Rounds(work, Copies(((0,), (1,))), "order", lambda stored: None)
     rounds.words = {"b0.0": 3, "b0.1": words}
-    rounds.deal = replace(rounds.deal, loads=np.array(loads))
+    rounds.loads = np.array(loads)
     assert rounds.bottleneck(cycles) == text
