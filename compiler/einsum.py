@@ -12,6 +12,8 @@ from .graph import CompiledGraph, compile_graph
 from .ir.program import ELASTIC
 from .lang.einsum import Einsum
 from .pipeline import FINISH, Tell, silent
+from .sparse import unroll
+from .sparse.blocks import map_graph
 from .sparse.lower import lower
 
 LOWER = "lower"
@@ -25,6 +27,11 @@ class CompiledEinsum(CompiledGraph):
     """Every stage of a compilation."""
 
     einsum: Einsum
+
+
+def most_copies(einsum: Einsum, arch: Arch, dynamic: bool = False) -> int:
+    """How many copies of a statement's program a machine has tiles and links for."""
+    return unroll.most_copies(map_graph(lower(einsum)), arch, dynamic)
 
 
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,

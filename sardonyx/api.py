@@ -17,7 +17,7 @@ from . import arguments
 from .avoid import avoiding
 from .cache import home
 from .compiler.backend.encode import decode
-from .compiler.einsum import FILES, CompiledEinsum, compile_einsum
+from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, most_copies
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
@@ -30,7 +30,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.paths import listed
-from .options import DISPATCH, VALUES
+from .options import DISPATCH, MOST, VALUES
 from .outcome import Outcome, silent
 from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
 from .runtime.data.sub_tiles import Work
@@ -53,7 +53,7 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
-           power: str | None = None, avoid: object = None, unroll: int = 1, dispatch: str = "order",
+           power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
            **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
@@ -70,7 +70,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     power : str             Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
     avoid : str | sequence  Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
                             or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
-    unroll : int            Copies of the program beside each other, which share the sub-tiles.
+    unroll : int | str      Copies of the program beside each other, which share the sub-tiles; ``most``: as many as fit.
     dispatch : str          How they do: order, sorted, expected or dynamic.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
@@ -86,7 +86,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
-           progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int = 1,
+           progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
            dispatch: str = "order",
            **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
@@ -188,9 +188,10 @@ def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | No
     return None if tile is None else arguments.whole("tile", tile, 1)
 
 
-def _copies(unroll: object, dispatch: object) -> tuple[int, str]:
-    """The copies of a program and how sub-tiles are dealt to them."""
-    return arguments.whole("unroll", unroll, 1), arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH)
+def _copies(unroll: object, dispatch: object) -> tuple[int | None, str]:
+    """The copies of a program, None for as many as fit, and how sub-tiles are dealt to them."""
+    copies = None if isinstance(unroll, str) and unroll == MOST else arguments.whole("unroll", unroll, 1)
+    return copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH)
 
 
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
@@ -200,7 +201,7 @@ def _operand(value: object, name: str, values: str, seed: int) -> Coo:
 
 
 def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None], copies: int = 1, dispatch: str = ORDER) -> Result:
+         progress: Callable[[str], None], copies: int | None = 1, dispatch: str = ORDER) -> Result:
     began = time.perf_counter()
     if how.engine == engines.GOLDEN:
         value = value_of(program, golden.evaluate(program, data))
@@ -210,6 +211,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     dynamic = dispatch == DYNAMIC
+    copies = most_copies(inner, how.arch, dynamic) if copies is None else copies
     # A group shares out its sub-tiles best if it is large, unless its links are too few.
     groups = groups_needed(work, copies) if dynamic else None
 

@@ -26,5 +26,8 @@ DISPATCH = {
     "order": "in order, in turn",
     "sorted": "in turn, those with the most nonzeros first",
     "expected": "those of the most expected cycles first, each to the copy that is expected to be the first to be free",
-    "dynamic": "in order, each to the first copy that is free",
+    "dynamic": "those of the most expected cycles first, each to the first copy that is free",
 }
+
+# In place of a number of copies: as many as fit.
+MOST = "most"

@@ -78,14 +78,19 @@ def grouped(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool = False, 
     _check_primitives(arch, dynamic)
     short = _short(graph, arch, _in_groups(graph, arch, copies, dynamic, groups)) if copies <= MOST_COPIES else []
     if short or copies > MOST_COPIES:
-        most = next((n for n in range(min(copies - 1, MOST_COPIES), 1, -1)
-                     if not _short(graph, arch, _in_groups(graph, arch, n, dynamic, groups))), 1)
+        most = most_copies(graph, arch, dynamic, groups)
         needs = "; ".join(f"they need {each.needed} {each.what}, it has {each.has}" for each in short)
         fix = f"use {most} or less" if most > 1 else "leave unroll out, or use a larger machine"
         more = ", or add filter and arbiter to pe.primitives of its description" if _missing(arch, (FILTER, ARBITER)) else ""
         raise UserError(f"{copies} copies of the program are too many for '{arch.name}': "
                         f"{needs or f'at most {MOST_COPIES} are told apart'}", "unroll", fix + more)
     return _in_groups(graph, arch, copies, dynamic, groups)
+
+
+def most_copies(graph: MappedGraph, arch: Arch, dynamic: bool = False, groups: int | None = None) -> int:
+    """How many copies of a graph a machine has tiles and links for, at least one. Whether they are routed is seen later."""
+    return next((copies for copies in range(MOST_COPIES, 1, -1)
+                 if not _short(graph, arch, _in_groups(graph, arch, copies, dynamic, groups))), 1)
 
 
 def most_groups(graph: MappedGraph, arch: Arch, dynamic: bool = False) -> int:

@@ -1,6 +1,7 @@
 """The papers' comparisons: pairs of machines of which the second has what the first lacks, and what is compared of them.
 
-Sources: Onyx JSSC III-D (SplitFIFO), V-B and VI-A (sparse tiles, specialised operations, controllers of the MEM tile).
+Sources: Onyx JSSC III-D (SplitFIFO), V-B and VI-A (sparse tiles, specialised operations, controllers of the MEM tile);
+IEEE Micro, Hardware Overhead (what copies need to share links).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.arch.interconnect import Interconnect
 from ...hw.arch.presets import get
-from ...hw.arch.primitive import ALU, BUFFER
+from ...hw.arch.primitive import ALU, BUFFER, SHARING_PRIMITIVES
 from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
@@ -30,6 +31,7 @@ VARIANTS: Mapping[str, Arch] = {
     "onyx": _ONYX,
     "power domains": replace(_ONYX, power_domains=True),
     "regions": replace(_ONYX, regions=4),
+    "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
     "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
     "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
     "plain PE": replace(_ONYX, pe=_PLAIN),
@@ -68,6 +70,8 @@ COMPARISONS = (
                "dense PE", "plain PE", "pe", "tile"),
     Comparison("pe_specialised", "PE with operations of three operands against the PE before (VI-A)", "+17 %",
                "plain PE", "onyx", "pe", "tile"),
+    Comparison("pe_sharing", "PE with filter, arbiter and dispatcher against the PE before (Micro: an arbiter)", "+0.86 %",
+               "onyx", "shared links", "pe", "tile"),
     Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",
                "dense MEM", "onyx", "mem", "tile with SRAM"),
     Comparison("mem_controllers", "controllers of `onyx` against those of `amber`, dense MEM (VI-A)", "-19 %",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 
-from ..arch.primitive import DISPATCHER
+from ..arch.primitive import COPY_BITS, DISPATCHER
 from .interface import fork, is_done, members
 from .sections import next_in_turn
 
@@ -43,7 +43,7 @@ class Dispatcher(wiring.Component):
         phase = Signal()
         turn = Signal(2, init=3)
         leaves = Signal()       # a number was given, here and to the log
-        here = Array(each.payload.as_value() for each in inputs)[turn]
+        brought = Array(each.payload.data[:COPY_BITS] for each in inputs)[turn]
         is_copy = copies.bit_select(turn, 1)
         requests = Signal(4)
         for at, each in enumerate(inputs):
@@ -61,8 +61,8 @@ class Dispatcher(wiring.Component):
         there = busy & (is_copy | Cat(each.valid for each in inputs).bit_select(turn, 1))
         over = fork(m, there, (self.number, phase == NUMBER), (self.log, there))
         m.d.comb += [leaves.eq(there & over & (phase == NUMBER)),
-                     self.number.payload.eq(Mux(is_copy, self.cfg.first + turn, here)),
-                     self.log.payload.eq(Mux(phase == LENGTH, 1, self.number.payload.as_value()))]
+                     self.number.payload.data.eq(Mux(is_copy, self.cfg.first + turn, brought)),
+                     self.log.payload.data.eq(Mux(phase == LENGTH, 1, self.number.payload.data[:COPY_BITS]))]
         with m.If(~busy | leaves):
             m.d.sync += [busy.eq(requests.any()), phase.eq(LENGTH)]
             with m.If(requests.any()):

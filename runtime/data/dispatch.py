@@ -3,7 +3,8 @@
     order      in order, in turn: sub-tile k goes to copy k mod n
     sorted     in turn, those with the most nonzeros first, so that what is computed at a time is of about one size
     expected   those of the most expected cycles first, each to the copy that is expected to be the first to be free
-    dynamic    in order, in turn among groups of copies that share links; in a group the first copy that is free takes the next
+    dynamic    those of the most expected cycles first, in turn among groups of copies that share links; in a group the first
+               copy that is free takes the next
 
 A program takes a sub-tile for each copy in a round, and a group as many as it has copies. The last rounds are filled up with
 empty sub-tiles, whose results nobody reads.
@@ -72,7 +73,7 @@ def deal(tiling: Tiling, copies: Copies, how: str) -> Deal:
     """Deal the sub-tiles of a tiling to copies."""
     assert how in DISPATCH, f"{how} is no way to deal"
     expected = each_cycles(normalize(tiling.einsum), tiling, ITEM_CYCLES)
-    sizes = expected if how == EXPECTED else _nonzeros(tiling) if how == SORTED else None
+    sizes = expected if how in (EXPECTED, DYNAMIC) else _nonzeros(tiling) if how == SORTED else None
     order = np.arange(len(tiling)) if sizes is None else np.argsort(-sizes, kind="stable")
     chosen = _least_loaded(expected[order], copies.count) if how == EXPECTED else np.arange(len(order)) % copies.count
     loads = np.bincount(chosen, expected[order], copies.count)

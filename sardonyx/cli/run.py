@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
-from ..options import DISPATCH, ENGINES, POWER, VALUES
+from ..options import DISPATCH, ENGINES, MOST, POWER, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
@@ -251,10 +251,15 @@ def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "
 
 def _add_copies(parser: argparse.ArgumentParser) -> None:
     """Copies of a program, which only what is cut into sub-tiles has."""
-    parser.add_argument("--unroll", metavar="N", type=whole(1), default=1,
-                        help="copies of the program beside each other, which share the sub-tiles (default: 1)")
+    parser.add_argument("--unroll", metavar="N|most", type=_copies, default=1,
+                        help="copies of the program beside each other, which share the sub-tiles; most: what fits (default: 1)")
     parser.add_argument("--dispatch", choices=tuple(DISPATCH), default="order", metavar="HOW",
                         help=f"how copies get sub-tiles; {_listed(DISPATCH)} (default: order)")
+
+
+def _copies(text: str) -> int | str:
+    """A number of copies, or ``most``."""
+    return text if text == MOST else whole(1)(text)
 
 
 def _add_power(parser: argparse.ArgumentParser, place: Place) -> None:

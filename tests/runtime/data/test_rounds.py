@@ -63,6 +63,14 @@ def test_copies_that_share_links_give_what_numpy_gives(how, engine):
     assert job.facts()["link_groups"] == ("7" if how == "dynamic" else "4 + 3")
 
 
+@pytest.mark.parametrize("how", ["order", "dynamic"])
+def test_dense_levels_of_a_result_are_counted_in_every_copy(how):
+    b = matrix((11, 9), 0.3, 4)
+    result = sardonyx.einsum("X(i,j) = B(i,k) * B(j,k)", B=b, formats={"X": "ds"}, arch=SHARING, engine="tokens", tile=4,
+                             unroll=5, dispatch=how)
+    assert (result.value != b @ b.T).nnz == 0
+
+
 @pytest.mark.parametrize("how", DISPATCH)
 def test_operands_without_nonzeros_give_a_result_without(how):
     empty = scipy.sparse.csr_array((9, 9), dtype=np.int64)
@@ -133,6 +141,7 @@ def test_results_are_held_until_those_before_have_come():
 
 @pytest.mark.parametrize("arguments,message", [
     ({"unroll": 0}, "unroll: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ({"unroll": "all"}, "unroll: it is 'all', which is no whole number\n  try: give a whole number, 1 or more"),
     ({"dispatch": "best"},
      "there is no way to deal sub-tiles to copies 'best'\n  try: choose one of order, sorted, expected, dynamic"),
 ])
@@ -142,10 +151,20 @@ def test_what_is_no_way_to_unroll_is_refused(arguments, message):
     assert str(error.value) == message
 
 
+def test_as_many_copies_as_fit_are_asked_for_by_a_word():
+    operands = {"B": matrix((40, 40), 0.1, 1), "C": matrix((40, 40), 0.1, 2)}
+    for arch, copies in ((ONYX, 2), (SHARING, 14)):
+        result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", **operands, arch=arch, engine="tokens", tile=9, unroll="most")
+        assert result.report["copies"] == copies
+    assert "copies" not in sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", **operands, engine="tokens", unroll="most").report
+
+
 def test_the_command_line_unrolls(capsys):
     from sardonyx.cli import main
     assert main(["run", "kernel", "vec_elemmul", "--size", "50", "--tile", "7", "--engine", "tokens", "--unroll", "2",
                  "--dispatch", "sorted", "--json"]) == 0
+    assert '"copies": 2' in capsys.readouterr().out
+    assert main(["run", "kernel", "vec_elemmul", "--size", "50", "--engine", "tokens", "--unroll", "most", "--json"]) == 0
     assert '"copies": 2' in capsys.readouterr().out
 
 
