@@ -85,18 +85,21 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
 
 def result_shape(reading: Reading, operands: Mapping[str, Coo], name: str) -> tuple[int, ...]:
     """The shape of the result; UserError if operands contradict their formats or each other."""
-    extents = dict[str, tuple[int, str]]()
-    for tensor, coo in operands.items():
-        rank = reading.formats[tensor].rank if tensor in reading.formats else coo.rank
-        if coo.rank != rank:
-            raise UserError(f"operand {tensor} has {coo.rank} dimensions, but its format in {name} {rank}", f"operand {tensor}",
+    for slot, tensor in reading.tensors.items():
+        given, rank = operands[tensor].rank, len(reading.graph.formats[slot]) // 2
+        if given != rank:
+            raise UserError(f"it has {given} dimensions, but its format in {name} {rank}", f"operand {tensor}",
                             "give a tensor of that many")
-        for mode, index in reading.indices.get(tensor, {}).items():
-            said, other = extents.setdefault(index, (coo.shape[mode], tensor))
-            if said != coo.shape[mode]:
-                raise UserError(f"index {index} has {said} coordinates in {other} and {coo.shape[mode]} in {tensor}", name,
-                                "give operands whose shapes agree")
-    names = reading.indices.get(reading.result, {})
+    extents = dict[str, tuple[int, str]]()
+    for tensor, mode, index in reading.indices:
+        if tensor == reading.result:
+            continue
+        extent = operands[tensor].shape[mode]
+        said, other = extents.setdefault(index, (extent, tensor))
+        if said != extent:
+            raise UserError(f"index {index} has {said} coordinates in {other} and {extent} in {tensor}", name,
+                            "give operands whose shapes agree")
+    names = {mode: index for tensor, mode, index in reading.indices if tensor == reading.result}
     return tuple(extents[names[mode]][0] for mode in range(len(names)))
 
 

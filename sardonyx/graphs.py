@@ -64,6 +64,7 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
     reading = read_graph(path)
     place = None if folder is None else Path(folder)
     found = _operands(reading, place, operands, values, how.seed, path.name)
+    progress("running the graph on the token model")
     data = graph_data(reading, found, how.arch.mem.level_words, path.name)
     if program is not None:
         check_statement(data, program, path.name)

@@ -109,7 +109,7 @@ def test_operands_that_contradict_each_other_are_refused(folder):
     graph = folder / "matmul.gv"
     assert refusal(graph, B=B, C=B) == ("matmul.gv: index k has 4 coordinates in B and 3 in C\n"
                                         "  try: give operands whose shapes agree")
-    assert refusal(graph, B=B[0], C=C) == ("operand B: operand B has 1 dimensions, but its format in matmul.gv 2\n"
+    assert refusal(graph, B=B[0], C=C) == ("operand B: it has 1 dimensions, but its format in matmul.gv 2\n"
                                            "  try: give a tensor of that many")
 
 

@@ -17,6 +17,9 @@ from .sam import Pin
 from .sam_build import Builder
 from .sam_ops import CRD, REF, Joiner
 
+# More need more joiners than any array has: a half of their square.
+MOST_SIDES = 16
+
 Add = Callable[[Joiner, Mapping[str, Pin]], str]
 
 
@@ -34,8 +37,8 @@ def add_joiner(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire, Pin
     uses: wires that leave the node.
     """
     sides = _sides(node, wires)
-    if len(sides) < 2:
-        raise UserError(f"it joins {len(sides)} streams of coordinates", node.where, "give it two or more")
+    if not 2 <= len(sides) <= MOST_SIDES:
+        raise UserError(f"it joins {len(sides)} streams of coordinates", node.where, f"give it two to {MOST_SIDES}")
     used = {next((name for name in wire.stream if name in sides), "") for wire in uses if wire.kind == REF}
     if "" in used:
         raise UserError(f"it joins {shown(', '.join(sides))}, and an edge takes a reference from it without saying whose",

@@ -42,14 +42,14 @@ class Reading:
     graph : SamGraph
     formats : mapping    By tensor, the result first.
     tensors : mapping    The operand of each slot of the graph.
-    indices : mapping    By tensor the index of each mode that a node names.
+    indices : tuple      Operand or result, mode, and the index of it, for each use.
     notes : tuple        What was read otherwise than it is written, as sentences.
     """
 
     graph: SamGraph
     formats: Mapping[str, Format]
     tensors: Mapping[str, str]
-    indices: Mapping[str, Mapping[int, str]]
+    indices: tuple[tuple[str, int, str], ...]
     notes: tuple[str, ...]
 
     @property
@@ -73,7 +73,7 @@ class _Reader:
         self.names = dict[str, str]()
         self.tensors = dict[str, str]()
         self.forms = dict[str, str]()
-        self.indices = dict[str, dict[int, str]]()
+        self.indices = dict[tuple[str, int, str], None]()
         self.notes = list[str]()
         self.written = list[Written]()
         self.uses = dict[str, list[Wire]]()     # by source
@@ -114,7 +114,7 @@ class _Reader:
             self.notes.append(f"nodes that lead to no result are left out: {shown(', '.join(self.graph.ignored))}")
         used = {tensor, *(self.tensors[slot] for slot in slots)}
         return Reading(graph, {key: form for key, form in formats.items() if key in used},
-                       {slot: self.tensors[slot] for slot in slots}, self.indices, tuple(self.notes))
+                       {slot: self.tensors[slot] for slot in slots}, tuple(self.indices), tuple(self.notes))
 
     def _put(self, node: PublicNode, **outputs: Pin) -> None:
         """Say where the outputs of a node are."""
@@ -180,8 +180,9 @@ class _Reader:
             raise UserError("it begins at the root and has an input", node.where, 'write root="false", or take the edge away')
         at = self.build.at[inputs["ref"]] if inputs else At(tensor, 0)
         self._check(node, at, At(tensor, level))
-        self.indices.setdefault(tensor, {})[int(mode)] = index
-        made = self._add(node, Scanner(self._slot(tensor, level), level, index, dense, root), **inputs)
+        slot = self._slot(tensor, level)
+        self.indices[self.tensors[slot], int(mode), index] = None
+        made = self._add(node, Scanner(slot, level, index, dense, root), **inputs)
         self.build.at[Pin(made, "ref_o")] = At(tensor, level + 1)
         self._put(node, crd=Pin(made, "crd"), ref=Pin(made, "ref_o"))
 
@@ -276,7 +277,7 @@ class _Reader:
             raise UserError("what it writes is written twice", node.where, "write each level once")
         index = "" if level == VALUES else node.get("index")
         if index:
-            self.indices.setdefault(tensor, {})[int(mode)] = index
+            self.indices[tensor, int(mode), index] = None
         self.written.append(Written(tensor, level, index, self._one(node, VAL if level == VALUES else CRD, index),
                                     node.where))
 
