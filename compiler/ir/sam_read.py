@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ...hw.arch.errors import UserError, shown
 from ...tensors.fibertree import Format
 from .dialect import SIGNAL, PublicGraph, PublicNode, Wire, in_order, public_graph
-from .graphviz import read_graphviz
+from .graphviz import Drawing, read_graphviz
 from .mapped import VALUES
 from .sam import Pin, SamGraph
 from .sam_arith import add_arithmetic
@@ -60,7 +60,12 @@ class Reading:
 
 def read_sam(text: str, name: str) -> Reading:
     """The graph in a text; name: of its file, for errors."""
-    return _Reader(public_graph(read_graphviz(text, name), name)).read()
+    return read_drawing(read_graphviz(text, name), name)
+
+
+def read_drawing(drawing: Drawing, name: str) -> Reading:
+    """The graph that a drawing means; name: of its file, for errors."""
+    return _Reader(public_graph(drawing, name)).read()
 
 
 class _Reader:
@@ -124,7 +129,7 @@ class _Reader:
         """The output that a wire comes from. hints: whose stream it is, where its comments say nothing."""
         source = self.graph.nodes[wire.source]
         kind = CRD if wire.kind == SIGNAL else wire.kind
-        given = {name: pin for name, pin in self.made[wire.source].items() if self.build.kind(pin) == kind}
+        given = {name: pin for name, pin in self.made.get(wire.source, {}).items() if self.build.kind(pin) == kind}
         names = [name for name in (*wire.stream, *hints) if name in given] if len(given) > 1 else [*given]
         if not names:
             raise UserError(f"it gives no {kind} that an edge with comment '{shown(wire.leaves)}' could mean", source.where,

@@ -7,10 +7,11 @@ import pytest
 from drawings import ADD3, ELEMMUL, INNER, MASKED, MATMUL, MUL3, PUBLIC, RESIDUAL, SCALED, SPMV, draw
 from graph_operands import operand_sets
 
+from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
 from sardonyx.compiler.ir.sam import Pin
 from sardonyx.compiler.ir.sam_dot import to_dot
 from sardonyx.compiler.ir.sam_ops import Joiner, Reducer, Scanner
-from sardonyx.compiler.ir.sam_read import read_sam
+from sardonyx.compiler.ir.sam_read import read_drawing, read_sam
 from sardonyx.compiler.ir.sam_verify import faults
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
@@ -232,6 +233,45 @@ def test_a_tree_of_joiners_behind_joiners_is_verified_in_steps():
     ends = {Pin("values_b", "ref"): refs[0], Pin("values_c", "ref"): refs[1], Pin("drop_i", "outer"): crd}
     edges = [edge(ends.get(each.dst, each.src), each.dst) for each in edges]
     assert faults(replace(graph, nodes=nodes, edges=tuple(edges))) == []
+
+
+def rewired(drawing, seed):
+    """A drawing with edges that lead elsewhere, left out or added, and attributes of other nodes."""
+    random_ = random.Random(seed)
+    nodes = {name: dict(attributes) for name, attributes in drawing.nodes.items()}
+    edges, names = [list(edge) for edge in drawing.edges], sorted(nodes)
+    for _ in range(random_.choice((1, 1, 2))):
+        how, edge = random_.randrange(5), random_.choice(edges)
+        if how < 2:
+            edge[how] = random_.choice(names)
+        elif how == 2:
+            edges.remove(edge)
+        elif how == 3:
+            edges.append([random_.choice(names), random_.choice(names), edge[2]])
+        else:
+            changed, other = nodes[random_.choice(names)], nodes[random_.choice(names)]
+            key = random_.choice(sorted(changed))
+            changed[key] = other.get(key, changed[key])
+    return Drawing(drawing.attributes, nodes, tuple(map(tuple, edges)))
+
+
+def test_a_rewired_graph_runs_or_is_refused():
+    drawings, ran = [read_graphviz(PUBLIC[name].text, name) for name in ("elemmul", "spmv_drop")], 0
+    for seed in range(300):
+        try:
+            reading = read_drawing(rewired(drawings[seed % 2], seed), "f")
+        except UserError:
+            continue
+        ranks = {tensor: reading.formats[tensor].rank for tensor in reading.tensors.values()}
+        operands = {tensor: tensors.random_tensor((4,) * rank, 0.5, seed) for tensor, rank in ranks.items()}
+        assert graph_data(reading, operands, 1024, "f").tree.shape == (4,) * reading.formats[reading.result].rank
+        ran += 1
+    assert 20 < ran < 100
+
+
+def test_an_edge_from_a_node_without_outputs_is_refused():
+    with pytest.raises(UserError, match=r"node 1 \(fiberwrite\): it gives no val"):
+        read_sam(with_edge(without(ELEMMUL.text, "4 3 val"), "1 3 val"), "f")
 
 
 def damaged(text, seed):
