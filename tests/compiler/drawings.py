@@ -529,6 +529,48 @@ SCALED = Public("x=d0,b=none,c=s0", "x(i) = 3 * b * c(i)", """
 9 0 val
 """)
 
+# Negative sums are dropped with their coordinates.
+ADD_RELU = Public("X=ss01,B=ss01,C=ss01", "X(i,j) = max(B(i,j) + C(i,j), 0)", """
+14 fiberlookup i B 0 root
+13 fiberlookup i C 0 root
+12 union i
+11 fiberlookup j B 1
+10 fiberlookup j C 1
+9 union j
+8 arrayvals B
+7 arrayvals C
+6 add sub=0
+5 smax const0=0
+4 crddrop j val mode=0
+3 crddrop i j
+2 fiberwrite i X 0
+1 fiberwrite j X 1
+0 fiberwrite vals X
+""", """
+14 12 crd in-B
+14 12 ref in-B
+13 12 crd in-C
+13 12 ref in-C
+12 11 ref out-B
+12 10 ref out-C
+11 9 crd in-B
+11 9 ref in-B
+10 9 crd in-C
+10 9 ref in-C
+9 8 ref out-B
+9 7 ref out-C
+8 6 val
+7 6 val
+6 5 val val
+5 4 val inner-val
+9 4 crd outer-j
+4 0 val val
+4 3 crd inner-j
+12 3 crd outer-i
+3 2 crd outer-i
+3 1 crd inner-j
+""")
+
 PUBLIC = {"matmul": MATMUL, "matmul_drop": MATMUL_DROP, "elemmul": ELEMMUL, "add3": ADD3, "mul3": MUL3, "residual": RESIDUAL,
           "spmv": SPMV, "spmv_drop": SPMV_DROP, "mttkrp": MTTKRP, "sddmm": SDDMM, "to_sparse": TO_SPARSE, "inner": INNER,
-          "scaled": SCALED}
+          "scaled": SCALED, "add_relu": ADD_RELU}
