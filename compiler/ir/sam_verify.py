@@ -79,7 +79,7 @@ def _result(graph: SamGraph, written: dict[int, Space], form: str) -> list[str]:
     if VALUES not in written:
         return ["no values are written"]
     values = written.pop(VALUES)
-    if sorted(written) != [level for level in range(len(values)) if level in written or form[level] != DENSE]:
+    if sorted(written) != [level for level in range(len(values)) if level in written or form[level:level + 1] != DENSE]:
         return [f"levels {sorted(written)} are written but the values are {len(values)} levels deep"]
     found = []
     for level, space in written.items():

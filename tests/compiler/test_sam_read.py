@@ -195,6 +195,8 @@ REFUSED = [
      "f.gv: node 9 (mul): attribute const is '70000'\n  try: write a whole number of 16 bits"),
     (draw("x=none,b=none", "1 arrayvals b\n2 reduce\n0 fiberwrite vals x", "1 2 val\n2 0 val"),
      "f.gv: node 2 (reduce): it sums a number, which is no fiber\n  try: sum values of a loop"),
+    (with_edge(without(INNER.text, "2 0 val"), "3 0 val"),
+     "f.gv: levels [] are written but the values are 1 levels deep\n  try: write coordinates and values of the same loops"),
     (with_edge(without(INNER.text, "5 4 val"), "99 4 val")
      .replace("    12 [", '    99 [type="arrayvals" tensor="e"]\n    12 [', 1).replace("C=ss01", "C=ss01,e=none"),
      "f.gv: node 4 (mul): the operands are not of the same loops\n  try: connect streams of the same loops; "
