@@ -87,8 +87,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
-           dispatch: str = "order",
-           **operands: object) -> Result:
+           dispatch: str = "order", **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
     how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
