@@ -96,7 +96,8 @@ def most_copies(graph: MappedGraph, arch: Arch, dynamic: bool = False, groups: i
 def most_groups(graph: MappedGraph, arch: Arch, dynamic: bool = False) -> int:
     """How many groups a machine has links for, at least one."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
-    return max(1, min(arch.glb_tiles // max(1, loads), arch.glb_tiles // (len(graph.streams) - loads + dynamic)))
+    links = len(arch.stream_tiles)
+    return max(1, min(links // max(1, loads), links // (len(graph.streams) - loads + dynamic)))
 
 
 def _check_primitives(arch: Arch, dynamic: bool) -> None:
@@ -128,7 +129,7 @@ def _short(graph: MappedGraph, arch: Arch, copies: Copies) -> list[Demand]:
 
 def spare_pes(graph: MappedGraph, arch: Arch, copies: Copies) -> int:
     """PEs that each copy may use beside those of its graph."""
-    pes = sum(tile.kind == "pe" for tile in arch.tiles.values()) - _tree_pes(graph, copies)
+    pes = sum(tile.kind == "pe" for tile in arch.usable.values()) - _tree_pes(graph, copies)
     return pes // copies.count - graph.count("pe")
 
 

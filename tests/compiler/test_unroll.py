@@ -14,6 +14,7 @@ from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.unroll import Copies, grouped, most_groups, spare_pes, unroll
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.arch.primitive import SHARING_PRIMITIVES
 
 PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)", "ijk", {"C": "ss10"})
@@ -142,6 +143,18 @@ def test_copies_are_in_as_many_groups_as_there_are_links_for():
     assert most_groups(graph, ONYX) == 2 and most_groups(graph_of(TOTAL), ONYX) == 8
     # A program has its MEM tiles for 14.
     assert grouped(graph, machine, 14, dynamic=True).count == 14
+
+
+def test_tiles_that_are_avoided_are_no_room_for_copies():
+    """Nor for balancing; and GLB tiles that are avoided are no links."""
+    rows = replace(SMALL, avoid=Mask.block(range(8), range(5, 9)))
+    assert spare_pes(graph_of(SCALED), rows, own(2)) == 24 // 2 - graph_of(SCALED).count("pe")
+    few = compile_einsum(PRODUCT, replace(SMALL, avoid=Mask.block([0, 1, 2, 4, 5, 6], range(3, 9))))
+    assert few.graph.count("pe") <= 12 and few.slack <= 5
+    links = replace(ONYX, avoid=Mask(glb=tuple(range(5))))
+    assert most_groups(graph_of(PRODUCT), links) == 1 and most_groups(graph_of(TOTAL), links) == 5
+    assert grouped(graph_of(PRODUCT), sharing(links), 4).groups == ((0, 1, 2, 3),)
+    assert compile_einsum(TOTAL, links, copies=5).copies == own(5)
 
 
 @pytest.mark.parametrize("copies,arch,dynamic,message", [
