@@ -32,20 +32,25 @@ from .rows import rows
 
 # Where pieces of memory outside begin: at bursts of the system DMA.
 PIECE_BYTES = 512
+# What the processor takes to ask for a row.
+CYCLES_PER_ROW = 44
 # Far above what the system DMA takes for a byte.
 CYCLES_PER_BYTE = 16
 
 
 @dataclass(frozen=True)
 class Result:
-    """Where a stream of a launch is: byte address, how many words, or the number of its count; or the image of which it is
-    part, which is there as a whole."""
+    """Where a stream of a launch is: byte address, how many words, or the number of its count.
+
+    landing: it is part of an image, as it stood in the global buffer; or, with `whole`, all of the image is there.
+    """
 
     stream: str
     address: int
     words: int | None
     count: int
-    image: np.ndarray | None = None
+    landing: Landing | None = None
+    whole: bool = False
 
 
 class Memory:
@@ -244,11 +249,11 @@ class Writer:
         room = {each.name: each.room for each in program.stores}
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
-            if each.landing is not None:
+            if each.landing is not None and self._in_time(each.landing, launch, program):
                 image = each.landing.image
                 place = self.memory.result(image)
                 self.take(each.address, each.landing, place)
-                yield Result(each.stream, place, image.size, 0, image)
+                yield Result(each.stream, place, image.size, 0, each.landing, whole=True)
                 continue
             most = room[each.stream] if each.words is None else each.words
             size = -(-most * WORD_BYTES // 8) * 8
@@ -259,7 +264,12 @@ class Writer:
                 self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
             elif size:
                 self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
-            yield Result(each.stream, place, each.words, number)
+            yield Result(each.stream, place, each.words, number, each.landing)
+
+    def _in_time(self, landing: Landing, launch: Launch, program: Program) -> bool:
+        """Whether the processor asks for the rows of all streams, in and out, while the array computes as much again."""
+        asked = sum(each.number for each in rows(landing) if each.number > 1)
+        return 2 * CYCLES_PER_ROW * asked * len(program.stores) <= launch.loaded // len(program.loads)
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile for the firmware."""

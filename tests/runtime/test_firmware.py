@@ -23,6 +23,7 @@ from sardonyx.picture_job import Wanted
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.faults import stopped
 from sardonyx.runtime.firmware import Firmware, Job, firmware
+from sardonyx.runtime.writer import Writer
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
@@ -237,6 +238,22 @@ def test_parts_of_a_result_go_to_their_places_outside_wherever_in_a_line_they_be
     report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, engine="rtl-system", tile=(50, 200)).report
     assert report["launches"] == 3
     assert report["words_out"] == f"{(156 + 156 + 100) * 200:,} as they lie in images, 0 tile by tile"
+
+
+@needs_compiler
+def test_more_rows_than_there_is_time_to_ask_for_go_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two lanes, each of which has 100 columns of a tile; and every second launch, as if it had more time."""
+    photo = np.random.default_rng(0).integers(0, 256, (402, 402), dtype=np.uint8)
+    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, silent)
+    arch = replace(presets.get("small"), system=together.DEMO_SYSTEM)
+    often = itertools.cycle([False, False, True, True])
+    for way, taken in (("as it is", (0, 4)), ("mixed", (2, 2))):
+        if way == "mixed":
+            monkeypatch.setattr(Writer, "_in_time", lambda *given: next(often))
+        blur = picture.job(Wanted(picture.size, (200, 400), 2, arch, 0), silent)
+        ran, _ = together.run({"blur": blur}, arch)
+        commands = ran.firmware.commands
+        assert (commands.count("TAKE_ROWS("), commands.count("TAKE(")) == taken, way
 
 
 @needs_compiler
