@@ -2,7 +2,8 @@
 
 Meaning: an index that is not in the result is summed over the smallest part of a product that holds all its
 uses; the terms of a sum are summed each on their own: `x(i) = b(i) - C(i,j) * d(j)` takes each `b(i)` once. So are the
-arguments of a function, which is applied to their sums: `relu(B(i,k) * C(k,j))`. All values are 16-bit integers that wrap.
+arguments of a function, which is applied to their sums: `relu(B(i,k) * C(k,j))`; `sum(k, relu(B(i,k)))` says where k is summed
+instead. All values are 16-bit integers that wrap.
 
 Errors:  UserError for what does not mean a sparse result, or needs an order other than the one given.
 Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules of tensor index notation.
@@ -25,6 +26,7 @@ from .expr import (
     Expr,
     Negate,
     Parser,
+    Total,
     accesses,
     changed,
     children,
@@ -34,7 +36,7 @@ from .expr import (
     start,
 )
 from .formats import check_named, choose_format
-from .functions import FUNCTIONS
+from .functions import FUNCTIONS, SUM
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ def with_value(expr: Expr, value: int) -> int:
         found = expr.value
     if isinstance(expr, Negate):
         found = -with_value(expr.operand, value)
+    if isinstance(expr, Total):
+        found = with_value(expr.operand, value)
     if isinstance(expr, Binary):
         left, right = with_value(expr.left, value), with_value(expr.right, value)
         found = left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
@@ -200,7 +204,7 @@ def peeled(einsum: Einsum) -> tuple[Einsum, Expr]:
     ``X(i) = relu(B(i,j) * c(j) - 3)`` is ``X(i) = B(i,j) * c(j)`` and then ``relu(X(i) - 3)``."""
     def peel(part: Expr) -> tuple[Expr, Expr]:
         varied = [each for each in children(part) if fold(each) is None]
-        if isinstance(part, Access) or len(varied) > 1:
+        if isinstance(part, Access | Total) or len(varied) > 1:
             return part, einsum.result
         inner, after = peel(varied[0])
         return inner, rebuilt(part, lambda each: after if each is varied[0] else each)
@@ -253,33 +257,40 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
         if isinstance(part, Access):
             continue
         within = arguments(part)
-        fixed = (bound | common) & indices(part).keys()
+        own = frozenset({part.index}) if isinstance(part, Total) else frozenset()
+        for index in own & (bound | common):
+            raise parser.error(start(part), f"index {index} stands outside of {part}, too",
+                               "give the index of the sum a name of its own")
+        fixed = ((bound | common) & indices(part).keys()) | own
         nesting.update({(outer, inner): None for outer in indices(part) for inner in indices(part)
                         if outer in fixed and inner not in fixed})
-        if isinstance(part, Call) and not inside and with_value(part, 0):
+        if isinstance(part, Call | Total) and (own or not inside) and with_value(part, 0):
             raise parser.error(start(part), f"{part} is {with_value(part, 0)} where every tensor is 0, "
                                "so the result would be dense",
                                "choose constants with which zeros give 0, as in max(b(i), -5)")
         for term in within:
-            if fold(term) is not None:
+            if fold(term) is not None and not own:
                 if inside or isinstance(part, Call):
                     continue
                 raise parser.error(start(term),
                                    f"constant {term} is added to a tensor, so the result would be dense",
                                    "make it a tensor with the indices of the other terms")
             for index in sorted(fixed - indices(term).keys()):
+                if index in own:
+                    raise parser.error(start(term), f"{term} has no index {index}, over which it is summed",
+                                       f"use {index} in it, or leave out {SUM}")
                 one, others = ("argument", f"arguments of {part.function}") if isinstance(part, Call) else \
                     ("term", "terms of the sum")
                 raise parser.error(start(term),
                                    f"{one} {term} has no index {index} but other {others} do, "
                                    "so the result would be dense",
                                    f"multiply it by a tensor with index {index}")
-            _check_product(parser, term, fixed, nesting, inside or isinstance(part, Call))
+            _check_product(parser, term, fixed, nesting, not own and (inside or isinstance(part, Call)))
 
 
 def arguments(part: Expr) -> list[Expr]:
-    """What a factor is made of: the terms of a sum, the arguments of a function."""
-    return list(part.arguments) if isinstance(part, Call) else terms(part)
+    """What a factor is made of: the terms of a sum, the arguments of a function, what is summed over an index."""
+    return list(children(part)) if isinstance(part, Call | Total) else terms(part)
 
 
 def _loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence[str],

@@ -7,6 +7,7 @@ Grammar (spaces are free; a bare name is a scalar):
     sum       = product { ("+" | "-") product }
     product   = factor { "*" factor }
     factor    = "-" factor | integer | access | "(" value ")" | function "(" value { "," value } ")"
+              | "sum" "(" name "," value ")"
     access    = name [ "(" name { "," name } ")" ]
 
 The functions are those of `functions.py`, whose names no tensor has.
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import Format, natural
 
-from .functions import FUNCTIONS, GREATER, NAMES
+from .functions import FUNCTIONS, GREATER, NAMES, SUM
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,19 @@ class Call:
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
 
-Expr = Access | Constant | Negate | Binary | Call
+@dataclass(frozen=True)
+class Total:
+    """The sum of an expression over an index, which stands nowhere else."""
+
+    index: str
+    operand: Expr
+    column: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"{SUM}({self.index}, {self.operand})"
+
+
+Expr = Access | Constant | Negate | Binary | Call | Total
 
 
 def _bracketed(expr: Expr) -> str:
@@ -134,7 +147,7 @@ def is_sum(expr: Expr) -> bool:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """What an expression is made of directly, from left to right."""
-    if isinstance(expr, Negate):
+    if isinstance(expr, Negate | Total):
         return (expr.operand,)
     if isinstance(expr, Binary):
         return expr.left, expr.right
@@ -143,7 +156,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """An expression of changed parts, which are changed from left to right."""
-    if isinstance(expr, Negate):
+    if isinstance(expr, Negate | Total):
         return replace(expr, operand=change(expr.operand))
     if isinstance(expr, Binary):
         return replace(expr, left=change(expr.left), right=change(expr.right))
@@ -190,7 +203,7 @@ def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") 
 
 _WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|[-+*=!<>]=|\S", re.ASCII)
 _NO_OPERATORS = ("**", "^", "%", "@", "+=", "-=", "*=", "&", "|")
-_OPERATORS = f"use + - * > < != and brackets, {' '.join(NAMES)}, and one ="
+_OPERATORS = f"use + - * > < != and brackets, {' '.join((*NAMES, SUM))}, and one ="
 _EQUALS = ("==", "<=", ">=")
 # No array holds a statement this long; the limits keep recursion over its tree shallow.
 LONGEST, DEEPEST = 600, 50
@@ -256,7 +269,7 @@ class Parser:
 
     def _access(self) -> Access:
         name, column = self._name("a tensor")
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or name == SUM:
             raise self.error(column, f"{name} is a function and no tensor", "give it arguments in brackets on the right side, "
                              "or rename the tensor")
         found: list[str] = []
@@ -318,9 +331,9 @@ class Parser:
                 raise self.error(column, "there is a comma in brackets that are no function's",
                                  f"use a function: {', '.join(NAMES)}")
             return found[0]
-        if word in FUNCTIONS and self.at + 1 < len(self.words) and self.words[self.at + 1][1] == "(":
+        if (word in FUNCTIONS or word == SUM) and self.at + 1 < len(self.words) and self.words[self.at + 1][1] == "(":
             self.at += 1
-            return self._call(word, column)
+            return self._total(column) if word == SUM else self._call(word, column)
         if word[:1].isdigit():
             if not (word.isascii() and word.isdigit()):
                 raise self.error(column, f"{shown(word)} is not an integer", "scale the operands to integers")
@@ -330,16 +343,29 @@ class Parser:
             return Constant(int(word), column)
         return self._access()
 
-    def _bracket(self) -> list[Expr]:
-        """The values in brackets, with commas between them."""
+    def _enter(self) -> None:
+        """Take an opening bracket."""
         self.brackets += 1
         if self.brackets > DEEPEST:
             raise self.error(self._column(), f"brackets are nested deeper than {DEEPEST}", SPLIT)
         self.at += 1
+
+    def _bracket(self) -> list[Expr]:
+        """The values in brackets, with commas between them."""
+        self._enter()
         found = [self._value()]
         while self._peek() == ",":
             self.at += 1
             found.append(self._value())
+        self._expect(")")
+        self.brackets -= 1
+        return found
+
+    def _total(self, column: int) -> Total:
+        self._enter()
+        index, _ = self._name("an index")
+        self._expect(",")
+        found = Total(index, self._value(), column)
         self._expect(")")
         self.brackets -= 1
         return found

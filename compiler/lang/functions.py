@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 # A function that is written as an operator between its arguments; `a < b` is read as `b > a`, `a != b` as `nonzero(a - b)`.
 GREATER = ">"
+# The sum over an index that is named, as in `sum(k, relu(B(i,k)))`; no function of values at one coordinate.
+SUM = "sum"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sardonyx.compiler.lang.einsum import Einsum, factors, fold, shared
-from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, is_sum
+from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
 from sardonyx.compiler.lang.functions import GREATER
 
 
@@ -140,6 +140,8 @@ def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
 
 
 def _leaf(part: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
+    if isinstance(part, Total):
+        return Product(1, (_normal(part.operand, bound | {part.index}, order),), part.index)
     assert isinstance(part, Access | Call), "a factor that is neither constant nor sum is an access or a function"
     return part if isinstance(part, Access) else _applied(part, bound, order)
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from sardonyx.compiler.lang.einsum import Einsum, fold
-from sardonyx.compiler.lang.expr import Access, Call, Constant, Expr, Negate, indices
+from sardonyx.compiler.lang.expr import Access, Call, Constant, Expr, Negate, Total, indices
 from sardonyx.tensors.coordinates import Coo, Ints
 from sardonyx.tensors.fibertree import build
 
@@ -93,6 +93,8 @@ def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Ta
         return _Table({}, np.array([expr.value]))
     if isinstance(expr, Negate):
         return _applied(np.negative, _evaluate(expr.operand, operands, outside))
+    if isinstance(expr, Total):
+        return _evaluate(expr.operand, operands, outside | {expr.index}).keep(outside)
     if isinstance(expr, Call):
         given = [_side(argument, operands, outside) for argument in expr.arguments]
         return _applied(UNARY[expr.function], *given) if len(given) == 1 else _pointwise(BINARY[expr.function], *given)
@@ -144,6 +146,10 @@ def _operations(expr: Expr, ones: Mapping[str, Coo], outside: set[str]) -> tuple
         return _ones(kept), len(whole.values) - len(kept.values)
     if isinstance(expr, Negate):
         return _operations(expr.operand, ones, outside)
+    if isinstance(expr, Total):
+        terms, count = _operations(expr.operand, ones, outside | {expr.index})
+        kept = terms.keep(outside)
+        return _ones(kept), count + len(terms.values) - len(kept.values)
     if isinstance(expr, Call) or expr.op != "*":
         parts = expr.arguments if isinstance(expr, Call) else (expr.left, expr.right)
         found = [_operations(part, ones, outside) for part in parts if fold(part) is None]

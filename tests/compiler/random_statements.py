@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from numpy.typing import NDArray
 
-from sardonyx.compiler.lang.expr import Access, Binary, Call, Constant, Expr, Negate, indices
+from sardonyx.compiler.lang.expr import Access, Binary, Call, Constant, Expr, Negate, Total, indices
 from sardonyx.tensors.coordinates import wrap
 
 Ints = NDArray[np.int64]
 SUMMED = "klm"
+# Those of sums that name their index.
+NAMED = "no"
 
 
 class _Names:
@@ -49,13 +51,17 @@ def statements(most: int = 5) -> SearchStrategy[str]:
 
 def _part(draw: DrawFn, wanted: str, names: _Names, depth: int, inside: bool) -> str:
     """A part with the wanted indices, and perhaps others that it is summed over."""
-    kinds = ["access", "access", "product", "sum", "function", "scaled"]
+    kinds = ["access", "access", "product", "sum", "function", "scaled", "total"]
     kind = draw(st.sampled_from(kinds)) if depth and names.left > 1 else "access"
     if kind == "access":
         return _access(draw, wanted, names)
     if kind == "scaled":
         return f"{draw(st.integers(-3, 3).filter(bool))} * ({_part(draw, wanted, names, depth - 1, inside)})"
-    if kind == "product":
+    free = sorted(set(NAMED) - set(wanted))
+    if kind == "total" and free:
+        index = draw(st.sampled_from(free))
+        return f"sum({index}, {_part(draw, wanted + index, names, depth - 1, False)})"
+    if kind in ("product", "total"):
         names.left -= 1
         sides = {index: draw(st.sampled_from(["left", "right", "both"])) for index in wanted}
         sides |= dict.fromkeys(draw(st.sampled_from(["", *SUMMED])), "both")
@@ -100,6 +106,9 @@ def dense(expr: Expr, order: tuple[str, ...], extents: Mapping[str, int], data: 
         return np.full([1] * len(order), expr.value)
     if isinstance(expr, Negate):
         return wrap(-dense(expr.operand, order, extents, data, outside))
+    if isinstance(expr, Total):
+        found = dense(expr.operand, order, extents, data, {*outside, expr.index})
+        return wrap(_summed(found, order, outside, [expr.index]))
     if isinstance(expr, Call):
         return wrap(FUNCTIONS[expr.function](*(dense(each, order, extents, data, outside) for each in expr.arguments)))
     if isinstance(expr, Binary):

@@ -73,6 +73,10 @@ DENSE: dict[str, Callable[[Any], Any]] = {
     "X(i,j) = (-1 > B(i,j)) + (B(i,j) != C(i,j)) * D(i,j)": lambda t: (t.B < -1) + (t.B != t.C) * t.D,
     "X(i,j) = relu(B(i,k) * C(k,j))": lambda t: np.maximum(t.B @ t.C, 0),
     "X(i,j) = relu(B(i,k) * C(k,j) - 3) * D(i,j)": lambda t: np.maximum(t.B @ t.C - 3, 0) * t.D,
+    "x(i) = sum(j, relu(B(i,j)))": lambda t: np.maximum(t.B, 0).sum(1),
+    "x = relu(sum(i, abs(b(i) - c(i))) - 9) + sum(k, d(k))": lambda t: max(abs(t.b - t.c).sum() - 9, 0) + t.d.sum(),
+    "X(i,j) = -2 * sum(k, max(B(i,k) * C(k,j), D(i,j,k)))":
+        lambda t: -2 * np.maximum(t.B[:, None] * t.C.T[None], t.D).sum(2),
     "x(i) = B(i,j) * relu(C(j,k) * d(k))": lambda t: t.B @ np.maximum(t.C @ t.d, 0),
     "x(i) = B(i,j) * relu(C(i,j)) - max(D(i,k), g(i))":
         lambda t: (t.B * np.maximum(t.C, 0)).sum(1) - np.maximum(t.D.sum(1), t.g),

@@ -62,7 +62,7 @@ def caret(text, column):
     return f"\n  {text}\n  {' ' * (column - 1)}^"
 
 
-KNOWN = "use + - * > < != and brackets, relu abs sign nonzero max min, and one ="
+KNOWN = "use + - * > < != and brackets, relu abs sign nonzero max min sum, and one ="
 POINTED = [
     ("X(i,j) = B(i,k)", 1, "index j of X(i,j) is on no tensor of the right side",
      "use j on the right, or leave it out of the result"),
@@ -96,6 +96,15 @@ POINTED = [
      "make it a tensor with the indices of the other terms"),
     ("x(i) = max(b(i), c)", 18, "argument c has no index i but other arguments of max do, so the result would be dense",
      "multiply it by a tensor with index i"),
+    ("x(i) = sum(k, b(i))", 15, "b(i) has no index k, over which it is summed", "use k in it, or leave out sum"),
+    ("x(i) = sum(i, b(i))", 8, "index i stands outside of sum(i, b(i)), too", "give the index of the sum a name of its own"),
+    ("x(i) = B(i,k) * sum(k, C(i,k))", 17, "index k stands outside of sum(k, C(i,k)), too",
+     "give the index of the sum a name of its own"),
+    ("x(i) = relu(sum(k, B(i,k) - 3))", 13, "sum(k, B(i,k) - 3) is -3 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
+    ("x(i) = sum(B(i,k), k)", 13, "',' was expected, not '('", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = sum * b(i)", 8, "sum is a function and no tensor",
+     "give it arguments in brackets on the right side, or rename the tensor"),
     ("x(i) = min(b(i), min(99999, 3))", 22, "constant 99999 does not fit 16 bits", "use -32768 to 32767"),
     ("x(i) = b(i) c(i)", 13, "an operator or the end was expected, not 'c'",
      "write it as in X(i,j) = B(i,k) * C(k,j)"),

@@ -135,7 +135,7 @@ def fits(graph, arch):
 
 
 @settings(max_examples=10, phases=[Phase.generate, Phase.shrink])
-@given(text=statements(4).filter(lambda text: len(text) > 40), extents=st.permutations([2, 3, 5, 7, 4]),
+@given(text=statements(4).filter(lambda text: len(text) > 40), extents=st.permutations([2, 3, 5, 7, 4, 2, 3]),
        seed=st.integers(0, 99), dense=st.integers(0, 2))
 def test_random_statements_give_the_words_of_numpy_in_generated_verilog(text, extents, seed, dense):
     try:
