@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from .check import Identifier, Instance, Tuple, Whole, check
+from .check import Identifier, Instance, OneOf, Tuple, Whole, check
 
 # Types of numbers in tensors and variables: bits in two's complement.
 BITS = {"int8": 8, "int16": 16, "int32": 32}
@@ -29,15 +29,24 @@ MOST_BITS = 128
 MOST_CELLS, MOST_STEPS = 1 << 12, 1 << 16
 
 Position = tuple[int, ...]
+# Places and elements lie no further from 0, and a value is read no later.
+FARTHEST, LATEST = 1 << 30, 1 << 30
+Coordinates = Annotated[tuple[int, ...], Tuple((Whole(-FARTHEST, FARTHEST),), True)]
+Step = Annotated[int, Whole(0, MOST_STEPS - 1)]
+Steps = Annotated[tuple[int, ...], Tuple((Whole(0, MOST_STEPS - 1),), True)]
+Slot = Annotated[int, Whole(0, 1 << 20)]
 
 
 @dataclass(frozen=True)
 class Operation:
     """What logic may compute: its exact meaning on whole numbers, and how wide the result is for operands of some bits."""
 
-    operands: int
+    operands: Annotated[int, Whole(1, 3)]
     meaning: Callable[..., int]
     width: Callable[..., int]
+
+    def __post_init__(self) -> None:
+        check(self, "operation")
 
 
 def _wider(*bits: int) -> int:
@@ -72,39 +81,43 @@ OPERATIONS = {
 }
 
 
+class Logic:
+    """What a PE computes in a step: one of the four classes below."""
+
+    def __post_init__(self) -> None:
+        check(self, "logic")
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(Logic):
     """A whole number."""
 
-    value: int
+    value: Annotated[int, Whole(-1 << MOST_BITS - 1, (1 << MOST_BITS - 1) - 1)]
 
 
 @dataclass(frozen=True)
-class Tap:
+class Tap(Logic):
     """A variable of the PE at this one's position minus `offset`, `delay` steps ago; of this PE in this step if both are 0."""
 
-    variable: str
-    offset: Position
-    delay: int
+    variable: Annotated[str, Identifier()]
+    offset: Coordinates
+    delay: Annotated[int, Whole(0, LATEST)]
 
 
 @dataclass(frozen=True)
-class Feed:
+class Feed(Logic):
     """The word of an input port of this PE; `slot` tells ports of one tensor apart."""
 
-    tensor: str
-    slot: int
+    tensor: Annotated[str, Identifier()]
+    slot: Slot
 
 
 @dataclass(frozen=True)
-class Apply:
+class Apply(Logic):
     """An operation of the table on logic."""
 
-    operation: str
+    operation: Annotated[str, OneOf(tuple(OPERATIONS))]
     operands: tuple[Logic, ...]
-
-
-Logic = Constant | Tap | Feed | Apply
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,13 @@ class Rule:
     """Logic that a variable or result follows in some steps, rising."""
 
     logic: Logic
-    steps: tuple[int, ...]
+    steps: Steps
+
+    def __post_init__(self) -> None:
+        check(self, "rule")
+
+
+RULES = Tuple((Instance(Rule),), True)
 
 
 @dataclass(frozen=True)
@@ -126,9 +145,13 @@ class Cell:
     results : tuple         Tensor, slot and rules of what leaves by a port.
     """
 
-    position: Position
-    variables: tuple[tuple[str, tuple[Rule, ...]], ...]
-    results: tuple[tuple[str, int, tuple[Rule, ...]], ...]
+    position: Coordinates
+    variables: Annotated[tuple[tuple[str, tuple[Rule, ...]], ...], Tuple((Tuple((Identifier(), RULES), False),), True)]
+    results: Annotated[tuple[tuple[str, int, tuple[Rule, ...]], ...],
+                       Tuple((Tuple((Identifier(), Whole(0, 1 << 20), RULES), False),), True)]
+
+    def __post_init__(self) -> None:
+        check(self, "PE")
 
     @property
     def steps(self) -> frozenset[int]:
@@ -141,8 +164,11 @@ class Cell:
 class Word:
     """A word that a port takes or gives in each operation: its step, and which element of the tensor it is."""
 
-    step: int
-    element: Position
+    step: Step
+    element: Coordinates
+
+    def __post_init__(self) -> None:
+        check(self, "word")
 
 
 @dataclass(frozen=True)
@@ -155,10 +181,13 @@ class Port:
     words : tuple             In the order of steps. Those of the next operation follow the last.
     """
 
-    tensor: str
-    slot: int
-    position: Position
+    tensor: Annotated[str, Identifier()]
+    slot: Slot
+    position: Coordinates
     words: tuple[Word, ...]
+
+    def __post_init__(self) -> None:
+        check(self, "port")
 
     @property
     def name(self) -> str:
@@ -196,11 +225,11 @@ class Spatial:
 
     name: Annotated[str, Identifier()]
     variables: Annotated[tuple[tuple[str, int], ...], Tuple((Tuple((Identifier(), Whole(1, MOST_BITS)), False),), True)]
-    operands: Annotated[tuple[Shaped, ...], Tuple((Instance(Shaped),), True)]
-    results: Annotated[tuple[Shaped, ...], Tuple((Instance(Shaped),), True)]
-    cells: Annotated[tuple[Cell, ...], Tuple((Instance(Cell),), True)]
-    inputs: Annotated[tuple[Port, ...], Tuple((Instance(Port),), True)]
-    outputs: Annotated[tuple[Port, ...], Tuple((Instance(Port),), True)]
+    operands: tuple[Shaped, ...]
+    results: tuple[Shaped, ...]
+    cells: tuple[Cell, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
     steps: Annotated[int, Whole(1, MOST_STEPS)]
     interval: Annotated[int, Whole(1, MOST_STEPS)]
 
@@ -237,6 +266,7 @@ def leaves(logic: Logic) -> Iterator[Constant | Tap | Feed]:
         for operand in logic.operands:
             yield from leaves(operand)
     else:
+        assert isinstance(logic, Constant | Tap | Feed), "logic is of one of four classes"
         yield logic
 
 
@@ -251,6 +281,7 @@ def width(logic: Logic, bits: Callable[[str], int]) -> int:
         return OPERATIONS[logic.operation].width(*(width(operand, bits) for operand in logic.operands))
     if isinstance(logic, Constant):
         return (logic.value if logic.value >= 0 else ~logic.value).bit_length() + 1
+    assert isinstance(logic, Tap | Feed), "logic is of one of four classes"
     return bits(logic.variable if isinstance(logic, Tap) else logic.tensor)
 
 

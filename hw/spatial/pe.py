@@ -191,6 +191,7 @@ class Pe(Component):
             return Value.cast(getattr(self, feed_name(logic.tensor, logic.slot))).as_signed()
         if isinstance(logic, Apply):
             return _applied(logic.operation, [self._logic(each, ago) for each in logic.operands])
+        assert isinstance(logic, Tap), "logic is of one of four classes"
         if any(logic.offset):
             return Value.cast(getattr(self, tap_name(logic))).as_signed()
         return ago[logic.variable, logic.delay]

@@ -22,6 +22,7 @@ from ...hw.arch.spatial import (
     Position,
     Rule,
     Spatial,
+    Tap,
     wrapped,
 )
 
@@ -98,6 +99,7 @@ class _Run:
             return self._taken[name]
         if isinstance(logic, Apply):
             return OPERATIONS[logic.operation].meaning(*(self._logic(each, at, now, todo) for each in logic.operands))
+        assert isinstance(logic, Tap), "logic is of one of four classes"
         source = tuple(a - b for a, b in zip(at, logic.offset))
         if not logic.delay:
             return self._variable((source, logic.variable), now, todo)

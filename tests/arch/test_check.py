@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sardonyx.hw.arch
-from sardonyx.hw.arch import cgra, check, presets
+from sardonyx.hw.arch import cgra, check, presets, spatial
 from sardonyx.hw.arch.buffer import MemSizes
 from sardonyx.hw.arch.check import Identifier, Misfit, Misfits, OneOf, PowerOfTwo, Range, Real, Text, Whole, misfits, ranges
 from sardonyx.hw.arch.config import MEMORY_REGISTER, Field
@@ -40,8 +40,13 @@ def parts(value: object) -> dict[type, object]:
     return {cls: each for part in vars(value).values() for cls, each in parts(part).items()} | {type(value): value}
 
 
-SAMPLES = parts((TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
-                 TINY.config_map("pe").sets))
+STAYS = spatial.Apply("add", (spatial.Tap("x", (0,), 1), spatial.Feed("A", 0), spatial.Constant(1)))
+ARRAY = spatial.Spatial(
+    "array", (("x", 8),), (spatial.Shaped("A", 8, (1,)),), (spatial.Shaped("X", 8, (1,)),),
+    (spatial.Cell((0,), (("x", (spatial.Rule(STAYS, (0,)),)),), (("X", 0, (spatial.Rule(STAYS, (0,)),)),)),),
+    (spatial.Port("A", 0, (0,), (spatial.Word(0, (0,)),)),), (spatial.Port("X", 0, (0,), (spatial.Word(0, (0,)),)),), 1, 1)
+SAMPLES = parts((ARRAY, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32),
+                 TINY.config_map("pe").slots, TINY.config_map("pe").sets))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"
             for each in vars(importlib.import_module(f"sardonyx.hw.arch.{module.name}")).values()
             if isinstance(each, type) and dataclasses.is_dataclass(each) and each.__module__.endswith(f".arch.{module.name}")}
