@@ -34,6 +34,7 @@ from .connectivity import (
     flush_name,
     open_name,
     reports,
+    stall_name,
     tile_name,
     window_name,
 )
@@ -47,8 +48,9 @@ from .tile.tile import Tile, TileLogic
 def shell_members(arch: Arch) -> Members:
     """The ports of an array to the shell, see `Array`."""
     flushes = dict.fromkeys((flush_name(arch, x) for x in range(arch.columns)), In(1))
+    stalls = {stall_name(x): In(1) for x in range(arch.columns) if arch.column_stall}
     walls = {open_name(tile): In(1) for tile in range(1, arch.glb_tiles) if arch.regions > 1}
-    return {**flushes, **walls, "reset": In(1), **{report: Out(arch.columns) for report in reports(arch)},
+    return {**flushes, **walls, **stalls, "reset": In(1), **{report: Out(arch.columns) for report in reports(arch)},
             **{f"config{x}": In(CHANNEL) for x in range(arch.columns)}}
 
 
@@ -77,6 +79,8 @@ class Array(wiring.Component):
     flush : In(1)                         Resets all tiles but their configuration, one cycle later. With `Arch.regions` one for
                                           the columns of each GLB tile, ``flush{t}``.
     open{t} : In(1)                       With `Arch.regions`: no wall is between the columns of GLB tile t - 1 and those of t.
+    stall{x} : In(1)                      With `Arch.column_stall`: freezes the tiles of a column but their configuration, one
+                                          cycle later; not while it is flushed.
     reset : In(1)                         Resets all tiles of segment n of their column, and their configuration, n + 1 cycles
                                           later, as requests of `config{x}` go (`ConfigChannel`); a cycle is enough.
     active : Out(columns)                 A token moved in a tile of the column, in the cycle before.
@@ -148,5 +152,6 @@ class Array(wiring.Component):
             if self.program is not None and spec.has_memory:
                 parts[window_name((x, y))] = window(spec.sram_lines, spec.sram_lanes)
         for x in sorted({x for x, _ in self.sites} if not self._abutted else ()):
-            parts[column_name(x)] = column(self.arch.rows + 1, self.arch.config_rows, reports(self.arch))
+            arch = self.arch
+            parts[column_name(x)] = column(arch.rows + 1, arch.config_rows, reports(arch), arch.column_stall)
         return parts

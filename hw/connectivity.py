@@ -71,9 +71,19 @@ def reports(arch: Arch) -> tuple[str, ...]:
     return ("active", "overflow", "walled") if arch.regions > 1 else ("active", "overflow")
 
 
+def stall_sides(arch: Arch, spec: TileSpec) -> list[str]:
+    """The sides of a tile on which a neighbour may be frozen while it is not: words cross there with valid and ready."""
+    return [side for side in spec.sides if side in WALLED and arch.column_stall and arch.interconnect.fifo != "none"]
+
+
 def flush_name(arch: Arch, x: int) -> str:
     """The port of the border that flushes a column."""
     return "flush" if arch.regions == 1 else f"flush{x // arch.glb.columns_per_tile}"
+
+
+def stall_name(x: int) -> str:
+    """The port of the border that freezes a column."""
+    return f"stall{x}"
 
 
 def open_name(tile: int) -> str:
@@ -92,6 +102,7 @@ def connections(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool,
         yield from _tracks(arch, sites, site)
         yield from _awake(arch, sites, site, registers)
         yield from _walls(arch, sites, site, registers)
+        yield from _stalled(arch, sites, site, abutted)
         if site[1] == 0:
             yield from _links(arch, site)
     for x in sorted({x for x, _ in sites}):
@@ -146,6 +157,19 @@ def _walls(arch: Arch, sites: Mapping[Site, TileSpec], site: Site, registers: bo
         yield Wire(End(BORDER, open_name(east)), sink) if wall else Constant(sink, 1)
 
 
+def _stalled(arch: Arch, sites: Mapping[Site, TileSpec], site: Site, abutted: bool) -> Iterator[Wire | Constant]:
+    """Whether the columns beside a tile are frozen: their tiles say so where they abut, else what stands beside them."""
+    columns = {x for x, _ in sites}
+    for side in stall_sides(arch, sites[site]):
+        x, sink = site[0] + STEP[side][0], End(tile_name(site), f"{side}_stall")
+        if x not in columns:
+            yield Constant(sink, 0)
+        elif abutted:
+            yield Wire(End(tile_name((x, site[1])), f"{OPPOSITE[side]}_stall_o"), sink)
+        else:
+            yield Wire(End(column_name(x), "tiles_stall"), sink)
+
+
 def _links(arch: Arch, site: Site) -> Iterator[Wire]:
     """The streams between an IO tile and the border."""
     for port, (part, forward) in product(arch.io.ports, STREAM):
@@ -159,6 +183,9 @@ def _control(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire]:
     here = column_name(x)
     yield Wire(End(BORDER, flush_name(arch, x)), End(here, "flush"))
     yield Wire(End(BORDER, "reset"), End(here, "reset"))
+    if arch.column_stall:
+        yield Wire(End(BORDER, stall_name(x)), End(here, "stall"))
+        yield from (Wire(End(here, "tiles_stall"), End(tile_name(site), "stall")) for site in column)
     for site in column:
         yield Wire(End(here, "tiles_flush"), End(tile_name(site), "flush"))
         yield Wire(End(here, f"reset{config_segment(site[1], arch.config_rows)}"), End(tile_name(site), RESET))
@@ -186,14 +213,14 @@ def _channel(arch: Arch, x: int, column: list[Site]) -> Iterator[Wire | Constant
 
 def _through(arch: Arch, x: int) -> Iterator[Wire | Constant]:
     """What goes through the tiles of a column: down from the border, and back up to it."""
-    down = ("flush", "reset", *(f"config__{part}" for part in REQUEST))
+    down = ("flush", "reset", *["stall"] * arch.column_stall, *(f"config__{part}" for part in REQUEST))
     up = (*reports(arch), *(f"config__{part}" for part in ANSWER))
     for y in range(arch.rows + 1):
         here, above = tile_name((x, y)), tile_name((x, y - 1))
         yield _place(here, (x, y))
         if y == 0:
             for name in (*down, *up):
-                border = flush_name(arch, x) if name == "flush" else name
+                border = {"flush": flush_name(arch, x), "stall": stall_name(x)}.get(name, name)
                 if name.startswith("config"):
                     border = f"config{x}{name.removeprefix('config')}"
                 ends = End(BORDER, border, x if name in reports(arch) else None), End(here, f"n_{name}")

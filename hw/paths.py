@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from ..cache import Cache
 from .arch.cgra import Arch
 from .arch.errors import UserError
+from .arch.primitive import Flow
 from .arch.tile import LAYERS, TileSpec
 from .cone import Output, outputs
-from .connectivity import REQUEST, reports
+from .connectivity import REQUEST, reports, stall_sides
 from .emit import ENABLED, collect
 from .soc.top import Sardonyx
-from .tile.tile import logic_name, wall_members
+from .tile.tile import logic_name, stall_members, wall_members
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,14 @@ _TAKES = "an odd tile takes a word when the one before it leaves; the next tile 
 _ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
 _ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
 _ISOLATES = "what a neighbour says counts while it is awake and of the same region; that comes from registers"
+_FROZEN = "a column that is frozen neither offers nor takes words; which ones are comes from registers"
 _THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
 _STOPS = "a run that ends stops its loads and stores in the same cycle"
 _CHANNEL = "the channel of a column begins with a register (`hw/channel.py`)"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
 _CHAINED = "in a chain another tile asks, and banks of others do not wait; who is in one comes from registers"
+_OWNERS = "whose tiles are whose comes from registers (`owners`)"
 AROUND: dict[str, tuple[Path, ...]] = {
     "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                  Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
@@ -75,7 +78,7 @@ AROUND: dict[str, tuple[Path, ...]] = {
                  Path(r"config\d+__(valid|write|addr|wdata)", r"request\d+__(valid|write|addr|wdata)|west__(valid|word)",
                       _CHANNEL)),
     "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
-                   Path("register_value", "mine", "whose tiles are whose comes from registers (`owners`)"),
+                   Path("register_value", "mine", _OWNERS),
                    Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)",
                         "a register acts when it is written"),
                    Path("configure|config_stop", "register_(write|index|data)", "a register acts when it is written"),
@@ -95,6 +98,8 @@ RING = (Path(r"moved|host_(write|read)_ready|f2g\d+__ready", "west_open", _CHAIN
 def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
     """Those of `AROUND` that a machine has."""
     found = {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
+    if arch.column_stall:
+        found["controller"] += Path("refused|stall", "mine", _OWNERS),
     return found | {"glb_tile": found["glb_tile"] + RING} if arch.glb.ring > 1 else found
 
 
@@ -108,6 +113,7 @@ def feed_paths(arch: Arch, first: bool) -> tuple[Path, ...]:
     through = Path("s_clk", "clk", _THROUGH), *(Path(f"n_{each}", f"s_{each}", _JOINED) for each in reports(arch))
     if first:
         return through
+    through += (Path("s_stall|[ew]_stall_o", "n_stall", _THROUGH),) if arch.column_stall else ()
     return (*through, Path("s_flush", "n_flush", _THROUGH), Path("s_reset", "n_reset|cut", _THROUGH),
             Path("s_config__(valid|write|addr|wdata)", "n_config__(valid|write|addr|wdata)|cut", _THROUGH),
             Path("n_config__r(valid|data)", "s_config__r(valid|data)|cut", _THROUGH),
@@ -117,6 +123,9 @@ def feed_paths(arch: Arch, first: bool) -> tuple[Path, ...]:
 def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
     """Those of a tile with configuration registers."""
     elastic, paths = arch.interconnect.fifo != "none", [_ANSWER]
+    if arch.column_stall and spec.kind == "io":
+        shown = (f"link_{port.name}__{'valid' if port.flow is Flow.IN else 'ready'}" for port in spec.ports)
+        paths.append(Path("|".join(shown), "stall", _FROZEN))
     if arch.interconnect.fifo == "full":
         return tuple(paths)
     for layer in LAYERS:
@@ -125,8 +134,9 @@ def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
             if elastic:
                 links = "".join(f"|link_{name}__ready" for name in entering)
                 paths.append(Path(f"[nesw]_{layer}_i_ready{links}", f"[nesw]_{layer}_o_ready", _TAKES))
-                paths += _isolates(arch, spec, paths[-1].outputs)
+                paths += _isolates(arch, spec, paths[-1].outputs) + _freezes(arch, spec, paths[-1].outputs)
             continue
+        paths += _freezes(arch, spec, f"[nesw]_{layer}_o_valid")
         parts = ["valid"] * elastic + ["payload"] * bool(wall_members(arch, spec))      # power domains mask no words here
         paths += _isolates(arch, spec, f"[nesw]_{layer}_o_({'|'.join(parts)})") if parts else []
         for part in ("payload", "valid") if elastic else ("payload",):
@@ -140,6 +150,10 @@ def _isolates(arch: Arch, spec: TileSpec, outputs: str) -> list[Path]:
     return [Path(outputs, "|".join(inputs), _ISOLATES)] if inputs else []
 
 
+def _freezes(arch: Arch, spec: TileSpec, outputs: str) -> list[Path]:
+    return [Path(outputs, "[ew]_stall", _FROZEN)] if stall_sides(arch, spec) else []
+
+
 def _links(spec: TileSpec, layer: str) -> list[str]:
     """The streams that enter a layer of an IO tile from the global buffer."""
     return [port.name for port in spec.outputs(layer) if spec.kind == "io"]
@@ -149,7 +163,7 @@ def early_inputs(arch: Arch, spec: TileSpec, parity: int, registers: bool) -> li
     """The inputs of a tile that outputs of it may follow; registers: it has some, which answer requests."""
     names = [f"{side}_{layer}_{end}" for side in spec.sides for layer in LAYERS for end in ("i_payload", "i_valid", "o_ready")]
     names += [f"{side}_awake_i" for side in spec.sides if arch.power_domains]
-    names += wall_members(arch, spec)
+    names += [*wall_members(arch, spec), *stall_members(arch, spec)]
     names += [f"link_{port.name}__{part}" for port in spec.ports if spec.kind == "io" for part in ("payload", "valid")]
     names += [f"config__{part}" for part in REQUEST if registers]
     paths = tile_paths(arch, spec, parity)

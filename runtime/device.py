@@ -15,9 +15,17 @@ import numpy as np
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError, shown
 from ..hw.arch.glb import Glb
-from ..hw.arch.soc import CONFIG_BUSY, CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, REGION_STRIDE, glb_registers, offsets
+from ..hw.arch.soc import (
+    CONFIG_BUSY,
+    GLB_REGISTER_STRIDE,
+    GLB_REGISTERS,
+    REGION_STRIDE,
+    Register,
+    controller_registers,
+    glb_registers,
+    offsets,
+)
 
-_CONTROLLER = offsets(CONTROLLER)
 # An answer takes some cycles, less than a read of the status.
 MOST_POLLS = 1000
 
@@ -65,7 +73,7 @@ def check_fingerprint(device: Device, what: str, where: str, fix: str) -> None:
 
 def register_address(arch: Arch, name: str, glb_tile: int | None = None, region: int = 0) -> int:
     """The byte address of a register of the controller of a region, or of one of a GLB tile; UserError if there is none."""
-    known = _CONTROLLER if glb_tile is None else _glb_offsets(arch.glb)
+    known = _offsets(controller_registers(arch)) if glb_tile is None else _glb_offsets(arch.glb)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         raise UserError(f"there is no register '{shown(name)}'" + (f", do you mean '{near[0]}'?" if near else ""),
@@ -77,6 +85,11 @@ def register_address(arch: Arch, name: str, glb_tile: int | None = None, region:
     if glb_tile not in range(arch.glb_tiles):
         raise UserError(f"there is no GLB tile {glb_tile}", f"machine '{arch.name}'", f"choose one of 0..{arch.glb_tiles - 1}")
     return GLB_REGISTERS + GLB_REGISTER_STRIDE * glb_tile + known[name]
+
+
+@cache
+def _offsets(registers: tuple[Register, ...]) -> Mapping[str, int]:
+    return offsets(registers)
 
 
 @cache

@@ -121,6 +121,7 @@ class Region:
         """Take the tiles; AssertionError if the machine refuses that, as something goes on in one."""
         self._claimed = True
         self.write_register("claim", self._where.mask)
+        self._resume()
 
     def release(self) -> None:
         """Give the tiles up; AssertionError if the machine refuses that, as something goes on in one.
@@ -130,8 +131,14 @@ class Region:
         """
         for _ in range(self.arch.glb.load_latency if self.arch.glb.ring > 1 else 0):
             self.read_register("status")
+        self._resume()
         self.write_register("claim", 0)
         self._claimed = False
+
+    def _resume(self) -> None:
+        """Forget which columns are stalled: others may be its own next."""
+        if self.arch.column_stall:
+            self.write_register("stall", 0)
 
     @property
     def tiles(self) -> range:
@@ -139,13 +146,20 @@ class Region:
         return self._where.tiles
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
-        """Write a register of the region's controller, or of one of its GLB tiles."""
-        self._device.write_register(name, value, *self._place(glb_tile, region))
+        """Write a register of the region's controller, or of one of its GLB tiles; columns in stall count from its first."""
+        place = self._place(glb_tile, region)
+        if glb_tile is None and name == "stall":
+            if value >> self.arch.columns:
+                raise UserError(f"columns {value:#x} are to be stalled", f"machine '{self.arch.name}'",
+                                f"it has columns 0..{self.arch.columns - 1}")
+            value <<= self._first * self.arch.glb.columns_per_tile
+        self._device.write_register(name, value, *place)
 
     def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
         """Read a register of the region's controller, or of one of its GLB tiles.
 
-        The fingerprint is that of `arch`, and columns in overflow_column and moved_columns count from the region's first one.
+        The fingerprint is that of `arch`, and columns in overflow_column, moved_columns, stall and stalled count from the
+        region's first one.
         """
         place = self._place(glb_tile, region)
         if glb_tile is None and name in ("fingerprint_high", "fingerprint_low"):
@@ -157,6 +171,8 @@ class Region:
             case "moved_columns":
                 turned = away % MOVED_BITS
                 return (found >> turned | found << MOVED_BITS - turned) & (1 << MOVED_BITS) - 1
+            case "stall" | "stalled":
+                return found >> away & (1 << self.arch.columns) - 1
         return found
 
     def configure(self, words: Iterable[tuple[int, int]]) -> None:

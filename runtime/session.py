@@ -7,6 +7,7 @@
     session.load(1, third)                              while region 0 goes on
     kept = session.save(1); session.load(1, fourth)     what memories hold is kept,
     session.load(2, kept)                               and put back, there or elsewhere, with its program
+    session.stall(0); session.resume(0)                 region 0 stands still meanwhile, where the machine has `column_stall`
 
 Every region is a `Device`, too: ``sardonyx.kernel(..., arch=session.regions[1].arch, engine=session.regions[1])`` waits for
 that program, and the others go on meanwhile. `runtime.scheduler` does so for any number of jobs.
@@ -27,6 +28,7 @@ from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import CONTROLLER, named
 from . import host, memories
+from . import stall as stalls
 from .device import Device
 from .host import Outcome
 from .plan import Transaction, prepare
@@ -55,6 +57,7 @@ class Session:
         self._regions: dict[int, Region] = {}
         self._programs: dict[int, Program] = {}
         self._tasks: dict[int, Task] = {}
+        self._stalled: set[int] = set()
         regions = self._planned(columns)
         for region in range(device.arch.regions):
             device.write_register("irq_enable", 0, region=region)
@@ -118,6 +121,7 @@ class Session:
         """Give the columns of a region up; what it gave and nobody waited for is gone, but what stopped it is raised."""
         self._idle(region).release()
         self._regions.pop(region)
+        self._stalled.discard(region)
         self._programs.pop(region, None)
 
     def load(self, region: int, program: Program) -> None:
@@ -139,6 +143,7 @@ class Session:
     def save(self, region: int) -> Program:
         """The program of a region, with what its memories hold as contents; `load` restores it, in any region of this width."""
         view = self._idle(region)
+        self._moves(region)
         return memories.saved(view, self._loaded(region))
 
     def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None) -> None:
@@ -146,6 +151,21 @@ class Session:
         self._idle(region)
         program = self._loaded(region)
         self.begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+
+    def stall(self, region: int, columns: Iterable[int] | None = None) -> None:
+        """Freeze columns of a region, counted from its first one, till `resume`; None: all of them. See `runtime.stall`.
+
+        What goes on in it stands still, in the middle of a run, and none of its limits passes; others go on. Its configuration
+        can be read and written over ``session.regions[n]``, but words of its memories cannot.
+        """
+        view = self._region(region)
+        stalls.stall(view, columns, self._programs.get(region))
+        (self._stalled.add if stalls.stalled(view) else self._stalled.discard)(region)
+
+    def resume(self, region: int) -> None:
+        """Let a region that is stalled go on."""
+        stalls.resume(self._region(region))
+        self._stalled.discard(region)
 
     def begin(self, region: int, work: Callable[[Region], Any]) -> Task:
         """Begin work on a region as a device: it goes on to its first wait now, and further while others wait."""
@@ -163,6 +183,7 @@ class Session:
         """Let time pass until a region is done; the launches since it was idle. Raises what has stopped it."""
         self._region(region)
         while region in self._tasks and not self._tasks[region].done:
+            self._moves(region)
             self.step()
         return self._tasks.pop(region).result() or [] if region in self._tasks else []
 
@@ -177,9 +198,10 @@ class Session:
         """Let time pass until an interrupt that is waited for, or the first limit of those who wait, and let these go on."""
         if Task.here() is not None:
             raise UserError("work in a region waits for other work", "session", "wait for it outside")
-        waiting = [task for task in self._tasks.values() if not task.done]
+        waiting = [task for number, task in self._tasks.items() if not task.done and number not in self._stalled]
         if not waiting:
-            raise UserError("nothing goes on that could end", "session", "begin work first")
+            raise UserError("nothing goes on that could end", "session",
+                            f"resume({min(self._stalled)}) first" if self._stalled else "begin work first")
         limit = min(task.limit for task in waiting)
         if self._device.wait(limit):
             assert self._serve(), STRANGE
@@ -212,6 +234,10 @@ class Session:
         if number in self._tasks:
             self._tasks.pop(number).result()
         return view
+
+    def _moves(self, number: int) -> None:
+        if number in self._stalled:
+            raise UserError(f"region {number} is stalled", "session", f"resume({number}) first")
 
     def _loaded(self, number: int) -> Program:
         if number not in self._programs:
@@ -253,6 +279,7 @@ class Session:
             if task is not None:
                 return task.pause(number, limit)
             self._idle(number)
+            self._moves(number)
             self._programs.pop(number, None)    # what it is configured for is unknown from now on
             while not self._rang(number):
                 if not self._device.wait(limit):

@@ -30,6 +30,7 @@ from .soc import (
     GLB_REGISTERS,
     MOST_CLAIMED,
     MOST_REGIONS,
+    MOST_STALLED,
     REGISTER_ADDRESS_BITS,
     glb_registers,
 )
@@ -87,6 +88,9 @@ class Arch:
     regions : int             Groups of GLB tiles with their columns, 1..16, each with run control of its own: the host says at
                               any time which tiles are whose (register ``claim``). Between two tiles of different regions is a
                               wall, through which nothing passes. With 1 there are no walls. Cycles and words are the same.
+    column_stall : bool       The host can freeze columns, 32 at most, in the middle of a run and let them go on: all that is in
+                              their tiles but the registers of configuration. Words are the same, and so are cycles where
+                              nothing is stalled.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     system : System           What stands in front of the machine's buses.
@@ -104,6 +108,7 @@ class Arch:
     memory_readback: bool = False
     power_domains: bool = False
     regions: Annotated[int, Whole(1, MOST_REGIONS)] = 1
+    column_stall: bool = False
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -135,6 +140,9 @@ class Arch:
         elif self.regions > 1 and self.glb_tiles > MOST_CLAIMED:
             yield Misfit("regions", f"are {self.regions} of {self.glb_tiles} GLB tiles, but a register names {MOST_CLAIMED}",
                          "give more glb.columns_per_tile or one region")
+        if self.column_stall and self.columns > MOST_STALLED:
+            yield Misfit("column_stall", f"is for {self.columns} columns, but a register names {MOST_STALLED}",
+                         "give fewer columns or no column_stall")
         registers = len(glb_registers(self.glb))
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
@@ -223,7 +231,7 @@ class Arch:
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
         name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated, how many regions
-        there may be, what stands in front or what programs avoid."""
+        there may be, whether columns can be stalled, what stands in front or what programs avoid."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
@@ -249,8 +257,8 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
        for name, each in (("interconnect", Interconnect), ("glb", Glb), ("timing", Timing), ("system", System),
                             (AVOID, Mask))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
-UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions", "system",
-          AVOID)
+UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions",
+          "column_stall", "system", AVOID)
 UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
 UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1}}

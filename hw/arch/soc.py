@@ -23,8 +23,9 @@ REGISTER_BITS = 32
 # Regions have their controllers' registers from 0 on, so far apart.
 REGION_STRIDE = 0x80
 MOST_REGIONS = 16
-# GLB tiles that a register has a bit for.
+# GLB tiles, and columns, that a register has a bit for.
 MOST_CLAIMED = REGISTER_BITS
+MOST_STALLED = REGISTER_BITS
 # Bits of the registers in which the GLB tiles' DMAs have one each: where there are more tiles, those modulo their number.
 ENDS_BITS = REGISTER_BITS
 
@@ -109,7 +110,7 @@ def register_file(*rows: Row) -> tuple[Register, ...]:
     return tuple(Register(row[0], 4 * i, row[1], row[2], row[3] if len(row) == 4 else ()) for i, row in enumerate(rows))
 
 
-CONTROLLER = register_file(
+_CONTROLLER: tuple[Row, ...] = (
     ("fingerprint_high", RO, "bits 63:32 of the fingerprint of the machine's description"),
     ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
     ("shape", RO, "size of the machine",
@@ -150,6 +151,17 @@ CONTROLLER = register_file(
                          "part of a run, or of a descriptor with its repetitions where GLB tiles have queues"),
     ("stores_ended", W1C, "bit i, as in irq_stores: a store has ended likewise; its words are there for who reads them"),
 )
+_STALL: tuple[Row, ...] = (
+    ("stall", RW, "bit x: column x is to be frozen, if it is of this region. A static program is stalled with all its columns "
+                  "or none. Words of memories in such a column are neither written nor read: an error response"),
+    ("stalled", RO, "bit x: column x is frozen. No column is from a start or a configuration until loads show their first "
+                    "words, and what a write to `stall` changes waits until words of config_write are in their registers"),
+    ("stalled_cycles", RO, "cycles of the run with a frozen column; they are not among `cycles`, and watchdog_limit and "
+                           "cycle_limit do not count them"),
+)
+# What every machine has, and what one whose columns can be stalled has.
+CONTROLLER = register_file(*_CONTROLLER)
+_STALLING = register_file(*_CONTROLLER, *_STALL)
 
 
 def glb_registers(glb: Glb) -> tuple[Register, ...]:
@@ -223,6 +235,14 @@ class Tiled(Protocol):
     @property
     def regions(self) -> int: ...
 
+    @property
+    def column_stall(self) -> bool: ...
+
+
+def controller_registers(arch: Tiled) -> tuple[Register, ...]:
+    """The registers of the controller of a region."""
+    return _STALLING if arch.column_stall else CONTROLLER
+
 
 def controller_name(region: int, regions: int) -> str:
     """How the controller of a region is called: in Verilog, and as a register file."""
@@ -231,10 +251,10 @@ def controller_name(region: int, regions: int) -> str:
 
 def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
     """Every register file: name, byte address, registers."""
-    glb = glb_registers(arch.glb)
-    return [*((controller_name(region, arch.regions), region * REGION_STRIDE, CONTROLLER) for region in range(arch.regions)),
+    glb, controller = glb_registers(arch.glb), controller_registers(arch)
+    return [*((controller_name(region, arch.regions), region * REGION_STRIDE, controller) for region in range(arch.regions)),
             *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]
 
 
-assert 4 * len(CONTROLLER) <= REGION_STRIDE, "the files of regions do not overlap"
+assert 4 * len(_STALLING) <= REGION_STRIDE, "the files of regions do not overlap"
 assert MOST_REGIONS * REGION_STRIDE <= GLB_REGISTERS, "nor do they reach those of GLB tiles"

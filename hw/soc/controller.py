@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
-from ..arch.config import config_segment
+from ..arch.config import MEMORY_REGISTER, STATUS_REGISTER, config_segment
 from ..arch.soc import (
     ASTRAY,
     AT_WALL,
@@ -32,6 +32,7 @@ from ..arch.soc import (
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
+    controller_registers,
     named,
     offsets,
 )
@@ -61,6 +62,10 @@ class Controller(wiring.Component):
     Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
     `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
 
+    With `Arch.column_stall` columns are frozen as the register `stall` says, but not while flush is held and not before loads
+    have come to their first words, so that static programs begin as if nothing were stalled. A change waits until requests of
+    `cfg_valid` are at their tiles. Meanwhile the time of the run stands still: `cycles`, and what its limits count.
+
     Members
     -------
     register_write, register_index, register_data : In     Write of a register; index = offset / 4.
@@ -75,11 +80,12 @@ class Controller(wiring.Component):
     load_ends, store_ends : In(glb_tiles)      A load or a store of a tile ends.
     overflow : In(columns)              A level of the column overflowed.
     walled : In(columns)                With `Arch.regions`: a tile of the column led a word at a wall.
+    stall : Out(columns)                With `Arch.column_stall`: columns of this region that are frozen, from registers.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
     foreign : In(1)                     The column of cfg_address is of another region.
     refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels, or it is
-                                        of a foreign column.
+                                        of a foreign column or of the memory of one that is stalled.
     mine : In(glb_tiles)                Tiles of this region.
     occupied : Out(1)                   A run or a configuration goes on, or what a stop left behind; from registers.
     irq : Out(1)
@@ -100,16 +106,18 @@ class Controller(wiring.Component):
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
             "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1),
-            **({"walled": In(arch.columns)} if arch.regions > 1 else {})})
+            **({"walled": In(arch.columns)} if arch.regions > 1 else {}),
+            **({"stall": Out(arch.columns)} if arch.column_stall else {})})
 
     module_name = "controller"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        values = {register.name: Signal(32, name=register.name) for register in CONTROLLER}
-        written = {register.name: Signal(name=f"{register.name}_written") for register in CONTROLLER}
+        registers = controller_registers(self.arch)
+        values = {register.name: Signal(32, name=register.name) for register in registers}
+        written = {register.name: Signal(name=f"{register.name}_written") for register in registers}
         with m.Switch(self.register_index):
-            for register in CONTROLLER:
+            for register in registers:
                 with m.Case(register.offset // 4):
                     m.d.comb += [self.register_value.eq(values[register.name]),
                                  written[register.name].eq(self.register_write)]
@@ -139,6 +147,9 @@ class Controller(wiring.Component):
         loading, loaded = self._load(m, values, command_configure, command_stop)
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
+        passes: tuple[Value, ...] = ()      # the time of a run
+        if self.arch.column_stall:
+            passes = ~self._stall(m, values, self.flush | starting, starting),
         between = self.again    # two runs
         more = Signal()
         ended = Signal()
@@ -165,9 +176,9 @@ class Controller(wiring.Component):
             m.d.sync += flushing.eq(flushing - 1)
         with m.If(starting | self.moving):
             m.d.sync += quiet.eq(0)
-        with m.Elif(active):
+        with m.Elif(reduce(and_, passes, active)):
             m.d.sync += quiet.eq(quiet + 1)
-        with m.If(going):
+        with m.If(reduce(and_, passes, going)):
             m.d.sync += values["cycles"].eq(values["cycles"] + 1)
         with m.If(ended):
             m.d.sync += values["runs_done"].eq(values["runs_done"] + 1)
@@ -176,7 +187,7 @@ class Controller(wiring.Component):
         with m.If(starting):
             m.d.sync += between.eq(0)
         moved = values["moved_columns"]
-        with m.If(active & ~ends):
+        with m.If(reduce(and_, passes, active & ~ends)):
             columns = folded(self.active, MOVED_BITS)
             m.d.sync += moved.eq(Mux(values["cycles"] % MOVED_WINDOW == 0, 0, moved) | columns)
 
@@ -199,7 +210,26 @@ class Controller(wiring.Component):
         with m.If(command_start):
             m.d.sync += [flushing.eq(FLUSH_CYCLES), between.eq(0), busy.eq(1), values["cycles"].eq(0),
                          values["runs_done"].eq(0), column.eq(0), moved.eq(0), *(status[event].eq(0) for event in events)]
+        if self.arch.column_stall:
+            with m.If(going & ~passes[0]):
+                m.d.sync += values["stalled_cycles"].eq(values["stalled_cycles"] + 1)
+            with m.If(command_start):
+                m.d.sync += values["stalled_cycles"].eq(0)
         m.d.comb += self.irq.eq((values["irq_status"] & values["irq_enable"]).any())
+
+    def _stall(self, m: Module, values: dict[str, Signal], begins: Value, starting: Value) -> Value:
+        """Freeze columns; whether one is frozen. begins: a run does, and no column may be; starting: its loads are started."""
+        arch = self.arch
+        chosen = Signal(arch.columns)
+        asked = Signal(range(self._way + 1))    # requests of the host are on their way for so many cycles
+        opening = Signal(range(arch.glb.load_latency + 1))
+        own = Cat(self.mine[x // arch.glb.columns_per_tile] for x in range(arch.columns))
+        m.d.comb += [self.stall.eq(Mux(begins | (opening != 0), 0, chosen & own)), values["stalled"].eq(self.stall)]
+        m.d.sync += [asked.eq(Mux(self.cfg_valid, self._way, asked - (asked != 0))),
+                     opening.eq(Mux(starting, arch.glb.load_latency, opening - (opening != 0)))]
+        with m.If((asked == 0) & ~self.cfg_valid):
+            m.d.sync += chosen.eq(values["stall"])
+        return self.stall.any()
 
     def _ends(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
         """Which loads and stores have ended, and the events of those that are chosen."""
@@ -209,17 +239,20 @@ class Controller(wiring.Component):
             with m.If((now & values[f"irq_{unit}"]).any()):
                 m.d.sync += values["irq_status"][event].eq(1)
 
+    @property
+    def _way(self) -> int:
+        """Cycles that a configuration word takes from the shell or the global buffer to the last segment of a column."""
+        return config_segment(self.arch.rows, self.arch.config_rows) + 1
+
     def _load(self, m: Module, values: dict[str, Signal], begin: Value, stop: Value) -> tuple[Value, Value]:
         """Configuration by DMAs: whether it goes on, and whether it ends in this cycle."""
         status, cycles = values["status"], values["config_cycles"]
         loading = status[CONFIGURING]
         loaded = Signal()
-        # What left the global buffer takes so many cycles to the last segment of a column.
-        way = config_segment(self.arch.rows, self.arch.config_rows) + 1
-        left = Signal(range(way + 1))
+        left = Signal(range(self._way + 1))
         m.d.comb += [self.configure.eq(begin), self.config_stop.eq(stop),
                      loaded.eq(loading & ~self.configuring & (left == 0) & ~begin & ~stop)]
-        m.d.sync += left.eq(Mux(self.configuring | begin, way, left - (left != 0)))
+        m.d.sync += left.eq(Mux(self.configuring | begin, self._way, left - (left != 0)))
         with m.If(loading):
             m.d.sync += cycles.eq(cycles + 1)
         with m.If(loaded | stop):
@@ -241,7 +274,12 @@ class Controller(wiring.Component):
         ran = Signal()
         m.d.sync += [follows.eq(self.configuring), ran.eq(self.running)]
         streams = Signal()
-        m.d.comb += [streams.eq(values["status"][CONFIGURING] | follows), self.refused.eq(asks & (streams | self.foreign)),
+        closed = self.foreign
+        if self.arch.column_stall:
+            register = self.cfg_address[:16]
+            memory = (register >= MEMORY_REGISTER) & (register < STATUS_REGISTER)
+            closed |= memory & (values["stall"] | self.stall).bit_select(self.cfg_address[24:], 1)
+        m.d.comb += [streams.eq(values["status"][CONFIGURING] | follows), self.refused.eq(asks & (streams | closed)),
                      self.occupied.eq(values["status"][BUSY] | streams | ran)]
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
         round_trip = 2 * (self.arch.rows + 4)

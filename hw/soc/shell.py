@@ -21,11 +21,12 @@ from ..arch.soc import (
     REGISTER_ADDRESS_BITS,
     address_map,
     controller_name,
+    controller_registers,
     named,
 )
 from ..array import shell_members
 from ..clock_gate import gated_clock, lasting
-from ..connectivity import flush_name, open_name
+from ..connectivity import flush_name, open_name, stall_name
 from ..emit import Macro, macro
 from ..glb.tile import control_members
 from ..interconnect.boxes import Members
@@ -64,13 +65,13 @@ class Shell(wiring.Component):
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
     irq : Out(1)
-    config{x}, flush, open{t}, reset, active, overflow, walled : the other side of the ports of `Array`.
+    config{x}, flush, open{t}, stall{x}, reset, active, overflow, walled : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
     reset : Out(1)           Of the array and the GLB tiles.
 
-    Timing: flush and open{t} follow registers, reset is `rst` of the cycle before; the configuration channels and what goes to
-    the GLB tiles follow the registers behind the buses.
+    Timing: flush, open{t} and stall{x} follow registers, reset is `rst` of the cycle before; the configuration channels and
+    what goes to the GLB tiles follow the registers behind the buses.
     Source: a design of its own, around what Onyx JSSC II describes.
     """
 
@@ -85,7 +86,7 @@ class Shell(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint, self.arch.glb, self.arch.regions
+        return self.arch.fingerprint, self.arch.glb, self.arch.regions, self.arch.column_stall
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -160,6 +161,9 @@ class Shell(wiring.Component):
             m.d.comb += [getattr(each, port).eq((Cat(self._every(name)) & each.mine).any()) for port, name in asked.items()]
         for name in commands:
             m.d.comb += [port.eq(self._of_owner(controllers, tile, name)) for tile, port in enumerate(self._every(name))]
+        if arch.column_stall:
+            m.d.comb += [getattr(self, stall_name(x)).eq(Cat(each.stall[x] for each in controllers).any())
+                         for x in range(arch.columns)]
         flushes = {flush_name(arch, x): x // arch.glb.columns_per_tile for x in range(arch.columns)}
         m.d.comb += [getattr(self, name).eq(self._of_owner(controllers, tile, "flush")) for name, tile in flushes.items()]
 
@@ -187,7 +191,8 @@ class Shell(wiring.Component):
 
     def _registers(self, m: Module, bus: Macro, controllers: Sequence[Macro], owners: Macro | None) -> None:
         """Which register file an address belongs to."""
-        files = address_map(self.arch)
+        arch = self.arch
+        files = address_map(arch)
         claims = named(CONTROLLER)["claim"].offset // 4
         # Decoded before the address is in its register, so that a read has the cycle for itself.
         regions = [Signal(name=f"controls{number}") for number in range(self.arch.regions)]
@@ -195,7 +200,7 @@ class Shell(wiring.Component):
         tiles = [Signal(name=f"chosen{number}") for number in range(self.arch.glb_tiles)]
         place, at = bus.next[REGION_STRIDE.bit_length() - 1:], bus.next[:REGION_STRIDE.bit_length() - 1]
         with m.If(bus.accepts):
-            m.d.sync += [*(controls.eq((place == number) & (at < 4 * len(CONTROLLER)))
+            m.d.sync += [*(controls.eq((place == number) & (at < 4 * len(controller_registers(arch))))
                            for number, controls in enumerate(regions)),
                          inside.eq(bus.next[:8] < 4 * len(files[-1][2])),
                          *(chosen.eq(bus.next[8:] == GLB_REGISTERS + number * GLB_REGISTER_STRIDE >> 8)

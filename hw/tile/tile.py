@@ -11,6 +11,8 @@ says but on tracks is 0. Both have ports of `awake_members` besides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import and_
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.hdl._ir import PortDirection
@@ -19,9 +21,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
+from ..arch.primitive import Flow
 from ..arch.tile import LAYERS, WALLED, TileSpec
+from ..clock_gate import gated_clock
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
-from ..connectivity import SRAM_REQUEST, reports
+from ..connectivity import SRAM_REQUEST, reports, stall_sides
 from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
@@ -36,14 +40,20 @@ def wall_members(arch: Arch, spec: TileSpec) -> Members:
     return {f"{side}_open": In(1) for side in spec.sides if side in WALLED and arch.regions > 1}
 
 
+def stall_members(arch: Arch, spec: TileSpec) -> Members:
+    """Whether the column is frozen, and the one on a side; others than machines with `Arch.column_stall` have none."""
+    return {"stall": In(1), **{f"{side}_stall": In(1) for side in stall_sides(arch, spec)}} if arch.column_stall else {}
+
+
 def tile_members(arch: Arch, spec: TileSpec) -> Members:
     """The ports every form of a tile has: tracks, links, flush, and what it reports.
 
     ``{side}_{layer}_{i,o}_{payload,valid,ready}`` are tracks (`track_members`), e.g. ``e_data_o_payload``. With `Arch.regions`
-    there are ``e_open`` and ``w_open``: what the neighbour on that side says counts, and ``walled``: see `TileLogic`.
+    there are ``e_open`` and ``w_open``: what the neighbour on that side says counts, and ``walled``: see `TileLogic`. With
+    `Arch.column_stall` there is ``stall``, and ``e_stall`` and ``w_stall``, `stall` of the neighbours.
     """
     members: Members = {"flush": In(1), **{report: Out(1) for report in reports(arch)}}
-    members |= wall_members(arch, spec)
+    members |= wall_members(arch, spec) | stall_members(arch, spec)
     for layer in LAYERS:
         members |= track_members(arch.interconnect, spec, layer, f"{layer}_")
     return members | link_members(spec)
@@ -67,6 +77,9 @@ class TileLogic(wiring.Component):
     -------
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
     flush : In(1)             Resets everything in the tile, as reset does.
+    stall : In(1)             With `Arch.column_stall`: every register and the SRAM keep what they hold, but `walled`, and links
+                              with the global buffer show neither valid nor ready. 0 during a flush.
+    {side}_stall : In(1)      With `Arch.column_stall`: valid and ready of the neighbour on that side do not count.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
     contents : In(SramPort)   MEM only: see `TileCore`.
     walled : Out(1)           With `Arch.regions`: in the cycle before, a track to a closed side had a valid word; without valid
@@ -94,18 +107,33 @@ class TileLogic(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush)
+        clock = None
+        if self.arch.column_stall:
+            clock = gated_clock(m, "tile", self.arch.glb.clock_gates, platform)
+            m.d.comb += clock.on.eq(~self.stall)
+        m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush, clock=clock)
         m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
                      self.waiting.eq(core.waiting), self.fault.eq(core.fault)]
         links = link_members(self.spec) | contents_members(self.spec)
-        pass_on(m, self, core, {name: name for name in links}, links)
+        if clock is None or self.spec.kind != "io":
+            pass_on(m, self, core, {name: name for name in links}, links)
+        else:
+            self._link(m, core)
         for layer in LAYERS:
             boxes = Boxes(self.arch.interconnect, self.spec, layer, self.parity, self.arch.power_domains)
-            m.submodules[f"boxes_{layer}"] = layer_boxes = macro(boxes, flush=self.flush)
+            m.submodules[f"boxes_{layer}"] = layer_boxes = macro(boxes, flush=self.flush, clock=clock)
             self._join(m, layer, layer_boxes, core)
         if self.arch.regions > 1:
             m.d.sync += self.walled.eq(Cat(self._at_walls()).any())
         return m
+
+    def _counts(self, name: str) -> Value | None:
+        """Whether what enters on a track counts; None if it always does. A word means nothing without its valid."""
+        wall, stall = f"{name[0]}_open", f"{name[0]}_stall"
+        conditions = [getattr(self, wall)] if wall in wall_members(self.arch, self.spec) else []
+        if stall in stall_members(self.arch, self.spec) and not name.endswith("_payload"):
+            conditions.append(~getattr(self, stall))
+        return reduce(and_, conditions) if conditions else None
 
     def _at_walls(self) -> Iterator[Value]:
         """Of both layers and every side that may have a wall: whether it is closed and a track leads a word there."""
@@ -117,17 +145,27 @@ class TileLogic(wiring.Component):
                               if interconnect.fifo == "none" else getattr(self, f"{side}_{layer}_o_valid"))
                 yield ~getattr(self, name) & led.any()
 
+    def _link(self, m: Module, core: Macro) -> None:
+        """Connect the links of an IO tile whose column may be frozen: the global buffer goes on, and is to see nothing."""
+        for port in self.spec.ports:
+            outer, inner = (getattr(part, f"link_{port.name}") for part in (self, core))
+            if port.flow is Flow.IN:
+                m.d.comb += [outer.payload.eq(inner.payload), outer.valid.eq(inner.valid & ~self.stall),
+                             inner.ready.eq(outer.ready)]
+            else:
+                m.d.comb += [inner.payload.eq(outer.payload), inner.valid.eq(outer.valid),
+                             outer.ready.eq(inner.ready & ~self.stall)]
+
     def _join(self, m: Module, layer: str, boxes: Macro, core: Macro) -> None:
         """Connect the boxes of a layer to the tile's sides, to the core and to their configuration."""
         ours, theirs = (track_members(self.arch.interconnect, self.spec, layer, prefix)
                         for prefix in (f"{layer}_", ""))
         names = dict(zip(ours, theirs, strict=True))
-        walled = {name: inner for name, inner in names.items()
-                  if ours[name].flow is In and name[0] in WALLED and self.arch.regions > 1}
-        for name, inner in walled.items():
+        walled = {name: counts for name in names if ours[name].flow is In if (counts := self._counts(name)) is not None}
+        for name, counts in walled.items():
             said = getattr(self, name)
             m.submodules[f"wall_{name}"] = wall = macro(Isolation(len(said)))
-            m.d.comb += [wall.awake.eq(getattr(self, f"{name[0]}_open")), wall.i.eq(said), getattr(boxes, inner).eq(wall.o)]
+            m.d.comb += [wall.awake.eq(counts), wall.i.eq(said), getattr(boxes, names[name]).eq(wall.o)]
         pass_on(m, self, boxes, {name: inner for name, inner in names.items() if name not in walled}, ours)
         awake = awake_members(self.arch, self.spec, "i")
         pass_on(m, self, boxes, {name: name.removesuffix("_i") for name in awake}, awake)

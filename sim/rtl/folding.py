@@ -72,7 +72,7 @@ def _tiles(arch: Arch, configuration: Mapping[Site, int], store: Cache) -> list[
     numbers: dict[tuple[TileSpec, int], set[int]] = {}
     for (x, y), number in configuration.items():
         numbers.setdefault((arch.tiles[x, y], x + y & 1), set()).add(number)
-    tiles = [TileLogic(arch, *kind) for kind in numbers]
+    tiles = [TileLogic(library.simulated(arch), *kind) for kind in numbers]
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(cpu_count() or 1) as pool:
         files = emit.emit_each(tiles, Path(work), store)
         jobs = [_folded(tile, each, number) for tile, each, configured in zip(tiles, files, numbers.values(), strict=True)

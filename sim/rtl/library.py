@@ -54,17 +54,21 @@ _PORT = re.compile(r"VL_(?:IN|OUT)(?:8|16|64|W)?\(&(\w+),")
 
 def modules(arch: Arch) -> list[wiring.Component]:
     """The modules of a machine, each once, the shell last."""
+    arch = simulated(arch)
     tiles = {(spec, x + y & 1): None for (x, y), spec in arch.tiles.items()}
     return [*(Tile(arch, *kind) for kind in tiles), *beside_tiles(arch)]
 
 
 def beside_tiles(arch: Arch) -> list[wiring.Component]:
-    """The modules of a machine that are not tiles, the shell last.
+    """The modules of a machine that are not tiles, the shell last."""
+    arch = simulated(arch)
+    return [Column(arch.rows + 1, arch.config_rows, reports(arch), arch.column_stall), GlbTile(arch.glb), Shell(arch)]
 
-    What is joined has one clock, so gated parts are those with enables, which do the same in every cycle.
-    """
-    arch = replace(arch, glb=replace(arch.glb, clock_gates=ENABLE))
-    return [Column(arch.rows + 1, arch.config_rows, reports(arch)), GlbTile(arch.glb), Shell(arch)]
+
+def simulated(arch: Arch) -> Arch:
+    """The machine of which modules are made: what is joined has one clock, so gated parts are those with enables, which do the
+    same in every cycle."""
+    return replace(arch, glb=replace(arch.glb, clock_gates=ENABLE))
 
 
 def library_model(arch: Arch, cache: Path | None = None, counting: bool = False) -> verilator.Model:

@@ -152,7 +152,8 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 def machines() -> "dict[str, Arch]":
     changed = {f"{part}.{field}": replace(LITTLE, **{part: replace(getattr(LITTLE, part), **{field: value})})
                for part, fields in OTHERWISE.items() for field, value in fields.items()}
-    return {**changed, "power_domains": replace(LITTLE, power_domains=True),
+    stalls = replace(LITTLE, column_stall=True)
+    return {**changed, "power_domains": replace(LITTLE, power_domains=True), "column_stall": stalls,
             **{field: replace(LITTLE, **{field: not getattr(LITTLE, field)})
                for field in ("operand_isolation", "config_readback", "memory_readback")}}
 

@@ -71,6 +71,13 @@ def test_the_outputs_of_a_machine_with_power_domains_are_as_listed(feed_through:
     judge(replace(LEAST, power_domains=True, feed_through=feed_through))
 
 
+@pytest.mark.parametrize("feed_through,interconnect", [
+    (False, Interconnect(1)), (True, Interconnect(1)), (False, Interconnect(1, fifo="full")),
+    (False, Interconnect(1, fifo="none"))])
+def test_what_freezes_columns_is_listed(feed_through: bool, interconnect: Interconnect) -> None:
+    judge(replace(LEAST, column_stall=True, feed_through=feed_through, interconnect=interconnect))
+
+
 def test_the_outputs_of_a_machine_with_registers_everywhere_are_as_listed() -> None:
     judge(replace(LEAST, interconnect=Interconnect(1, fifo="full", output_registers=True)))
 

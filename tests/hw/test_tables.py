@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,16 @@ def test_compilers_take_the_header_and_find_the_numbers_of_the_machine(preset, c
 def test_no_name_of_the_header_is_defined_twice(preset: str) -> None:
     names = re.findall(r"^#define (\w+)", tables.header(presets.get(preset)), re.MULTILINE)
     assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+def test_only_machines_whose_columns_can_be_stalled_have_the_registers_for_it() -> None:
+    tiny = presets.get("tiny")
+    stalling = replace(tiny, column_stall=True)
+    (_, _, plain), *_ = address_map(tiny)
+    (_, _, more), *_ = address_map(stalling)
+    names = [each.name for each in more[len(plain):]]
+    assert more[:len(plain)] == plain and names == ["stall", "stalled", "stalled_cycles"]
+    for made, said in ((tables.registers, "`{}`"), (tables.header, "#define SARDONYX_{} ")):
+        for name in names:
+            text = said.format(name.upper() if made is tables.header else name)
+            assert text in made(stalling) and text not in made(tiny)

@@ -28,13 +28,17 @@ from sardonyx.hw.arch.soc import (
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
+    controller_registers,
     offsets,
 )
 from sardonyx.hw.soc.controller import Controller
 
 ARCH = Arch("controlled", 6, 3, glb=Glb(columns_per_tile=2))
 WITH_REGIONS = replace(ARCH, regions=2)
-INDEX = {name: offset // 4 for name, offset in offsets(CONTROLLER).items()}
+# Loads take three cycles, and so does a configuration word to the last row.
+STALLING = replace(ARCH, regions=2, column_stall=True, config_rows=2,
+                   glb=Glb(columns_per_tile=2, bank_macros=2, read_latency=3))
+INDEX = {name: offset // 4 for name, offset in offsets(controller_registers(STALLING)).items()}
 START, STOP, CONFIGURE = 1, 2, 4
 
 
@@ -718,3 +722,104 @@ def test_the_dmas_of_more_glb_tiles_than_bits_share_them() -> None:
         assert (driver.read("loads_ended"), driver.read("stores_ended")) == (1 << 1 | 1 << 7, 1 << 7)
 
     simulate(scenario, replace(ARCH, columns=80))
+
+
+def test_columns_of_the_region_are_frozen_as_the_register_says() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b101)
+        await driver.write("stall", 0b101111)
+        await driver.tick()
+        assert driver.sim.get(driver.dut.stall) == driver.read("stalled") == 0b100011
+        driver.put(mine=0b010)
+        assert driver.read("stalled") == 0b001100
+        await driver.write("stall", 0b000100)
+        await driver.tick()
+        assert (driver.read("stalled"), driver.read("stall")) == (0b000100, 0b000100)
+
+    simulate(scenario, STALLING)
+
+
+def test_no_column_is_frozen_from_a_start_till_loads_show_their_first_words() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b111)
+        await driver.write("stall", 0b111111)
+        await driver.tick()
+        await driver.write("control", START)
+        while not driver.sim.get(driver.dut.start):
+            assert not driver.read("stalled")
+            await driver.tick()
+        # In the cycle in which `start` is 1 and as many behind it as a load takes; a column follows a cycle later.
+        for _ in range(STALLING.glb.load_latency + 1):
+            assert not driver.read("stalled")
+            await driver.tick()
+        assert driver.read("stalled") == 0b111111
+        driver.put(configuring=1)
+        await driver.write("control", CONFIGURE)
+        for _ in range(5):
+            await driver.tick()
+            assert not driver.read("stalled")
+
+    simulate(scenario, STALLING)
+
+
+def test_a_stall_waits_until_requests_are_at_their_tiles() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b111)
+        await driver.write("config_write", 7)
+        asked = driver.cycle - 1
+        await driver.write("stall", 0b1)
+        while not driver.read("stalled"):
+            await driver.tick()
+        # At the last of two segments it is 2 cycles later, and columns are frozen 1 cycle after the register.
+        assert asked + 2 < driver.cycle + 1 <= asked + 2 + 4
+        for _ in range(5):
+            await driver.write("config_read", 1)
+        await driver.write("stall", 0)
+        assert driver.read("stalled"), "nor does it end before"
+        await driver.tick(4)
+        assert not driver.read("stalled")
+
+    simulate(scenario, STALLING)
+
+
+def test_words_of_memories_in_frozen_columns_are_refused_and_others_are_not() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b111)
+        for stalled, address, refused in ((0b10, 0x0101_8000, 1), (0b10, 0x01FF_FFFE, 1), (0b10, 0x0101_FFFF, 0),
+                                          (0b10, 0x0101_7FFF, 0), (0b10, 0x0001_8000, 0), (0, 0x0101_8000, 0)):
+            await driver.write("stall", stalled)
+            await driver.write("config_address", address)
+            await driver.tick(8)
+            for name in ("config_write", "config_read"):
+                driver.put(register_index=INDEX[name])
+                assert driver.sim.get(driver.dut.refused) == refused, (stalled, hex(address))
+
+    simulate(scenario, STALLING)
+
+
+def test_the_time_of_a_run_stands_still_with_a_column() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b111)
+        await driver.write("watchdog_limit", 30)
+        await driver.write("cycle_limit", 300)
+        await driver.run(20)
+        await driver.write("stall", 0b1)
+        driver.put(moving=0)
+        await driver.tick()
+        frozen, before = driver.cycle, driver.read("cycles")
+        assert driver.read("stalled")
+        await driver.tick(400)
+        assert driver.read("cycles") == before and driver.read("status") == 1 << BUSY
+        await driver.write("stall", 0)
+        while driver.read("stalled"):
+            await driver.tick()
+        stood = driver.cycle - frozen
+        assert driver.read("stalled_cycles") == stood > 400
+        await driver.tick(10)
+        assert driver.read("cycles") == before + 10 and driver.read("stalled_cycles") == stood
+        await driver.tick(30)
+        assert driver.read("status") == 1 << WATCHDOG
+        await driver.write("control", START)
+        assert driver.read("stalled_cycles") == 0
+
+    simulate(scenario, STALLING)

@@ -47,15 +47,17 @@ def column(tiles: int, rows: int) -> "tuple[Module, Answers, dict[str, Value], l
     """A column with tiles beside it: inputs, what leaves at the top, what is at the tiles."""
     m = Module()
     answers = Answers(m, tiles)
-    m.submodules.column = made = Column(tiles, rows, REPORTS)
+    m.submodules.column = made = Column(tiles, rows, REPORTS, True)
     m.d.comb += [getattr(made, f"tiles_{name}").eq(said) for name, said in answers.reports.items()]
     inside: list[Value] = []
     for row in range(tiles):
         n = config_segment(row, rows)
         segment = getattr(made, f"segment{n}")
         answers.join(row, segment, getattr(made, f"tile{row}"))
-        inside += [made.tiles_flush, getattr(made, f"reset{n}"), *(getattr(segment, name) for name in REQUEST)]
-    inputs = {"flush": made.flush, "reset": made.reset, **{name: getattr(made.config, name) for name in REQUEST}}
+        inside += [made.tiles_flush, made.tiles_stall, getattr(made, f"reset{n}"),
+                   *(getattr(segment, name) for name in REQUEST)]
+    inputs = {"flush": made.flush, "stall": made.stall, "reset": made.reset,
+              **{name: getattr(made.config, name) for name in REQUEST}}
     return m, answers, inputs, [made.config.rvalid, made.config.rdata, *(getattr(made, name) for name in REPORTS)], inside
 
 
@@ -63,21 +65,22 @@ def chain(tiles: int, rows: int) -> "tuple[Module, Answers, dict[str, Value], li
     """The same of tiles that abut."""
     m = Module()
     answers = Answers(m, tiles)
-    feeds = [Feed(not row, REPORTS) for row in range(tiles)]
+    feeds = [Feed(not row, REPORTS, True) for row in range(tiles)]
     inside: list[Value] = []
     for row, feed in enumerate(feeds):
         m.submodules[f"feed{row}"] = feed
         answers.join(row, feed.config, feed.config)
         m.d.comb += [getattr(feed, name).eq(said[row]) for name, said in answers.reports.items()]
-        inside += [feed.s_flush, feed.s_reset, *(getattr(feed.config, name) for name in REQUEST)]
+        inside += [feed.s_flush, feed.s_stall, feed.s_reset, *(getattr(feed.config, name) for name in REQUEST)]
         if row:
             above = feeds[row - 1]
             wiring.connect(m, above.s_config, feed.n_config)
             m.d.comb += [feed.cut.eq(config_segment(row, rows) != config_segment(row - 1, rows)),
-                         feed.n_flush.eq(above.s_flush), feed.n_reset.eq(above.s_reset),
+                         feed.n_flush.eq(above.s_flush), feed.n_stall.eq(above.s_stall), feed.n_reset.eq(above.s_reset),
                          *(getattr(above, f"s_{name}").eq(getattr(feed, f"n_{name}")) for name in REPORTS)]
     first = feeds[0]
-    inputs = {"flush": first.n_flush, "reset": first.n_reset, **{name: getattr(first.n_config, name) for name in REQUEST}}
+    inputs = {"flush": first.n_flush, "stall": first.n_stall, "reset": first.n_reset,
+              **{name: getattr(first.n_config, name) for name in REQUEST}}
     top = [first.n_config.rvalid, first.n_config.rdata, *(getattr(first, f"n_{name}") for name in REPORTS)]
     return m, answers, inputs, top, inside
 
@@ -93,7 +96,7 @@ def test_what_goes_through_tiles_is_what_stands_beside_them_cycle_by_cycle(tiles
         async def bench(sim: SimulatorContext, answers=answers, inputs=inputs, shown=(*top, *inside), draw=draw,
                         trace=trace) -> None:
             for _ in range(300):
-                for name, width in (("flush", 0.1), ("reset", 0.05), ("valid", 0.4), ("write", 0.3)):
+                for name, width in (("flush", 0.1), ("stall", 0.4), ("reset", 0.05), ("valid", 0.4), ("write", 0.3)):
                     sim.set(inputs[name], draw.random() < width)
                 sim.set(inputs["addr"], draw.randrange(tiles + 1))
                 sim.set(inputs["wdata"], draw.randrange(1 << 16))
@@ -113,7 +116,7 @@ def test_what_goes_through_tiles_is_what_stands_beside_them_cycle_by_cycle(tiles
 def test_a_tile_that_abuts_is_joined_with_its_neighbours_and_the_border_only() -> None:
     sites = {tile_name(site): site for site in MESH.tiles}
     steps = {*STEP.values()}
-    for wire in connections(MESH, MESH.tiles, True, abutted=True):
+    for wire in connections(replace(MESH, column_stall=True), MESH.tiles, True, abutted=True):
         if not isinstance(wire, Wire):
             continue
         ends = [end.instance for end in (wire.source, wire.sink)]
@@ -139,14 +142,15 @@ def test_tiles_of_a_kind_and_parity_are_one_module_wherever_they_are(feed_throug
 
 
 def test_the_array_of_tiles_that_abut_is_without_loops_and_lint(tmp_path: Path) -> None:
-    files = emit.emit(Array(MESH), tmp_path)
+    files = emit.emit(Array(replace(MESH, column_stall=True)), tmp_path)
     assert not list(tmp_path.glob("column_*"))
     reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
     run_yosys(["-q", "-p", f"{reads}hierarchy -check -top array; proc; flatten; opt_clean; check -assert"], tmp_path)
     checks.lint(files, "array")
 
 
-def test_ports_of_a_tile_that_abuts_name_their_sides() -> None:
-    names = emit.ports(AbuttedTile(MESH, MESH.pe, 0))
+@pytest.mark.parametrize("stalls", [False, True])
+def test_ports_of_a_tile_that_abuts_name_their_sides(stalls: bool) -> None:
+    names = emit.ports(AbuttedTile(replace(MESH, column_stall=stalls), MESH.pe, 0))
     assert {name for name in names if name.partition("_")[0] not in ("n", "e", "s", "w")} == {"cut", "tile_y"}
     assert {f"{side}_config__{part}" for side in "ns" for part in CHANNEL.members} < set(names)

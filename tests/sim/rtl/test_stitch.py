@@ -74,10 +74,11 @@ def followed(component, folder: Path) -> "dict[str, set[str]]":
 
 MACHINES = {"split": SMALLER, "full": replace(SMALLER, interconnect=Interconnect(2, fifo="full")),
             "none": replace(SMALLER, interconnect=Interconnect(2, fifo="none")),
-            "domains": replace(LEAST, power_domains=True)}
+            "domains": replace(LEAST, power_domains=True),
+            "stalls": replace(LEAST, column_stall=True, mem_every=2)}
 
 
-@pytest.mark.parametrize("name,registers", [("split", False), ("domains", True),
+@pytest.mark.parametrize("name,registers", [("split", False), ("domains", True), ("stalls", False),
                                             pytest.param("split", True, marks=pytest.mark.slow),
                                             pytest.param("full", False, marks=pytest.mark.slow),
                                             pytest.param("none", False, marks=pytest.mark.slow)])
@@ -95,8 +96,8 @@ def test_outputs_of_tiles_follow_early_inputs_only_and_these_come_from_registers
         through[spec.kind, parity] = {output for output, inputs in found.items() if inputs - set(SETTINGS)}
     for name, component in (("shell", Shell(arch)), ("glb", GlbTile(arch.glb))):
         through[name] = {output for output, inputs in followed(component, tmp_path / name).items() if inputs}
-    column = followed(Column(arch.rows + 1, arch.config_rows, reports(arch)), tmp_path / "column")
-    assert column["tiles_flush"] == set()
+    column = followed(Column(arch.rows + 1, arch.config_rows, reports(arch), arch.column_stall), tmp_path / "column")
+    assert column["tiles_flush"] == column.get("tiles_stall", set()) == set()
     through["column"] = {output for output, inputs in column.items() if inputs}
 
     def kind(instance):
@@ -228,7 +229,8 @@ def test_a_library_in_the_cache_is_used():
 @pytest.mark.parametrize("change,same", [
     ({"name": "another", "timing": Timing(pe=1), "feed_through": True}, True), ({"operand_isolation": False}, False),
     ({"config_readback": False}, False), ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False),
-    ({"config_rows": 3}, False), ({"power_domains": True}, False), ({"memory_readback": True}, False)],
-    ids=["not in a module", "isolation", "readback", "multiplier", "channel", "domains", "memory readback"])
+    ({"config_rows": 3}, False), ({"power_domains": True}, False), ({"memory_readback": True}, False),
+    ({"column_stall": True}, False)],
+    ids=["not in a module", "isolation", "readback", "multiplier", "channel", "domains", "memory readback", "stalls"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
