@@ -2,6 +2,9 @@
 
 Proved of the array itself: from the global buffer down column 0, over the border, and up column 1 to the global buffer, with
 both columns frozen and thawed at will, in every form of the interconnect that has valid and ready.
+
+And that a load needs no place for what a bank shows while its column is frozen: from its first word on it has one for every
+cycle in which the column is not.
 """
 
 from collections.abc import Callable
@@ -9,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Module, ResetSignal, Signal, Value
+from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from prover import Harness, Verdict, always, cover, free, prove, reachable
 
 from sardonyx.hw.arch.cgra import Arch
@@ -20,6 +23,7 @@ from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import packed
 from sardonyx.hw.emit import Macro, macro
+from sardonyx.hw.glb.load import LoadDma
 from sardonyx.hw.tile.tile import TileLogic
 
 ARCH = Arch("border", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROUGH,)), interconnect=Interconnect(1),
@@ -132,3 +136,36 @@ def test_a_border_that_is_open_is_found(method: str, instead: "Callable[..., Non
                                         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TileLogic, method, instead)
     assert prove(Border("split"), tmp_path, bound=10, only="in order").failed == ("in order",)
+
+
+class Steady(Harness):
+    """A load that comes first at its bank, whose words are taken in any cycles."""
+
+    def __init__(self, latency: int) -> None:
+        self.glb = Glb(columns_per_tile=1, bank_bytes=64, read_latency=latency, load_loops=1)
+        super().__init__()
+
+    def build(self, m: Module) -> None:
+        m.submodules.load = load = macro(LoadDma(self.glb))
+        latency = self.glb.load_latency
+        more = free(m, 2, "more", constant=True)
+        begun = Signal(range(latency + 3))      # cycles since the start, as far as they are told apart
+        start = free(m, 1, "start")
+        m.d.sync += begun.eq(Mux(begun != 0, begun + (begun != latency + 2), start))
+        stride = free(m, load.address_bits, "stride", constant=True)
+        m.d.comb += [load.loops.extent[0].eq(more), load.loops.stride[0].eq(stride), load.start.eq(start & (begun == 0)),
+                     load.o.ready.eq(free(m, 1, "takes")), load.grant.eq(1)]
+        taken = Signal(3)
+        with m.If(load.o.valid & load.o.ready):
+            m.d.sync += taken.eq(taken + 1)
+        always(m, "a word in every cycle from the first one on", load.o.valid == ((begun >= latency + 1) & (taken <= more)))
+        reachable(m, "all words of a load that waited", (taken == 4) & (more == 3) & ~load.busy)
+
+
+@pytest.mark.parametrize("latency", [1, 3])
+def test_a_load_has_a_word_for_every_cycle_in_which_its_column_moves(latency: int, tmp_path: Path) -> None:
+    assert prove(Steady(latency), tmp_path, bound=12) == Verdict(True)
+
+
+def test_a_load_can_end_that_waited(tmp_path: Path) -> None:
+    assert cover(Steady(3), tmp_path, 12)
