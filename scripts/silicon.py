@@ -4,7 +4,7 @@
     make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
-    make silicon LIBERTY=folder ARGS="domains"         what power domains and walls take: area of tiles, delays of a hop
+    make silicon LIBERTY=folder ARGS="domains"         what power domains, walls and stalls take: area of tiles, delays of a hop
     make silicon LIBERTY=folder ARGS=beside            shells of several regions, the processor's host, the crossing of clocks
     make silicon LIBERTY=folder ARGS="energy --write"  what flops, changes and leakage take, for `sardonyx run --power`
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...hw import emit
 from ...hw.arch.cgra import Arch
+from ...hw.arch.glb import CELL
 from ...hw.arch.interconnect import Interconnect
 from ...hw.arch.presets import get
 from ...hw.arch.primitive import ALU, BUFFER, SHARING_PRIMITIVES
@@ -32,6 +33,8 @@ VARIANTS: Mapping[str, Arch] = {
     "power domains": replace(_ONYX, power_domains=True),
     "regions": replace(_ONYX, regions=4),
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
+    "column stall": replace(_ONYX, column_stall=True),
+    "column stall, clock gates": replace(_ONYX, column_stall=True, glb=replace(_ONYX.glb, clock_gates=CELL)),
     "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
     "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
     "plain PE": replace(_ONYX, pe=_PLAIN),
@@ -85,6 +88,11 @@ DOMAINS = (
     Comparison("domains_mem", "the same of a MEM", "< +1 %", "onyx", "power domains", "mem", "tile with SRAM"),
     Comparison("walls_pe", "walls between regions, PE (no paper has them)", "", "onyx", "regions", "pe", "tile"),
     Comparison("walls_mem", "the same of a MEM", "", "onyx", "regions", "mem", "tile with SRAM"),
+    Comparison("stall_pe", "columns that can be stalled, by enables, PE (no paper has it)", "", "onyx", "column stall", "pe",
+               "tile"),
+    Comparison("stall_mem", "the same of a MEM", "", "onyx", "column stall", "mem", "tile with SRAM"),
+    Comparison("stall_gate_pe", "the same, by a clock gate a tile, PE", "", "onyx", "column stall, clock gates", "pe", "tile"),
+    Comparison("stall_gate_mem", "the same of a MEM", "", "onyx", "column stall, clock gates", "mem", "tile with SRAM"),
 )
 
 
