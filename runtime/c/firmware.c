@@ -13,8 +13,8 @@ _Static_assert(sizeof(struct report) == REPORT_BYTES, "a report is as runtime/re
 /* Directions of the system DMA. */
 enum way { IN, OUT };
 
-/* What a region does: nothing; its commands wait for the system DMA, or for the interrupt. */
-enum state { FREE, MOVES, RUNS };
+/* What a region does: its commands wait for the system DMA, or for the interrupt; nothing is left for it. */
+enum state { MOVES, RUNS, ENDED };
 
 /* Where the processor is in the commands of a region. In each half is a page, and what its commands have noted; what the system
  * DMA reads or writes is volatile. */
@@ -309,7 +309,7 @@ static enum state execute(struct queue *queue, uint32_t region)
             if (kind == KIND_NEXT)
                 enter(queue, queue->following, 1u - queue->half);
             else if (!begin(queue, region)) {
-                state = FREE;
+                state = ENDED;
                 break;
             }
             next = queue->next;
@@ -328,15 +328,17 @@ static uint32_t serve(void)
     for (uint32_t region = 0; region < REGIONS; ++region)
         if (places[region].claim)
             *machine(SARDONYX_REGION(region) + SARDONYX_CLAIM) = places[region].claim;
+    for (uint32_t region = 0; region < REGIONS; ++region)
+        queues[region].state = begin(&queues[region], region) ? MOVES : ENDED;
     for (;;) {
         uint32_t left = 0, moves = 0;
         for (uint32_t region = 0; region < REGIONS; ++region) {
             struct queue *const queue = &queues[region];
-            if (queue->state == FREE && !begin(queue, region))
+            if (queue->state == ENDED)
                 continue;
             queue->state = execute(queue, region);
-            ++left;
-            moves += queue->state != RUNS;
+            left += queue->state != ENDED;
+            moves += queue->state == MOVES;
         }
         if (!left)
             break;
