@@ -91,6 +91,14 @@ class MemSizes:
         return self.replay and port in WRITES
 
 
+def accumulated(words: int, indices: int) -> tuple[int, ...]:
+    """Coordinates of one index, or of each of two, the outer first, that an accumulator tells apart in a MEM with levels of
+    so many words (`MemSizes.level_words`). Of 1024: 1024; 32 and 32."""
+    assert 1 <= indices <= 2, f"an accumulator has one or two coordinates, not {indices}"
+    bits = (words - 1).bit_length()
+    return (1 << bits,) if indices == 1 else (1 << bits - bits // 2, 1 << bits // 2)
+
+
 # In the order of a machine's description.
 MEM_SIZES = tuple(field.name for field in fields(MemSizes))
 

@@ -220,8 +220,21 @@ DISPATCHER = Primitive(
               Field("ahead", 2, "blocks that a copy may have before the first of them is done, 1 to 3")),
     "sardonyx.hw.sparse.dispatcher:Dispatcher")
 
+ACCUMULATOR = Primitive(
+    "accumulator", "adds up values at their coordinates over the fibers of a summed index around them",
+    (_in("outer", "in0", "coordinates of the level above crd, if use_outer"),
+     _in("crd", "in1", "coordinates of the values"),
+     _in("val", "in2", "values"),
+     _out("outer_o", "out0", "coordinates of outer with sums"),
+     _out("crd_o", "out1", "coordinates with a sum that is not 0, rising"),
+     _out("val_o", "out2", "these sums")),
+    ConfigSet("accumulator", Field("use_outer", 1, "a sum for each pair of coordinates of outer and crd, else of crd alone")),
+    "sardonyx.hw.memory.accumulator:Accumulator", latency=4, sized=True, memory=True)
+
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
 MEM_PRIMITIVES = (LEVEL, BUFFER)
 # What a PE needs beside these for copies of a program that share links, in this order behind them.
 SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES)}
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES, ACCUMULATOR)}
+# Coordinates that an accumulator tells sums apart by, at most.
+MOST_ACCUMULATED = 2

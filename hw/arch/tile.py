@@ -11,7 +11,7 @@ from .buffer import MEM_SIZES, MemSizes, buffer_config
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
 from .config import ConfigSet, Field
 from .op import OPS, Op
-from .primitive import ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+from .primitive import ACCUMULATOR, ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
 from .register_file import ADDRESS_BITS, SCHEDULE_FIELDS
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
 
@@ -85,6 +85,10 @@ class TileSpec(MemSizes):
                 yield Misfit(field, f"have {twice[0]} twice", "give each once")
         if strange := [op.name for op in self.ops if op not in OPS]:
             yield Misfit("ops", f"have {strange[0]}, which is no operation of the ALU", "choose among those of hw/arch/op.py")
+        if ACCUMULATOR in self.primitives and self.sram_lines < 2 * self.sram_lanes:
+            yield Misfit("sram_lines", f"is {self.sram_lines}, but an accumulator of {self.sram_lanes} lanes needs "
+                                       f"{2 * self.sram_lanes}, or one line would be of several outer coordinates",
+                         "give more lines, fewer lanes or no accumulator")
         if ALU in self.primitives and not self.ops:
             yield Misfit("ops", "are none, but the tile has an ALU", "give one or more")
         there = {(port.name, port.flow, port.layer) for port in self.ports}

@@ -21,7 +21,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.op import CONDITIONS, OPS
-from sardonyx.hw.arch.primitive import LEVEL
+from sardonyx.hw.arch.primitive import ACCUMULATOR, LEVEL
 from sardonyx.hw.arch.register_file import ScheduleSizes
 from sardonyx.hw.arch.soc import address_map
 from sardonyx.hw.arch.tile import MEM, PE
@@ -136,6 +136,9 @@ def test_rules_between_fields_are_read_when_every_field_fits() -> None:
      "tile 'pe': register_words is 3\n  try: give a power of two 2..32, or 0"),
     (lambda: dataclasses.replace(PE, primitives=(*PE.primitives, LEVEL)),
      "tile 'pe': primitives have level, whose stream ref is input in0, which the tile does not have\n  try: leave level out"),
+    (lambda: dataclasses.replace(MEM, primitives=(ACCUMULATOR,), sram_lines=16, sram_lanes=16),
+     "tile 'mem': sram_lines is 16, but an accumulator of 16 lanes needs 32, or one line would be of several outer "
+     "coordinates\n  try: give more lines, fewer lanes or no accumulator"),
     (lambda: dataclasses.replace(PE, primitives=PE.primitives * 2),
      "tile 'pe': primitives have alu twice\n  try: give each once"),
     (lambda: dataclasses.replace(PE, ops="onyx"), "tile 'pe': ops is 'onyx'\n  try: give a tuple, each an Op"),

@@ -10,6 +10,7 @@ from prover import Side, Verdict, cover, prove
 
 from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.primitive import (
+    ACCUMULATOR,
     ALU,
     DROPPER,
     JOINER,
@@ -28,6 +29,7 @@ from sardonyx.hw.tile.core import build
 
 SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER, *SHARING_PRIMITIVES)}
 SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2)
+FEW = dataclasses.replace(MEM, sram_lines=8, sram_lanes=2)
 # With the operator for the multiplier, which the prover replaces.
 CHEAP = dataclasses.replace(PE, multiplier_tree=False)
 
@@ -68,6 +70,14 @@ def test_level_keeps_the_contract_for_sixteen_cycles(tmp_path: Path) -> None:
 def test_every_output_of_a_level_can_wait_and_move(tmp_path: Path) -> None:
     # So the bounds above reach past the latency of every output.
     assert cover(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, 12)
+
+
+def test_accumulator_keeps_the_contract_for_twelve_cycles(tmp_path: Path) -> None:
+    assert prove(Contract(ACCUMULATOR, build(ACCUMULATOR, FEW)), tmp_path, bound=12) == Verdict(True)
+
+
+def test_every_output_of_an_accumulator_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(Contract(ACCUMULATOR, build(ACCUMULATOR, FEW)), tmp_path, 12)
 
 
 @pytest.mark.parametrize("found", ["crd is not retracted", "ref0_o is not retracted"])
