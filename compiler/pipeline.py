@@ -17,7 +17,7 @@ from typing import Any
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
 from ..hw.arch.errors import UserError
-from ..hw.arch.primitive import LEVEL, PRIMITIVES
+from ..hw.arch.primitive import ACCUMULATOR, LEVEL, PRIMITIVES
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
@@ -183,7 +183,9 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
     primitives = {block.primitive for block in graph.blocks.values() if block.primitive}
     missing = sorted(primitives - {p.name for tile in (arch.pe, arch.mem) for p in tile.primitives})
     if missing:
-        fix = "choose a machine with sparse primitives" if LEVEL.name in missing else "add them to the machine's description"
+        fix = ("choose a machine with sparse primitives" if LEVEL.name in missing
+               else "put the loops of the result outermost, or choose a machine that has it" if missing == [ACCUMULATOR.name]
+               else "add them to the machine's description")
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     check_demands(mapped.graph_demands(graph, arch), arch)

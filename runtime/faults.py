@@ -7,11 +7,12 @@ from typing import NoReturn
 
 from ..compiler.backend.encode import address
 from ..compiler.ir.program import Program
+from ..hw.arch.buffer import accumulated
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED
 from ..hw.arch.errors import UserError
 from ..hw.arch.interconnect import STEP
-from ..hw.arch.primitive import Flow
+from ..hw.arch.primitive import ACCUMULATOR, Flow
 from ..hw.arch.soc import AT_WALL, CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from ..hw.arch.tile import LAYERS
 from .device import Device
@@ -33,10 +34,14 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
                 else 1 << (STATUS_OVERFLOW if levels else STATUS_FAULT) for site in names if site[0] == column}
         faults = [f"tile {site}, '{names[site]}'" for site, held in told.items() if held >> STATUS_FAULT & 1]
         assert not faults, f"streams that do not belong together meet in {' or '.join(faults)}"
-        full = [f"tile {site}, '{names[site]}'" for site in levels if told[site] >> STATUS_OVERFLOW & 1]
-        where = " or ".join(full) or f"column {column}"
-        raise UserError(f"a level overflowed its buffer of {device.arch.mem.level_words} words in {where}",
-                        fix=SMALLER)
+        full = [site for site in levels if told[site] >> STATUS_OVERFLOW & 1]
+        where = " or ".join(f"tile {site}, '{names[site]}'" for site in full) or f"column {column}"
+        words = device.arch.mem.level_words
+        if full and all(program.config.get(site, {}).get("core", {}).get("mode") == ACCUMULATOR.name for site in full):
+            (one,), (outer, inner) = accumulated(words, 1), accumulated(words, 2)
+            raise UserError(f"a coordinate of a sum reached {one}, or of a sum for two indices {outer} or {inner}, in {where}",
+                            fix=SMALLER)
+        raise UserError(f"a level overflowed its buffer of {words} words in {where}", fix=SMALLER)
     if status >> STORE_LIMIT & 1:
         raise UserError(STORE_FULL, fix=SMALLER)
     if status >> AT_WALL & 1:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ...hw.arch.op import BY_NAME
-from ...hw.arch.primitive import ALU, DROPPER, JOINER, LEVEL, REDUCER, REPEATER, Primitive
+from ...hw.arch.primitive import ACCUMULATOR, ALU, DROPPER, JOINER, LEVEL, MOST_ACCUMULATED, REDUCER, REPEATER, Primitive
 from .mapped import LOAD, STORE, VALUES
 
 Ports = dict[str, str]
@@ -352,6 +352,45 @@ class Reducer(Operation):
 
     def role(self, port: str) -> str:
         return "guide" if port == "crd" else port
+
+
+@dataclass(frozen=True)
+class Accumulator(Operation):
+    """Sums over `index`, whose loop is around those of `inner`, one or two indices of the result: one sum for each coordinate,
+    or pair of them, that is not 0."""
+
+    index: str
+    inner: tuple[str, ...]
+    primitive: ClassVar[Primitive] = ACCUMULATOR
+
+    @property
+    def inputs(self) -> Ports:
+        return {"outer": CRD, "crd": CRD, "val": VAL} if self.inner[1:] else {"crd": CRD, "val": VAL}
+
+    @property
+    def outputs(self) -> Ports:
+        return {f"{port}_o": kind for port, kind in self.inputs.items()}
+
+    @property
+    def settings(self) -> Settings:
+        return {"use_outer": len(self.inner) > 1}
+
+    def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
+        space, depth = given["crd"], len(self.inner)
+        need(1 <= depth <= MOST_ACCUMULATED, f"sums over {depth} coordinates are not kept")
+        need(given["val"] == space, "coordinates and values are not of the same loops")
+        need(given.get("outer", space[:-1]) == space[:-1], "the outer coordinates are not of the level above")
+        need(tuple(index for index, _ in space[-1 - depth:]) == (self.index, *self.inner),
+             f"the innermost levels are not {self.index} and inside it {' and '.join(self.inner)}")
+        summed = (*space[:-1 - depth], *((index, ("sum", name)) for index in self.inner))
+        return {port: summed[:-1] if port == "outer_o" else summed for port in self.outputs}
+
+    def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
+        indices = {f"in{at}": index for at, index in enumerate(reversed(self.inner))}
+        return {"type": "spaccumulator", "order": len(self.inner), **indices, "index": self.index}
+
+    def role(self, port: str) -> str:
+        return port if port == VAL else f"in-{self.inner[0 if port == 'outer' else -1]}"
 
 
 @dataclass(frozen=True)

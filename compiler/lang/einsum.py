@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
 from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
 
 from .expr import (
@@ -48,7 +49,7 @@ class Einsum:
     text : str         As written.
     result : Access    The tensor that is computed.
     expr : Expr        What it is.
-    order : tuple      Index variables from the outermost loop in; those of the result come first.
+    order : tuple      Index variables from the outermost loop in.
     origin : str       Where the text stands, for errors.
     """
 
@@ -67,6 +68,17 @@ class Einsum:
     def tensors(self) -> dict[str, int]:
         """Operand tensors and their numbers of indices."""
         return {access.tensor: len(access.modes) for access in self.operands}
+
+    @property
+    def nest(self) -> tuple[str, ...]:
+        """The loops that go over the whole right side: down to the innermost index of the result."""
+        return self.order[:max((1 + self.order.index(index) for index in self.result.indices), default=0)]
+
+    @property
+    def accumulated(self) -> dict[str, tuple[str, ...]]:
+        """Summed indices whose loops are around loops of the result, from the outermost in, and the latter."""
+        return {index: tuple(inner for inner in self.nest[at:] if inner in self.result.indices)
+                for at, index in enumerate(self.nest) if index not in self.result.indices}
 
     def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """The extent of every index variable, in loop order, from the shapes of the operands by name.
@@ -122,7 +134,9 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
             raise parser.error(result.column, f"index {index} of {result} is on no tensor of the right side",
                                f"use {index} on the right, or leave it out of the result")
     nesting: dict[tuple[str, str], None] = {}
-    _check_product(parser, expr, frozenset(result.indices), nesting)
+    _check_product(parser, expr, frozenset(result.indices), {})
+    # What is applied to the whole at last needs no loops.
+    _check_product(parser, peel(expr, result)[0], frozenset(result.indices), nesting, inside=True)
     loops = _loop_order(parser, result, expr, order, nesting)
     formats = formats or {}
     check_named(formats, [result.tensor, *dict.fromkeys(access.tensor for access in accesses(expr))])
@@ -137,7 +151,15 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
                        format=choose_format(access, uses[access.tensor], result, loops, formats.get(access.tensor)))
 
     result = replace(result, format=choose_format(result, [result], result, loops, formats.get(result.tensor)))
-    return Einsum(text, result, changed(expr, finish), loops, origin)
+    found = Einsum(text, result, changed(expr, finish), loops, origin)
+    dense = result.stored[:result.format.dense_levels]
+    for summed, inner in found.accumulated.items():
+        for index in inner:
+            if index in dense:
+                raise UserError(f"level {index} of the result is dense, but sums over {summed} around it are kept for "
+                                "coordinates that occur", f"format {result.format} of {result}",
+                                f"store level {index} compressed, or use loop order {' '.join((*result.stored, summed))}")
+    return found
 
 
 def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
@@ -199,17 +221,19 @@ def with_value(expr: Expr, value: int) -> int:
     return (found - VALUE_MIN) % (1 << 16) + VALUE_MIN
 
 
+def peel(part: Expr, result: Access) -> tuple[Expr, Expr]:
+    """An expression without what is applied to every value of it at last, and that, of the result as an operand."""
+    varied = [each for each in children(part) if fold(each) is None]
+    if isinstance(part, Access | Total) or len(varied) > 1:
+        return part, result
+    inner, after = peel(varied[0], result)
+    return inner, rebuilt(part, lambda each: after if each is varied[0] else each)
+
+
 def peeled(einsum: Einsum) -> tuple[Einsum, Expr]:
     """A statement without what is applied to every value of its result at last, and that, of the result as an operand:
     ``X(i) = relu(B(i,j) * c(j) - 3)`` is ``X(i) = B(i,j) * c(j)`` and then ``relu(X(i) - 3)``."""
-    def peel(part: Expr) -> tuple[Expr, Expr]:
-        varied = [each for each in children(part) if fold(each) is None]
-        if isinstance(part, Access | Total) or len(varied) > 1:
-            return part, einsum.result
-        inner, after = peel(varied[0])
-        return inner, rebuilt(part, lambda each: after if each is varied[0] else each)
-
-    inner, after = peel(einsum.expr)
+    inner, after = peel(einsum.expr, einsum.result)
     return replace(einsum, text=f"{einsum.result} = {inner}", expr=inner), after
 
 
@@ -304,18 +328,37 @@ def _loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequenc
     where = f"loop order {' '.join(names)} of {parser.text}"
     if sorted(names) != sorted(default):
         raise UserError(f"it must name each of {', '.join(default)} once", where, f"use {' '.join(default)}")
+    inside = _summed_inside(peel(expr, result)[0], frozenset(result.indices))
     for position, index in enumerate(names):
         inner = [other for other in names[position:] if other in result.indices]
-        if index not in result.indices and inner:
-            kept = [name for name in names if name in result.indices]
-            summed = [name for name in names if name not in result.indices]
-            raise UserError(f"summed index {index} lies outside result index {inner[0]}, "
-                            "which needs an accumulator", where, f"use {' '.join(kept + summed)}")
+        if index in result.indices or not inner:
+            continue
+        outside = f"summed index {index} lies outside result {'index' if len(inner) == 1 else 'indices'} {' and '.join(inner)}"
+        if index in inside:
+            raise UserError(f"{outside}, but its sum is inside a term or an argument", where, f"use {' '.join(default)}")
+        if len(inner) > MOST_ACCUMULATED:
+            raise UserError(f"{outside}, but an accumulator keeps sums for {MOST_ACCUMULATED} indices at most", where,
+                            f"use {' '.join(default)}")
     for outer, inner_index in nesting:
         if names.index(outer) > names.index(inner_index):
             raise UserError(f"index {inner_index} is summed inside the loop of {outer}, so {outer} must come "
                             "first", where, f"use {' '.join(default)}")
     return names
+
+
+def _summed_inside(expr: Expr, bound: frozenset[str]) -> frozenset[str]:
+    """The indices that are summed inside a term of a sum or a function, if loops around it fix `bound`."""
+    parts = [part for part in factors(expr) if fold(part) is None]
+    fixed = bound | shared(parts)
+    found: set[str] = set()
+    for part in parts:
+        if isinstance(part, Total):
+            found.add(part.index)
+        if not isinstance(part, Access):
+            found.update(indices(part).keys() - fixed)
+            for within in arguments(part):
+                found |= _summed_inside(within, fixed)
+    return frozenset(found)
 
 
 def _default_order(parser: Parser, result: Access, expr: Expr,

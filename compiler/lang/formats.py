@@ -59,7 +59,7 @@ def _stored(access: Access, order: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _other_order(given: tuple[int, ...], access: Access, result: Access, order: tuple[str, ...]) -> str:
-    """The remedy of reordering the loops, where that is allowed (those of the result stay outermost)."""
+    """The remedy of reordering the loops, where that needs no accumulator: those of the result stay outermost."""
     names = iter(access.indices[mode] for mode in given)
     other = [next(names) if index in access.indices else index for index in order]
     works = set(other[:len(result.indices)]) == set(result.indices)

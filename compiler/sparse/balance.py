@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from graphlib import TopologicalSorter
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import PASS_THROUGH
+from ...hw.arch.primitive import LEVEL, PASS_THROUGH
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 
 # Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
@@ -75,7 +75,8 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
         for sink in net.sinks:
             ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + net_latency
             slack = arrival[sink.block] - ready
-            if net.layer == "data" and graph.blocks[sink.block].kind == "pe" and slack > NET_TOKENS:
+            # A level's inputs are not taken in step.
+            if net.layer == "data" and graph.blocks[sink.block].primitive not in ("", LEVEL.name) and slack > NET_TOKENS:
                 wanted[net.source, sink] = min(MOST, -(-(slack - NET_TOKENS) // depth))
     return wanted
 

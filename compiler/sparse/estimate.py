@@ -11,16 +11,20 @@ tiles of 128, 2.43 and 2.82 million; of 64, 1.54 and 1.45; of 32, 0.95 and 0.92.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .normalize import Node, Product, Sum, leaves
+from sardonyx.compiler.lang.einsum import Einsum
+
+from .normalize import Node, Product, Sum, leaves, nested
 from .tiles import Tiling
 
 CHUNK = 1 << 18     # Items at once.
+# Cycles of an accumulator for each value: to add it, and its share of the sum that leaves.
+ACCUMULATION = 3
 
 
 def cycles(root: Node, tiling: Tiling, item_cycles: int) -> float:
@@ -40,12 +44,14 @@ def _chunks(root: Node, tiling: Tiling) -> Iterator[NDArray[np.float64]]:
         above = np.column_stack((np.ones(len(tiles.counts), np.int64), tiles.counts))
         averages.append(np.concatenate((tiles.counts / np.maximum(above[:, :-1], 1), np.zeros((1, tiles.counts.shape[1])))))
         words.append(np.append(above.sum(axis=1), 0))      # No block is longer than all positions together.
+    if tiling.einsum.accumulated:
+        root, _ = nested(tiling.einsum)
     for begin in range(0, len(tiling), CHUNK):
         picks = tiling.picks[begin:begin + CHUNK]
         busiest = np.maximum.reduce([count[picks[:, at]] for at, count in enumerate(words)]).astype(np.float64)
         lengths = {(tiles.access.slot, index): averages[at][picks[:, at], level]
                    for at, tiles in enumerate(tiling.tiles) for level, index in enumerate(tiles.access.stored)}
-        yield Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum.result.stored)
+        yield Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum)
 
 
 @dataclass
@@ -63,11 +69,13 @@ class Estimate:
     edges: Mapping[str, int]
     busiest: NDArray[np.float64]
 
-    def cycles(self, root: Node, result: Sequence[str]) -> NDArray[np.float64]:
-        """Cycles of every item; `result` are the indices of the result in loop order."""
+    def cycles(self, root: Node, einsum: Einsum) -> NDArray[np.float64]:
+        """Cycles of every item."""
         turns = np.ones(len(self.busiest))
-        for index in result:
+        for index in einsum.nest:
             turns = self._loop(root, index, turns)
+        if einsum.accumulated:
+            self.busiest = np.maximum(self.busiest, ACCUMULATION * turns)
         self._sums(root, turns)
         return self.busiest
 

@@ -1,13 +1,18 @@
-"""Lower a statement to the sparse graph, along its expression tree.
+"""Lower a statement to the sparse graph: a loop nest in which each index has a role.
 
-Loops run in order over the result's indices, then inside each product over its summed one. At a loop over i,
-in the part of the tree it spans: tensors with i scan their level; products intersect and sums unite the
-coordinates of their parts; tensors without i repeat their reference for each joined coordinate. A joiner
-carries one reference per side, so a side with n references takes n joiners that compute the same coordinates.
-Values are looked up at the end of a tensor's loops, combined, and summed: each reducer is guided by the
-joined coordinates of the loop outside it, so that empty fibers give the zeros that keep values and
-coordinates aligned. Zeros are dropped at the innermost result level, and then coordinates above that have
-lost their fibers.
+    X(i,j) = B(i,k) * C(k,j)    i j k    i, j of the result; k inside both: reduced
+                                i k j    k is around j: accumulated, one sum for each j
+                                k i j    k is around i and j: accumulated, one sum for each pair
+
+Loops run in order down to the innermost index of the result (`Einsum.nest`), then inside each product over its
+reduced one. At a loop over i, in the part of the tree it spans: tensors with i scan their level; products
+intersect and sums unite the coordinates of their parts; tensors without i repeat their reference for each joined
+coordinate. A joiner carries one reference per side, so a side with n references takes n joiners that compute the
+same coordinates. Values are looked up at the end of a tensor's loops, combined, and summed: each reducer is guided
+by the joined coordinates of the loop outside it, so that empty fibers give the zeros that keep values and
+coordinates aligned. What the nest gives is accumulated, from the innermost index that is summed out; then comes
+what is applied to the sums. Zeros, which an accumulator does not give, are dropped at the innermost result level, and
+then coordinates above that have lost their fibers, or stops of fibers that hold none.
 
 Dense levels of the result are the outermost ones. Their coordinates are united with all that there are, counted by scanners of
 the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They are neither
@@ -24,6 +29,7 @@ from dataclasses import dataclass, field
 
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_ops import (
+    Accumulator,
     Alu,
     Dropper,
     Joiner,
@@ -39,19 +45,26 @@ from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
 
-from .normalize import Node, Product, Sum, leaves, normalize
+from .normalize import Node, Product, Sum, leaves, nested
 
 
 def lower(einsum: Einsum) -> SamGraph:
     """The sparse graph of a statement."""
-    root = normalize(einsum)
+    root, after = nested(einsum)
     build = _Builder()
     result = einsum.result
     dense = result.format.dense_levels
     framed = Sum(((1, root), (1, result)))
-    crds: list[Pin] = [build.loop(framed if level < dense else root, index) for level, index in enumerate(result.stored)]
-    value = build.value(root, crds[-1] if crds else None)
-    crds, value = _drop(build, einsum, root, crds, value)
+    loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
+    value = build.value(root, loops[einsum.nest[-1]] if loops else None)
+    for index, inner in reversed(einsum.accumulated.items()):
+        value = build.accumulate(index, inner, loops, value)
+    if einsum.accumulated:
+        build.sums[result.slot] = value
+        value = build.value(after, None)
+    # An accumulator gives no zeros, and a copy has none.
+    exact = isinstance(after, Access) if einsum.accumulated else isinstance(root, Access) and "d" not in root.format.letters
+    crds, value = _drop(build, einsum, exact, [loops[index] for index in result.stored], value)
     for level, (index, crd) in enumerate(zip(result.stored, crds)):
         if level < dense:
             continue
@@ -61,15 +74,13 @@ def lower(einsum: Einsum) -> SamGraph:
     return verify(SamGraph(einsum.text, einsum.order, formats, build.nodes, tuple(build.edges)))
 
 
-def _drop(build: _Builder, einsum: Einsum, root: Node, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
-    """Thin out the result's streams, from the innermost level out."""
+def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
+    """Thin out the result's streams, from the innermost level out; `exact`: there are no zeros in the values."""
     names, dense = einsum.result.stored, einsum.result.format.dense_levels
-    crds = list(crds)
-    plain = isinstance(root, Access) and "d" not in root.format.letters
-    if len(crds) > dense and not plain:
+    if len(crds) > dense and not exact:
         node = build.add(f"drop_{names[-1]}", Dropper("value", names[-1]), outer=crds[-1], inner=value)
         crds[-1], value = Pin(node, "outer_o"), Pin(node, "inner_o")
-    # A copy holds no zeros, but of an empty operand the inner levels would get the root's empty fiber.
+    # A copy is no exception: of an empty operand the inner levels would get the root's empty fiber.
     for level in reversed(range(dense, len(crds) - 1)):
         node = build.add(f"drop_{names[level]}", Dropper("coordinate", names[level], names[level + 1]),
                          outer=crds[level], inner=crds[level + 1])
@@ -92,6 +103,8 @@ class _Builder:
     nodes: dict[str, Operation] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     refs: dict[str, Pin] = field(default_factory=dict)
+    # What is accumulated, by the slot of the result.
+    sums: dict[str, Pin] = field(default_factory=dict)
 
     def add(self, name: str, op: Operation, **inputs: Pin) -> str:
         """Add a node under a name like the one given; its inputs by port."""
@@ -165,6 +178,8 @@ class _Builder:
     def value(self, part: Node, above: Pin | None) -> Pin:
         """The values of a part; `above` are the coordinates of the innermost loop around it."""
         if isinstance(part, Access):
+            if part.slot in self.sums:
+                return self.sums[part.slot]
             current = {"ref": self.refs[part.slot]} if part.slot in self.refs else {}
             return Pin(self.add(f"values_{part.slot}", Values(part.slot, root=not current), **current), "val")
         if isinstance(part, Sum):
@@ -176,6 +191,14 @@ class _Builder:
             reducer = Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
         return self._scale(value, part.coefficient)
+
+    def accumulate(self, index: str, inner: tuple[str, ...], loops: dict[str, Pin], value: Pin) -> Pin:
+        """Sum values over an index around the loops of `inner`, whose coordinates become those of the sums; the sums."""
+        ports = ("outer", "crd")[-len(inner):]
+        node = self.add(f"accumulate_{index}", Accumulator(index, inner), val=value,
+                        **{port: loops[each] for port, each in zip(ports, inner, strict=True)})
+        loops.update({each: Pin(node, f"{port}_o") for port, each in zip(ports, inner, strict=True)})
+        return Pin(node, "val_o")
 
     def _scale(self, value: Pin, by: int) -> Pin:
         if by == 1:

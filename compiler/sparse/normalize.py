@@ -7,13 +7,17 @@ Constants gather in one coefficient per product and one constant per sum, signs 
 innermost loop out: the factors that use it form a product of their own, so that others are neither repeated
 nor multiplied inside its loop. Sums and products may be regrouped freely, since integers that wrap are a
 commutative ring; what is inside a function stays inside.
+
+Accumulated indices are summed around loops of the result, so what is inside these has no sum over them:
+
+    relu(B(i,k,l) * C(j,k) * D(j,l)), order i k j l   =>  C * sum_l(B * D), then x = sum_k of it, then relu(x)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx.compiler.lang.einsum import Einsum, factors, fold, shared
+from sardonyx.compiler.lang.einsum import Einsum, factors, fold, peel, shared
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
 from sardonyx.compiler.lang.functions import GREATER
 
@@ -49,6 +53,15 @@ Node = Access | Product | Sum
 def normalize(einsum: Einsum) -> Node:
     """The expression of a statement as sums of products."""
     return _normal(einsum.expr, frozenset(einsum.result.indices), einsum.order)
+
+
+def nested(einsum: Einsum) -> tuple[Node, Node]:
+    """What the loop nest of a statement computes, and what is made of its result, an operand there, once it is accumulated."""
+    if not einsum.accumulated:
+        return normalize(einsum), einsum.result
+    inner, after = peel(einsum.expr, einsum.result)
+    indices = frozenset(einsum.result.indices)
+    return _normal(inner, indices | einsum.accumulated.keys(), einsum.order), _normal(after, indices, einsum.order)
 
 
 def live(node: Node) -> frozenset[str]:

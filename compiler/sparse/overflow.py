@@ -1,17 +1,21 @@
 """Whether tiles and the results of items fit the level buffers, said as a sentence if not.
 
 Operands are counted tile by tile. Results are counted on the structure of the operands, for those items only of which
-bounds from single tiles (`meetings.py`) leave it open.
+bounds from single tiles (`meetings.py`) leave it open. What an accumulator has words for follows from the edges.
 
 Cost:    linear in the nonzeros that items in doubt take and that meet there, at most `SEARCH_ROWS` where an edge is searched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
+from sardonyx.hw.arch.buffer import accumulated
 from sardonyx.tensors.coordinates import Ints
 from sardonyx.tensors.joins import TooManyMatches
 
@@ -35,6 +39,16 @@ def operands_overflow(tiles: tuple[Tiles, ...], edges: dict[str, int], capacity:
     for one in tiles:
         if fault := _too_long(one.all_counts, one.access, capacity):
             return fault
+    return ""
+
+
+def sums_overflow(einsum: Einsum, edges: Mapping[str, int], capacity: int) -> str:
+    """What of the sums does not fit that are kept while an index around them is summed; empty if everything does."""
+    for summed, indices in einsum.accumulated.items():
+        for index, most in zip(indices, accumulated(capacity, len(indices)), strict=True):
+            if edges[index] > most:
+                return (f"sums over {summed} are kept for each {' and '.join(indices)}, with {index} below {most}, "
+                        f"but {index} reaches {edges[index] - 1} in a tile")
     return ""
 
 

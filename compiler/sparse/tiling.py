@@ -27,7 +27,7 @@ from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import cycles
 from .normalize import Node, normalize, unsplit
-from .overflow import SEARCH_ROWS, operands_overflow, results_overflow
+from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .tiles import Tiles, Tiling, cut, meet
 
 EDGES = (*(edge for power in range(16, 1, -1) for edge in (1 << power, 3 << (power - 2))), 2, 1)
@@ -44,7 +44,8 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
 
     Parameters
     ----------
-    capacity : int      Words of one half of a level buffer: segments, coordinates or values.
+    capacity : int      Words of one half of a level buffer: segments, coordinates or values; also of the sums of an
+                        accumulator.
     edges : int         For every index, or a dict per index (whole extents for those left out); else chosen.
     item_cycles : int   What an item costs besides its tokens, for choosing the edge.
     """
@@ -85,7 +86,7 @@ class _Search:
                     raise UserError(f"index {index} is summed inside a function, so that it cannot be cut", self.einsum.text,
                                     f"give no tile edge for {index}")
         whole, tiles = self._cut(named)
-        fault = operands_overflow(tiles, whole, self.capacity)
+        fault = operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity)
         if not fault:
             try:
                 tiling = self._meet(whole, tiles)
@@ -141,7 +142,7 @@ class _Search:
 
     def _fits(self, edge: int) -> bool:
         whole, tiles = self._cut(dict.fromkeys(self.extents, edge))
-        if operands_overflow(tiles, whole, self.capacity):
+        if operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity):
             return False
         try:
             return not results_overflow(self.root, self._meet(whole, tiles), SEARCH_ROWS)

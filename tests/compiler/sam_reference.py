@@ -7,7 +7,7 @@ primitive maps whole token lists; it fails an assertion where streams that shoul
 from __future__ import annotations
 
 from sardonyx.compiler.ir.sam import Pin, SamGraph
-from sardonyx.compiler.ir.sam_ops import Alu, Dropper, Joiner, LevelWriter, Reducer, Repeater, Scanner, Values
+from sardonyx.compiler.ir.sam_ops import Accumulator, Alu, Dropper, Joiner, LevelWriter, Reducer, Repeater, Scanner, Values
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
 
 Tokens = list[int]
@@ -37,6 +37,8 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
         elif isinstance(op, Reducer):
             found = {"val_o": reduce_guided(given["val"], given["crd"]) if op.guided
                      else reduce_plain(given["val"])}
+        elif isinstance(op, Accumulator):
+            found = accumulate(given.get("outer"), given["crd"], given["val"])
         elif isinstance(op, Dropper):
             found = (drop_zeros if op.form == "value" else drop_empty)(given["outer"], given["inner"])
         else:
@@ -164,6 +166,48 @@ def reduce_guided(val: Tokens, crd: Tokens) -> Tokens:
             out.append(total & 0xFFFF)
     assert val[at] == DONE and pending is None, "values are left over"
     return [*out, DONE]
+
+
+def accumulate(outer: Tokens | None, crd: Tokens, val: Tokens) -> dict[str, Tokens]:
+    """Sums by coordinate, or pair of them, of the fibers inside each fiber of the summed index."""
+    out: dict[str, Tokens] = {"outer_o": [], "crd_o": [], "val_o": []}
+    sums: dict[tuple[int, int], int] = {}
+    levels = 1 if outer is None else 2
+    rows = iter(outer or [])
+    row, following = 0, next(rows, DONE)
+    is_open = False         # a coordinate of outer was taken, whose fiber has not ended
+    for token, value in zip(crd, val, strict=True):
+        if outer is not None and not is_open and not is_control(following) and token != DONE:
+            row, following, is_open = following, next(rows), True
+        if not is_control(token):
+            assert not is_control(value) and (outer is None or is_open), "a value without coordinates"
+            sums[row, token] = sums.get((row, token), 0) + value
+            continue
+        assert token == value, "the streams are not aligned"
+        is_open = False
+        if token == DONE:
+            for stream in out.values():
+                stream.append(DONE)
+        elif outer is not None and stop_level(token):
+            assert following == stop(stop_level(token) - 1), "the stops do not match"
+            following = next(rows)
+        if token == DONE or stop_level(token) < levels:
+            continue
+        kept = {place: total & 0xFFFF for place, total in sorted(sums.items()) if total & 0xFFFF}
+        for at, (above, inner) in enumerate(kept):
+            if at and outer is not None and above != list(kept)[at - 1][0]:
+                out["crd_o"].append(stop(0))
+                out["val_o"].append(stop(0))
+            if not at or above != list(kept)[at - 1][0]:
+                out["outer_o"].append(above)
+            out["crd_o"].append(inner)
+            out["val_o"].append(kept[above, inner])
+        out["outer_o"].append(stop(max(stop_level(token) - 2, 0)))
+        out["crd_o"].append(stop(stop_level(token) - 1))
+        out["val_o"].append(stop(stop_level(token) - 1))
+        sums = {}
+    assert outer is None or following == DONE, "outer coordinates are left over"
+    return out
 
 
 def drop_zeros(outer: Tokens, inner: Tokens) -> dict[str, Tokens]:

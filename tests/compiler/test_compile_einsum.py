@@ -18,6 +18,7 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import LEVEL
 
 PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)")
 
@@ -53,6 +54,15 @@ def test_an_unroutable_program_names_the_channel_and_brings_the_picture():
         compile_einsum(PRODUCT, arch)
     assert "most congested is the channel" in str(error.value)
     assert error.value.picture.startswith("<svg")
+
+
+def test_an_order_that_needs_an_accumulator_is_refused_by_a_machine_without_one():
+    arch = presets.get("small")
+    arch = replace(arch, name="without", mem=replace(arch.mem, primitives=(LEVEL,)))
+    with pytest.raises(UserError) as error:
+        compile_einsum(parse("X(i,j) = B(i,k) * C(k,j)", "ikj"), arch)
+    assert str(error.value) == ("the program needs primitives that 'without' does not have: accumulator\n"
+                                "  try: put the loops of the result outermost, or choose a machine that has it")
 
 
 def test_every_stage_is_a_file_and_the_same_for_the_same_input():

@@ -41,6 +41,14 @@ def test_orders_as_letters_lists_or_names(order):
     assert parse("X(i,j) = B(i,k) * C(k,j)", order).order == ("j", "i", "k")
 
 
+def test_loops_of_the_nest_and_what_is_accumulated_in_it():
+    for order, nest, accumulated in (("ijk", "ij", {}), ("ikj", "ikj", {"k": ("j",)}), ("kji", "kji", {"k": ("j", "i")})):
+        einsum = parse("X(i,j) = B(i,k) * C(k,j)", order)
+        assert (einsum.nest, einsum.accumulated) == (tuple(nest), accumulated)
+    einsum = parse("X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", "kilj")
+    assert einsum.accumulated == {"k": ("i", "j"), "l": ("j",)}
+
+
 def test_orders_of_long_names():
     assert parse("x(row) = B(row,col) * c(col)", "row col").order == ("row", "col")
     assert parse("x(row) = b(row)", "row").order == ("row",)
@@ -172,12 +180,21 @@ def test_sums_inside_each_others_loops_have_no_order():
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 SQUARE = "X(i,j) = B(i,k) * B(k,j)"
 NAMED = [
-    (MATMUL, "ikj", {},
-     f"loop order i k j of {MATMUL}: summed index k lies outside result index j, which needs an "
-     "accumulator\n  try: use i j k"),
-    (MATMUL, "kji", {},
-     f"loop order k j i of {MATMUL}: summed index k lies outside result index j, which needs an "
-     "accumulator\n  try: use j i k"),
+    ("X(i,j,k) = B(i,j,l) * C(l,k)", "lijk", {},
+     "loop order l i j k of X(i,j,k) = B(i,j,l) * C(l,k): summed index l lies outside result indices i and j and k, but an "
+     "accumulator keeps sums for 2 indices at most\n  try: use i j k l"),
+    ("x(i) = b(i) - C(i,j) * d(j)", "ji", {},
+     "loop order j i of x(i) = b(i) - C(i,j) * d(j): summed index j lies outside result index i, but its sum is inside a term "
+     "or an argument\n  try: use i j"),
+    ("x(i) = relu(C(i,j) * d(j)) * b(i)", "ji", {},
+     "loop order j i of x(i) = relu(C(i,j) * d(j)) * b(i): summed index j lies outside result index i, but its sum is inside a "
+     "term or an argument\n  try: use i j"),
+    (MATMUL, "ikj", {"X": "dd"}, "format dd01 of X(i,j): level j of the result is dense, but sums over k around it are kept "
+     "for coordinates that occur\n  try: store level j compressed, or use loop order i j k"),
+    (MATMUL, "ikj", {"C": "ss10"}, "format ss10 of C(k,j): it stores j k but the loop order is i k j\n"
+     "  try: use ss01 or loop order i j k"),
+    (MATMUL, "kij", {"B": "ss01"}, "format ss01 of B(i,k): it stores i k but the loop order is k i j\n"
+     "  try: use ss10"),
     (MATMUL, "ij", {}, f"loop order i j of {MATMUL}: it must name each of i, j, k once\n  try: use i j k"),
     (MATMUL, "ijj", {}, f"loop order i j j of {MATMUL}: it must name each of i, j, k once\n  try: use i j k"),
     ("x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k))", "ijk", {},

@@ -1,14 +1,20 @@
+from contextlib import suppress
+from itertools import permutations
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sam_reference import run
 from statements import DENSE, agreeing, random_operands
 
-from sardonyx.compiler.ir.sam_ops import Dropper, Joiner, Reducer, Repeater
+from sardonyx.compiler.ir.mapped import LOAD, STORE
+from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Reducer, Repeater
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.golden import einsum as golden
+from sardonyx.sim.model.tokens.network import Network
 from sardonyx.tensors.fibertree import build
 
 DENSITIES = st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0])
@@ -63,10 +69,65 @@ def test_dense_levels_of_the_result_hold_zeros(text, dense, letters, densities, 
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
 
 
-@pytest.mark.parametrize("order", ["ijk", "jik"])
-def test_loop_orders_of_a_matrix_product_give_the_same_matrix(order):
-    einsum = parse("X(i,j) = B(i,k) * C(k,j)", order)
-    check(einsum, random_operands(einsum, {"i": 5, "j": 7, "k": 11}, [0.3], 1))
+def orders(text):
+    """All loop orders that work."""
+    found = []
+    for order in permutations(parse(text).order):
+        with suppress(UserError):
+            found.append(parse(text, order))
+    return found
+
+
+@pytest.mark.parametrize("text", DENSE)
+def test_every_loop_order_that_works_gives_the_words_of_golden(text):
+    for n, einsum in enumerate(orders(text)):
+        for density in (0.0, 0.4):
+            check(einsum, random_operands(einsum, agreeing(einsum, [5, 3, 4, 2]), [density, 0.5], n))
+
+
+@pytest.mark.parametrize("text,works", [
+    ("X(i,j) = B(i,k) * C(k,j)", 6), ("x(i) = B(i,j) * c(j)", 2), ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", 24),
+    ("X(i,j) = (B(i,k) + C(i,k)) * D(k,j)", 6), ("x = B(i,j,k) * C(i,j,k)", 6), ("x(i) = b(i) - C(i,j) * d(j)", 1),
+    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", 6), ("x(i) = 3 * -abs(B(i,j) * c(j))", 2), ("x(i) = relu(B(i,j) * c(j)) * d(i)", 1),
+    # With l around i, j and k there would be three coordinates; k can only be around two if l is.
+    ("X(i,j,k) = B(i,j,l) * C(l,k)", 18)])
+def test_loop_orders_that_work(text, works):
+    assert len(orders(text)) == works
+    for n, einsum in enumerate(orders(text)):
+        check(einsum, random_operands(einsum, agreeing(einsum, [5, 3, 4, 2]), [0.4], n))
+
+
+@pytest.mark.parametrize("text", ["X(i,j) = B(i,k) * C(k,j)", "x(i) = B(i,j) * c(j)", "X(i,j) = B(i,k,l) * C(j,k) * D(l)"])
+def test_no_loop_order_needs_more_than_three_tokens_on_an_edge(text):
+    for n, einsum in enumerate(orders(text)[::-3]):
+        graph = lower(einsum)
+        operands = random_operands(einsum, agreeing(einsum, [9, 8, 7, 6]), [0.5, 0.2], n)
+        blocks = {access.slot: build(operands[access.tensor], access.format).blocks() for access in einsum.operands}
+        nodes = {name: (op.primitive.name, op.settings) for name, op in graph.nodes.items()}
+        edges = [((edge.src.node, graph.nodes[edge.src.node].renamed.get(edge.src.port, edge.src.port)),
+                  (edge.dst.node, edge.dst.port)) for edge in graph.edges]
+        moved = {name: op.moved for name, op in graph.nodes.items() if op.moved}
+        loads = {(name, "block"): blocks[each.slot][each.level] * 3 for name, each in moved.items() if each.direction == LOAD}
+        stores = [(name, "block_o") for name, each in moved.items() if each.direction == STORE]
+        given = Network(nodes, edges).run(loads, stores, capacity=3).outputs
+        words = golden.words(einsum, golden.evaluate(einsum, operands))
+        assert given == {store: words[moved[store[0]].level] * 3 for store in stores}
+
+
+@pytest.mark.parametrize("order,accumulated,drops", [
+    ("ijk", {}, ["value", "coordinate"]), ("ikj", {"k": ("j",)}, ["coordinate"]), ("kij", {"k": ("i", "j")}, ["coordinate"])])
+def test_a_summed_index_is_reduced_inside_the_loops_of_the_result_and_accumulated_around_them(order, accumulated, drops):
+    graph = lower(parse("X(i,j) = B(i,k) * C(k,j)", order))
+    assert {op.index: op.inner for op in graph.nodes.values() if isinstance(op, Accumulator)} == accumulated
+    assert count(graph, Reducer) == (not accumulated)
+    assert [op.form for op in graph.nodes.values() if isinstance(op, Dropper)] == drops
+
+
+def test_an_index_is_reduced_before_another_is_accumulated():
+    graph = lower(parse("X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", "ikjl"))
+    ops = [type(graph.nodes[name]) for name in graph.topological()]
+    assert ops.index(Reducer) < ops.index(Accumulator) and count(graph, Accumulator) == 1
+    assert count(lower(parse("X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", "iklj")), Accumulator) == 2
 
 
 @pytest.mark.parametrize("name", kernel_names())

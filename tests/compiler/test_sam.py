@@ -7,7 +7,7 @@ from drawings import PUBLIC
 from sardonyx.compiler.ir.mapped import Block
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import CRD, OPS, Operation, need
+from sardonyx.compiler.ir.sam_ops import CRD, OPS, Accumulator, Operation, need
 from sardonyx.compiler.ir.sam_read import read_sam
 from sardonyx.compiler.ir.sam_verify import faults, verify
 from sardonyx.compiler.lang.einsum import parse
@@ -110,7 +110,8 @@ STATEMENTS = ("X(i,j) = B(i,k) * C(k,j)", "x(i) = 2 * b(i) - c(i)", "x = b(i) * 
 
 def test_every_operation_uses_ports_and_settings_of_its_primitive():
     seen = set()
-    graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph]
+    graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph,
+              lower(parse(STATEMENTS[0], "kij"))]
     for name, op in (each for graph in graphs for each in graph.nodes.items()):
         seen.add(type(op).__name__)
         op.primitive.config.encode(**op.settings)
@@ -154,3 +155,24 @@ def test_an_operation_of_ones_own_needs_nothing_but_its_class():
         assert [net.sinks for net in mapped.nets if net.source == ("hold", "res0")] == [(("write_x_i", "in1"),)]
     finally:
         del OPS["Hold"]
+
+
+GUSTAVSON, OUTER = (lower(parse("X(i,j) = B(i,k) * C(k,j)", order)) for order in ("ikj", "kij"))
+
+
+@pytest.mark.parametrize("graph", [GUSTAVSON, OUTER])
+def test_accumulators_are_read_back_and_have_the_public_dialects_type(graph):
+    assert SamGraph.from_json(graph.to_json()) == graph
+    assert 'type="spaccumulator"' in to_dot(graph)
+
+
+@pytest.mark.parametrize("graph,sink,source,complaint", [
+    (GUSTAVSON, "accumulate_k.crd", "scan_B_k.crd", "coordinates and values are not of the same loops"),
+    (OUTER, "accumulate_k.outer", "intersect_k.crd", "the outer coordinates are not of the level above")])
+def test_accumulators_of_streams_that_do_not_fit_are_found(graph, sink, source, complaint):
+    assert f"accumulate_k: {complaint}" in faults(rewire(graph, sink, source))
+
+
+def test_an_accumulator_of_other_indices_is_found():
+    wrong = replace(OUTER, nodes={**OUTER.nodes, "accumulate_k": Accumulator("k", ("j", "i"))})
+    assert faults(wrong) == ["accumulate_k: the innermost levels are not k and inside it j and i"]

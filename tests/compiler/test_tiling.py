@@ -292,3 +292,40 @@ def test_edges_that_make_no_sense():
     assert message(tile, MATMUL, {"B": ones, "C": ones}, 1) == (
         f"{MATMUL.text}: not even tiles of one element fit 1 words\n  try: use an array with larger level "
         "buffers")
+
+
+GUSTAVSON, OUTER = parse("X(i,j) = B(i,k) * C(k,j)", "ikj"), parse("X(i,j) = B(i,k) * C(k,j)", "kij")
+
+
+@pytest.mark.parametrize("einsum,edges", [(GUSTAVSON, {"j": 1024, "i": 1}), (OUTER, {"i": 32, "j": 32})])
+def test_an_accumulator_bounds_the_edges_of_the_indices_of_its_sums(einsum, edges):
+    extents = dict.fromkeys("ijk", 1025)
+    operands = random_operands(einsum, extents, [0.0002], 1)
+    assert tile(einsum, operands, 1024, {**extents, **edges}).edges == {**extents, **edges}
+    chosen = tile(einsum, operands, 1024)
+    assert all(chosen.edges[index] <= most for index, most in edges.items() if most > 1)
+    index, most = next((index, most) for index, most in edges.items())
+    with pytest.raises(UserError) as error:
+        tile(einsum, operands, 1024, {**edges, index: most + 1})
+    (indices,) = einsum.accumulated.values()
+    what, remedy = str(error.value).split("\n")
+    assert what == (f"{einsum.text}: sums over k are kept for each {' and '.join(indices)}, with {index} below {most}, "
+                    f"but {index} reaches {most} in a tile")
+    assert remedy.startswith("  try: use tile={") and f"'{index}': {most}" in remedy
+
+
+@pytest.mark.parametrize("order", ["ikj", "jki", "kij", "kji"])
+def test_tiles_of_accumulated_products_add_up(order):
+    einsum = parse("X(i,j) = B(i,k) * C(k,j)", order)
+    operands = random_operands(einsum, {"i": 40, "j": 37, "k": 50}, [0.1], 1)
+    for edges in (None, 7):
+        tiling = tile(einsum, operands, 64, edges)
+        assert tiling.combine(run(tiling)) == golden.evaluate(einsum, operands)
+
+
+def test_an_index_that_is_accumulated_inside_a_function_is_not_cut():
+    einsum = parse("X(i,j) = relu(B(i,k) * C(k,j))", "kij")
+    operands = random_operands(einsum, {"i": 40, "j": 37, "k": 50}, [0.1], 1)
+    tiling = tile(einsum, operands, 512)
+    assert (tiling.edges["k"], max(tiling.edges["i"], tiling.edges["j"]) <= 32) == (50, True)
+    assert tiling.combine(run(tiling)) == golden.evaluate(einsum, operands)

@@ -139,9 +139,11 @@ class Told:
         return self.status[address >> 24, address >> 16 & 0xFF]
 
 
-def explained(status: "dict[tuple[int, int], int]", configurable: bool = True, event: int = OVERFLOW) -> str:
+def explained(status: "dict[tuple[int, int], int]", configurable: bool = True, event: int = OVERFLOW, mode: str = "level"
+              ) -> str:
     names = {f"{x},{y}": f"at{x}{y}" for x, y in status}
-    program = Program(TINY.fingerprint, ELASTIC, SOURCE | {"names": names}, {}, ())
+    config = {site: {"core": {"mode": mode}} for site in status}
+    program = Program(TINY.fingerprint, ELASTIC, SOURCE | {"names": names}, config, ())
     with pytest.raises((UserError, AssertionError)) as error:
         explain(Told(status), program, 1 << event, configurable)     # type: ignore[arg-type]
     return str(error.value)
@@ -156,6 +158,12 @@ def test_a_fault_is_told_from_an_overflow_by_the_status_of_the_tile() -> None:
         overflow + "tile (3, 2), 'at32'\n  try: use a smaller tile (--tile or tile=)")
     assert explained({(3, 1): 5, (3, 2): FAULT | 2}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
     assert explained({(3, 1): FULL, (3, 2): FAULT}) == "streams that do not belong together meet in tile (3, 2), 'at32'"
+
+
+def test_the_overflow_of_an_accumulator_is_told_with_its_coordinates() -> None:
+    assert explained({(3, 1): 5, (3, 2): FULL | 2}, mode="accumulator") == (
+        "a coordinate of a sum reached 1024, or of a sum for two indices 32 or 32, in tile (3, 2), 'at32'\n"
+        "  try: use a smaller tile (--tile or tile=)")
 
 
 def test_where_no_tile_can_be_asked_those_of_the_column_are_named() -> None:
