@@ -232,9 +232,9 @@ ACCUMULATOR = Primitive(
     "sardonyx.hw.memory.accumulator:Accumulator", latency=4, sized=True, memory=True)
 
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
-MEM_PRIMITIVES = (LEVEL, BUFFER)
+MEM_PRIMITIVES = (LEVEL, BUFFER, ACCUMULATOR)
 # What a PE needs beside these for copies of a program that share links, in this order behind them.
 SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES, ACCUMULATOR)}
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES)}
 # Coordinates that an accumulator tells sums apart by, at most.
 MOST_ACCUMULATED = 2

@@ -212,3 +212,24 @@ def test_a_level_that_outgrows_its_buffer_is_named():
     with pytest.raises(UserError) as error:
         simulated(compiled.program, KERNELS, [blocks], full=True)
     assert "a level overflowed its buffer of 1024 words in tile" in str(error.value)
+
+
+@pytest.mark.parametrize("order,place", [("ikj", (0, 1024)), ("kij", (32, 0)), ("kij", (0, 32))])
+def test_a_coordinate_that_an_accumulator_has_no_sum_for_is_named(order, place):
+    row, column = place
+    einsum = parse("X(i,j) = B(i,k) * C(k,j)", order)
+    compiled = compile_einsum(einsum, KERNELS)
+    fits = {"B": Coo.make((40, 1), [[row % 32, 0]], [3]), "C": Coo.make((1, 1100), [[0, column % 1024 % 32]], [5])}
+    beyond = {"B": Coo.make((40, 1), [[row, 0]], [3]), "C": Coo.make((1, 1100), [[0, column]], [5])}
+    assert engines.differences(*[[each] for each in run_one(einsum, compiled, fits)])[1] == []
+    with pytest.raises(UserError) as error:
+        run_one(einsum, compiled, beyond)
+    assert "a coordinate of a sum reached 1024, or of a sum for two indices 32 or 32, in tile" in str(error.value)
+    assert "accumulate_k" in str(error.value)
+
+
+def run_one(einsum, compiled, data):
+    """What a transaction gives, and what it should."""
+    blocks, right = whole(einsum, data)
+    (stored,), _ = simulated(compiled.program, KERNELS, [blocks], full=True)
+    return stored, right
