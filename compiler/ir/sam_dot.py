@@ -9,7 +9,7 @@ and is written as an edge of its own role, `guide`. `sam_read` reads what stands
 from __future__ import annotations
 
 from .sam import Pin, SamGraph
-from .sam_ops import REF, Dropper, Joiner
+from .sam_ops import CRD, REF, Accumulator, Dropper, Joiner
 
 
 def to_dot(graph: SamGraph) -> str:
@@ -56,6 +56,8 @@ def _leaves(graph: SamGraph, pin: Pin) -> str:
     op = graph.nodes[pin.node]
     if isinstance(op, Joiner):
         return f"out-{carried(graph, pin)}" if graph.kind(pin) == REF else ""
+    if isinstance(op, Accumulator) and graph.kind(pin) == CRD:
+        return f"out-{op.inner[0 if pin.port == 'outer_o' else -1]}"
     return op.role(pin.port.removesuffix("_o")) if isinstance(op, Dropper) else ""
 
 

@@ -21,6 +21,7 @@ from .dialect import SIGNAL, PublicGraph, PublicNode, Wire, in_order, public_gra
 from .graphviz import Drawing, read_graphviz
 from .mapped import VALUES
 from .sam import Pin, SamGraph
+from .sam_accumulate import add_accumulator
 from .sam_arith import add_arithmetic
 from .sam_build import At, Builder
 from .sam_join import add_joiner
@@ -92,7 +93,8 @@ class _Reader:
     def read(self) -> Reading:
         kinds: dict[str, Callable[[PublicNode], None]] = {
             "fiberlookup": self._lookup, "repeat": self._repeat, "arrayvals": self._values, "intersect": self._join,
-            "union": self._join, "reduce": self._reduce, "crddrop": self._drop, "fiberwrite": self._write}
+            "union": self._join, "reduce": self._reduce, "crddrop": self._drop, "fiberwrite": self._write,
+            "crdhold": self._hold, "spaccumulator": self._accumulate, "vectorreducer": self._accumulate}
         for node in in_order(self.graph):
             self.build.where = node.where
             if node.type in kinds:
@@ -251,6 +253,24 @@ class _Reader:
             raise UserError(f"there are no coordinates of {wanted[-1][0]}, the level above its values", node.where,
                             "sum values of loops whose coordinates the graph has")
         return found[0]
+
+    def _hold(self, node: PublicNode) -> None:
+        """Coordinates held for those inside them are taken as they are: an accumulator knows its fibers by their stops."""
+        indices = node.get("outer"), node.get("inner")
+        pins = [self._source(wire, *indices) for wire in node.wires]
+        at = {self.build.spaces[pin][-1][0]: pin for pin in pins if self.build.kind(pin) == CRD and self.build.spaces[pin]}
+        if at.keys() != {*indices}:
+            raise UserError(f"it gets coordinates of {shown(', '.join(at)) or 'nothing'}", node.where,
+                            f"give it those of {' and '.join(map(shown, indices))}")
+        self._put(node, **at)
+
+    def _accumulate(self, node: PublicNode) -> None:
+        pins = [self._source(wire) for wire in node.wires]
+        op, inputs = add_accumulator(self.build, node, pins)
+        made = self._add(node, op, **inputs)
+        others = {self.build.spaces[pin][-1][0]: pin for pin in pins if self.build.kind(pin) == CRD}
+        self._put(node, val=Pin(made, "val_o"), **others | {
+            index: Pin(made, f"{port}_o") for index, port in zip(reversed(op.inner), ("crd", "outer"))})
 
     def _drop(self, node: PublicNode) -> None:
         outer, inner = node.get("outer"), node.get("inner")

@@ -571,6 +571,111 @@ ADD_RELU = Public("X=ss01,B=ss01,C=ss01", "X(i,j) = max(B(i,j) + C(i,j), 0)", ""
 3 1 crd inner-j
 """)
 
+# The loop of k around j: coordinates are held for each value in front of the accumulator.
+GUSTAVSON = Public("X=ss01,B=ss01,C=ss01", "X(i,j) = B(i,k) * C(k,j)", """
+1 fiberlookup i B 0 root
+2 broadcast
+3 crdhold outer=i inner=k
+4 crdhold outer=i inner=j
+5 spaccumulator order=1 in0=j in1=i
+6 fiberwrite vals X
+7 fiberwrite j X 1
+8 fiberwrite i X 0
+9 repsiggen i
+10 repeat i C root
+11 fiberlookup k C 0
+12 intersect k
+13 repeat j B
+14 arrayvals B
+15 mul
+16 fiberlookup j C 1
+17 broadcast
+18 repsiggen j
+19 arrayvals C
+20 fiberlookup k B 1
+""", """
+1 2 crd
+2 3 crd i
+3 4 crd outer-i
+4 5 crd outer-i
+5 6 val
+5 7 crd out-j
+5 8 crd out-i
+4 5 crd inner-j
+3 5 crd inner-k
+2 9 crd
+9 10 repsig
+10 11 ref
+11 12 crd in-C
+12 3 crd k
+12 13 ref out-B
+13 14 ref
+14 15 val
+15 5 val
+12 16 ref out-C
+16 17 crd
+17 4 crd j
+17 18 crd
+18 13 repsig
+16 19 ref
+19 15 val
+11 12 ref in-C
+1 20 ref
+20 12 crd in-B
+20 12 ref in-B
+""")
+
+# The loop of k around both.
+OUTER = Public("X=ss01,B=ss10,C=ss01", "X(i,j) = B(i,k) * C(k,j)", """
+1 fiberlookup k B 1 root
+2 fiberlookup k C 0 root
+3 intersect k
+4 fiberlookup i B 0
+5 broadcast
+6 repsiggen i
+7 repeat i C
+8 fiberlookup j C 1
+9 broadcast
+10 repsiggen j
+11 repeat j B
+12 arrayvals B
+13 arrayvals C
+14 mul
+15 crdhold outer=i inner=j
+16 spaccumulator order=2 in0=j in1=i
+17 fiberwrite vals X
+18 fiberwrite j X 1
+19 fiberwrite i X 0
+""", """
+1 3 crd in-B
+1 3 ref in-B
+2 3 crd in-C
+2 3 ref in-C
+3 16 crd k
+3 4 ref out-B
+4 5 crd
+5 6 crd
+5 15 crd i
+6 7 repsig
+3 7 ref out-C
+7 8 ref
+8 9 crd
+9 10 crd
+9 15 crd j
+10 11 repsig
+4 11 ref
+11 12 ref
+8 13 ref
+12 14 val
+13 14 val
+14 16 val
+15 16 crd outer-i
+15 16 crd inner-j
+16 17 val
+16 18 crd out-j
+16 19 crd out-i
+""")
+
 PUBLIC = {"matmul": MATMUL, "matmul_drop": MATMUL_DROP, "elemmul": ELEMMUL, "add3": ADD3, "mul3": MUL3, "residual": RESIDUAL,
           "spmv": SPMV, "spmv_drop": SPMV_DROP, "mttkrp": MTTKRP, "sddmm": SDDMM, "to_sparse": TO_SPARSE, "inner": INNER,
-          "scaled": SCALED, "add_relu": ADD_RELU}
+          "scaled": SCALED, "add_relu": ADD_RELU, "gustavson": GUSTAVSON, "outer": OUTER}

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from drawings import ADD3, ELEMMUL, INNER, MASKED, MATMUL, MUL3, PUBLIC, RESIDUAL, SCALED, SPMV, draw
+from drawings import ADD3, ELEMMUL, GUSTAVSON, INNER, MASKED, MATMUL, MUL3, OUTER, PUBLIC, RESIDUAL, SCALED, SPMV, draw
 from graph_operands import operand_sets
 
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
@@ -60,6 +60,12 @@ def test_a_graph_that_was_read_is_written_and_read_again():
     for name in ("matmul_drop", "residual", "scaled"):
         graph = read_sam(PUBLIC[name].text, name).graph
         assert operations(read_sam(to_dot(graph), name).graph) == operations(graph), name
+
+
+def test_a_vector_reducer_is_an_accumulator_of_one_index():
+    text = GUSTAVSON.text.replace('type="spaccumulator" order="1" in0="j" in1="i"', 'type="vectorreducer" accum_index="j"')
+    assert text != GUSTAVSON.text
+    assert operations(read_sam(text, "f").graph) == operations(read_sam(GUSTAVSON.text, "f").graph)
 
 
 def test_joiners_of_three_sides_become_trees_that_carry_each_reference():
@@ -125,7 +131,16 @@ REFUSED = [
     (ELEMMUL.text.replace('type="mul"', 'type="fp_exp"'),
      "f.gv: node 3 (fp_exp): the array does not compute type 'fp_exp'\n"
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
-     "intersect, union, reduce, crddrop, fiberwrite, broadcast, repsiggen, add, sub, mul, max, min, abs, sign, nonzero"),
+     "intersect, union, reduce, crddrop, fiberwrite, crdhold, spaccumulator, vectorreducer, broadcast, repsiggen, add, sub, "
+     "mul, max, min, abs, sign, nonzero"),
+    (OUTER.text.replace('order="2"', 'order="3"'), "f.gv: node 16 (spaccumulator): its order is '3'\n  try: write 1 to 2"),
+    (OUTER.text.replace('in1="i"', 'in1="k"'), "f.gv: node 16 (spaccumulator): its values are not those of k and j\n"
+     "  try: give it one stream of values of these loops"),
+    (OUTER.text.replace('type="crdhold" outer="i"', 'type="crdhold" outer="k"'),
+     "f.gv: node 15 (crdhold): it gets coordinates of i, j\n  try: give it those of k and j"),
+    (GUSTAVSON.text.replace('4 -> 5 [label="crd_inner-j"', '# 4 -> 5 [label="crd_inner-j"'),
+     "f.gv: node 5 (spaccumulator): it gets no coordinates of j of the very loops of its values\n"
+     "  try: give it those, behind no dropper or the same one"),
     (ELEMMUL.text.replace('format="compressed" src="true" root="true"', 'format="bitvector" src="true" root="true"', 1),
      "f.gv: node 12 (fiberlookup): attribute format is 'bitvector'\n  try: write compressed or dense"),
     (ELEMMUL.text.replace("B=ss01", "B=ds01"),
