@@ -18,10 +18,12 @@ from .avoid import avoiding
 from .cache import home
 from .compiler.backend.encode import decode
 from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, most_copies
+from .compiler.ir.transfer import WORD_BYTES
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
 from .compiler.sparse.lower import lower
+from .compiler.sparse.tiles import Tiling
 from .compiler.sparse.tiling import tile as cut
 from .execute import Options, Result, execute, options
 from .graphs import write_graph
@@ -206,7 +208,7 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
         value = value_of(program, golden.evaluate(program, data))
         return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
-    work = Work(cut(program, data, how.arch.mem.level_words, tile))
+    work = Work(_cut(program, data, how.arch, tile, progress))
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     dynamic = dispatch == DYNAMIC
@@ -219,6 +221,13 @@ def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Map
         return TensorJob(compiled, data, work, program, dispatch)
 
     return execute(how, job, began, progress)
+
+
+def _cut(program: Einsum, data: Mapping[str, Coo], arch: Arch, tile: int | Mapping[str, int] | None,
+         progress: Callable[[str], None] = silent) -> Tiling:
+    """The sub-tiles of operands for a machine."""
+    return cut(program, data, arch.mem.level_words, tile, arch.glb.bank_bytes // WORD_BYTES,
+               lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"))
 
 
 def save(result: Result, path: Path) -> None:
@@ -256,7 +265,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
     cuts: dict[str, object] = {}
     if data:
-        work = Work(cut(program, data, machine.mem.level_words, tile))
+        work = Work(_cut(program, data, machine, tile))
         program, cuts = work.tiling.einsum, {"work": work.told}
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"

@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import bench_edges
 import halide
 import numpy as np
 import skimage.data
@@ -63,6 +64,7 @@ from sardonyx.runtime.scheduler import Scheduler
 from sardonyx.sim import engines
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.rtl import library, simulator
+from sardonyx.tensors.coordinates import Coo
 
 DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
          "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "camera", "matrix_product")
@@ -412,6 +414,33 @@ def reconfiguration() -> list[Row]:
     return rows
 
 
+def sparse() -> list[Row]:
+    """Edges of sub-tiles against a sweep, and what the host takes to cut large operands."""
+    found = list(bench_edges.measure(progress=lambda name: print(name, file=sys.stderr, flush=True)))
+    half = len(bench_edges.CALIBRATION)
+    rows = [Row(f"cycles with chosen edges / with the best of a sweep, {what}", bench_edges.summary(each), "<= 1.1 each",
+                max(one.ratio for one in each) <= 1.1)
+            for what, each in ((f"{half} pairs of kernel and operands", found[:half]),
+                               (f"{len(found) - half} pairs that were not looked at before", found[half:]))]
+    places, count = 100_000, 1_000_000
+    matrices = {name: _scattered((places, places), count, seed) for seed, name in enumerate("BC")}
+    vector = {"c": _scattered((places,), places // 5, 2)}
+    for text, operands in (("X(i,j) = B(i,j) + C(i,j)", matrices), ("x(i) = B(i,j) * c(j)", {"B": matrices["B"]} | vector),
+                           (api.MATRIX_PRODUCT, matrices)):
+        began, spent = time.perf_counter(), time.process_time()
+        work = tile(parse(text), operands, 1024)
+        seconds, busy = time.perf_counter() - began, time.process_time() - spent
+        rows.append(Row(f"cutting `{text}`, matrices of 100,000 x 100,000 with 10^6 nonzeros: processor time; on the clock",
+                        f"{busy:.1f} s; {seconds:.1f} s; {len(work):,} sub-tiles", "<= 5 s", busy <= 5))
+    return rows
+
+
+def _scattered(shape: tuple[int, ...], count: int, seed: int) -> Coo:
+    """Ones at random places."""
+    coords = np.random.default_rng(seed).integers(0, shape, (count, len(shape)))
+    return Coo.make(shape, coords, np.ones(count))
+
+
 def size() -> list[Row]:
     """The installed environment."""
     files = (path for path in (ROOT / ".venv").rglob("*") if path.is_file() and not path.is_symlink())
@@ -433,7 +462,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
     "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "camera": camera, "product": product, "gating": gating,
-    "system": system, "size": size, "tests": tests}
+    "system": system, "sparse": sparse, "size": size, "tests": tests}
 
 
 def render(rows: list[Row]) -> str:

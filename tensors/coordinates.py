@@ -99,8 +99,11 @@ def sort_rows(rows: Rows) -> NDArray[np.intp]:
 
 def starts(rows: Rows) -> NDArray[np.bool_]:
     """Of sorted rows: whether each differs from the row before it (the first one does)."""
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    first = np.zeros(len(rows), dtype=bool)
+    first[:1] = True
+    # Column by column: reductions along short rows take ten times as long.
+    for column in rows.T:
+        first[1:] |= column[1:] != column[:-1]
     return first
 
 

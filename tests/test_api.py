@@ -254,7 +254,7 @@ def test_an_explanation_lists_every_output_of_every_module():
 
 def test_an_explanation_says_how_operands_are_cut():
     report = api.explain_program("x(i) = B(i,j) * c(j)", B=np.eye(6, dtype=int), c=np.arange(6), tile=3).report
-    assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 221 cycles"
+    assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 94 cycles"
     with pytest.raises(UserError) as error:
         api.explain_program("x(i) = B(i,j) * c(j)", tile=3)
     assert str(error.value) == "tile: a tile cuts operands, and there are none\n  try: give the operands, or no tile"

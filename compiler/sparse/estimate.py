@@ -1,111 +1,281 @@
-"""Cycles that work items should take: the tokens of their busiest stream, from the sizes of their tiles.
+"""Cycles that work items should take, from the sizes of their tiles.
 
-Every primitive moves one token a cycle and all work at once, so the longest stream sets the time. A level is
-scanned once for every turn of the loops around it; its fibers are taken to be of average length.
-Intersections are taken to keep all of the shorter side, unions to have nothing in common. Loading a level
-takes a cycle a word and runs beside the work before it.
+Items stream through three stages that work at once, each on an item of its own (`pipeline.py`): load DMAs write its levels, a
+word a cycle a stream; the array computes, one token a cycle in each of its streams, so that the longest sets the time; store
+DMAs read the levels of its result, which are whole only when the last token is there. To that come
 
-The product of `west2021` with its transpose, in tokens of the busiest streams, estimated and counted: in
-tiles of 128, 2.43 and 2.82 million; of 64, 1.54 and 1.45; of 32, 0.95 and 0.92.
+* the cycles in which a level is closed, offered, read and freed, of which two overlap: no item is faster than half of them;
+* `FILL` cycles of every launch, in which the first token passes the stages, and nothing overlaps another launch.
+
+A level is scanned once for every turn of the loops around it; its fibers are taken to be of average length, and their
+coordinates to be anywhere in the tile, so that of a and b out of n both have a b / n, or as many times more as the operands
+are alike (`alike.py`). A joiner looks at those in common once.
+
+That is between 0.85 and 1.1 times what the Verilog takes for nearly all of the operands and edges of
+`scripts/bench_edges.py`; docs/performance.md has what is chosen by it.
+
+Source:  timing of `hw/memory/level.py`, `hw/sparse/joiner.py`, `hw/sparse/reducer.py` and `runtime/plan.py`; IEEE Micro (tile
+         pipelining).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.tensors.coordinates import Ints
 
+from .alike import Ratios
+from .meetings import most_words, shape_words
 from .normalize import Node, Product, Sum, leaves, nested
+from .pipeline import Floats, makespan, over
 from .tiles import Tiling
 
 CHUNK = 1 << 18     # Items at once.
-# Cycles of an accumulator for each value: to add it, and its share of the sum that leaves.
-ACCUMULATION = 3
+ROOM = 1 << 16      # 16-bit words of a bank of the global buffer, if nothing else is said.
+# Cycles from the end of a level to that of the second one after it, besides those of its tokens (`hw/memory/level.py`).
+LOADED_TURN, DENSE_TURN, STORED_TURN = 10, 11, 12
+LEAST = 5           # Cycles below which no item is.
+ACCUMULATION = 3    # Cycles of an accumulator for each value: to add it, and its share of the sum that leaves.
+FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
 
 
-def cycles(root: Node, tiling: Tiling, item_cycles: int) -> float:
-    """Estimated cycles of all items; `item_cycles` is what each costs besides its tokens."""
-    return float(sum(part.sum() for part in _chunks(root, tiling))) + item_cycles * len(tiling)
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of work: its cycles, and the most words of a half of a level buffer that the result of an item takes."""
+
+    cycles: float
+    result_words: float
 
 
-def each_cycles(root: Node, tiling: Tiling, item_cycles: int) -> NDArray[np.float64]:
-    """Estimated cycles of each item, as of `cycles`."""
-    return np.concatenate([np.zeros(0), *_chunks(root, tiling)]) + item_cycles
+def cycles(root: Node, tiling: Tiling, room: int = ROOM) -> float:
+    """Estimated cycles of all items; `room`: 16-bit words of a bank of the global buffer."""
+    return expect(root, tiling, room).cycles
 
 
-def _chunks(root: Node, tiling: Tiling) -> Iterator[NDArray[np.float64]]:
-    """Cycles of each item besides what all cost, for many items at once."""
-    averages, words = [], []
-    for tiles in tiling.tiles:
-        above = np.column_stack((np.ones(len(tiles.counts), np.int64), tiles.counts))
-        averages.append(np.concatenate((tiles.counts / np.maximum(above[:, :-1], 1), np.zeros((1, tiles.counts.shape[1])))))
-        words.append(np.append(above.sum(axis=1), 0))      # No block is longer than all positions together.
-    if tiling.einsum.accumulated:
-        root, _ = nested(tiling.einsum)
+def each_cycles(root: Node, tiling: Tiling) -> Floats:
+    """Estimated cycles of each item: those of its longest stage."""
+    found, ratios = [np.zeros(0)], Ratios(tiling.tiles, tiling.extents)
     for begin in range(0, len(tiling), CHUNK):
-        picks = tiling.picks[begin:begin + CHUNK]
-        busiest = np.maximum.reduce([count[picks[:, at]] for at, count in enumerate(words)]).astype(np.float64)
-        lengths = {(tiles.access.slot, index): averages[at][picks[:, at], level]
-                   for at, tiles in enumerate(tiling.tiles) for level, index in enumerate(tiles.access.stored)}
-        yield Estimate(lengths, tiling.edges, busiest).cycles(root, tiling.einsum)
+        estimate = Estimate(tiling, slice(begin, begin + CHUNK), ratios)
+        estimate.run(root)
+        found.append(reduce(np.maximum, estimate.stages))
+    return np.concatenate(found)
+
+
+def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
+    """The estimate for all items."""
+    total, longest = 0.0, 0.0
+    sums: dict[str, float] = {}
+    ratios = Ratios(tiling.tiles, tiling.extents)
+    for begin in range(0, len(tiling), CHUNK):
+        estimate = Estimate(tiling, slice(begin, begin + CHUNK), ratios)
+        longest = max(longest, float(estimate.run(root).max()))
+        total += estimate.cycles()
+        for name, words in estimate.loads.items():
+            sums[name] = sums.get(name, 0.0) + float(words.sum())
+    launches = _launches(root, tiling, max(sums.values(), default=0.0), room)
+    return Expected(total + launches * (FILL + FILL_LOOP * len(tiling.einsum.order)), longest)
+
+
+def _launches(root: Node, tiling: Tiling, loaded: float, room: int) -> int:
+    """In how many launches items are done, if the fullest load stream has so many words: the room of a result is reserved item
+    by item, as large as any may need, and several launches have half a bank each."""
+    if not len(tiling):
+        return 0
+    stored = len(tiling) * max(shape_words(tiling).values())
+    if stored > room:
+        stored = len(tiling) * max(most_words(root, tiling).values())
+    most = max(loaded, stored)
+    return 1 if most <= room else min(len(tiling), ceil(2 * most / room))
 
 
 @dataclass
 class Estimate:
-    """The estimate for all items at once; every number is an array with one entry per item.
+    """The estimate of some items at once; every number is an array with one entry per item.
 
     Parameters
     ----------
-    lengths : dict    Per slot and index: the average length of that level's fibers, 0 for an absent tile.
-    edges : dict      Per index: the most coordinates a fiber can have.
-    busiest           Tokens of the longest stream so far.
+    tiling, items      The work, and which of its items.
+    loads, stores      By stream: the words of a block; of results as many as are likely.
+    compute            Tokens of the longest stream so far.
     """
 
-    lengths: Mapping[tuple[str, str], NDArray[np.float64]]
-    edges: Mapping[str, int]
-    busiest: NDArray[np.float64]
+    tiling: Tiling
+    items: slice
+    ratios: Ratios
+    loads: dict[str, Floats] = field(default_factory=dict)
+    stores: dict[str, Floats] = field(default_factory=dict)
 
-    def cycles(self, root: Node, einsum: Einsum) -> NDArray[np.float64]:
-        """Cycles of every item."""
-        turns = np.ones(len(self.busiest))
-        for index in einsum.nest:
-            turns = self._loop(root, index, turns)
+    def __post_init__(self) -> None:
+        picks = self.tiling.picks[self.items]
+        self.count = len(picks)
+        self.compute = np.full(self.count, LEAST)
+        self._held: tuple[list[Floats], list[Floats]] = ([np.zeros(self.count)], [np.zeros(self.count)])     # Words of buffers.
+        self._places: dict[str, Ints] = {}      # By index: coordinates that it has.
+        self._lengths: dict[tuple[str, str], Floats] = {}
+        self._fibers = np.zeros(self.count)     # At the innermost loop so far.
+        self._shares: dict[tuple[int, int], tuple[Floats | float, ...]] = {}    # By sum and term: of turns in which what is
+        # before it, it, and both have a fiber.
+        self._there: dict[str, Floats | float] = {}     # By slot: the share of turns in which it has a fiber.
+        for at, tiles in enumerate(self.tiling.tiles):
+            counts = tiles.all_counts
+            above = np.column_stack((np.ones(len(counts), np.int64), counts)).astype(np.float64)
+            for level, index in enumerate(tiles.access.stored):
+                fibers, entries = above[picks[:, at], level], above[picks[:, at], level + 1]
+                places = tiles.places(index, self.tiling.extents[index])[picks[:, at]]
+                self._places[index] = np.minimum(self._places.get(index, places), places)
+                self._lengths[tiles.access.slot, index] = entries / np.maximum(fibers, 1)
+                if tiles.access.format.is_dense(level):
+                    self.loads[f"{tiles.access.slot}{level}"] = np.full(self.count, 4.0)
+                else:
+                    self._level(0, f"{tiles.access.slot}{level}", fibers, entries)
+            self.loads[f"{tiles.access.slot}_vals"] = 1 + above[picks[:, at], -1]
+
+    def run(self, root: Node) -> Floats:
+        """Walk the loops and what they compute; the values of the result."""
+        einsum, result = self.tiling.einsum, self.tiling.einsum.result
         if einsum.accumulated:
-            self.busiest = np.maximum(self.busiest, ACCUMULATION * turns)
-        self._sums(root, turns)
-        return self.busiest
+            root, _ = nested(einsum)
+        turns, entered = np.ones(self.count), []
+        for index in einsum.nest:
+            dense = index in result.stored and result.format.is_dense(result.stored.index(index))
+            turns = self._counted(root, index, turns) if dense else self._loop(root, index, turns)
+            if index in result.indices:
+                entered.append(turns)
+        kept = [self._value(root, turns)]
+        if einsum.accumulated:
+            self._tokens(ACCUMULATION * turns)
+            entered, kept = self._accumulated(entered, kept[0])
+        for above in entered[-2::-1]:
+            kept.insert(0, above * _some(kept[0] / np.maximum(above, 1e-9)))
+        fibers = np.ones(self.count)
+        for level, entries in enumerate(kept[:len(entered)]):
+            if result.format.is_dense(level):
+                fibers = entered[level]
+                continue
+            self._level(1, f"{result.slot}{level}", fibers, entries)
+            fibers = entries
+        self.stores[f"{result.slot}_vals"] = 1 + fibers
+        return fibers
 
-    def _loop(self, part: Node, index: str, turns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _accumulated(self, entered: list[Floats], values: Floats) -> tuple[list[Floats], list[Floats]]:
+        """The loops of the result and its values, where sums are kept: values fall anywhere among the coordinates inside."""
+        einsum = self.tiling.einsum
+        inner = next(iter(einsum.accumulated.values()))
+        outside = len(entered) - len(inner)
+        fibers, places = entered[outside - 1] if outside else np.ones(self.count), 1
+        for level, index in enumerate(inner, outside):
+            places *= self.tiling.edges[index]
+            entered[level] = np.minimum(entered[level], fibers * places)
+        return entered, [fibers * places * _some(values / np.maximum(fibers * places, 1e-9))]
+
+    @property
+    def stages(self) -> tuple[Floats, Floats, Floats]:
+        """Cycles of loading, computing and storing."""
+        load, store = (reduce(np.maximum, each.values(), np.zeros(self.count)) for each in (self.loads, self.stores))
+        return load, self.compute, store
+
+    def cycles(self) -> float:
+        """Cycles from the first word loaded to the last one stored."""
+        capacity = self.tiling.capacity
+        return makespan(self.stages, (over(self._held[0], capacity), over(self._held[1], capacity)))
+
+    def _level(self, side: int, name: str, fibers: Floats, entries: Floats) -> None:
+        """A level that is loaded (side 0) or stored (1), as a block and in its buffer."""
+        (self.loads, self.stores)[side][name] = 3 + fibers + entries
+        if side:
+            self._tokens((STORED_TURN + entries) / 2)
+        self._held[side].extend((fibers + 1, entries))
+
+    def _tokens(self, count: Floats) -> None:
+        self.compute = np.maximum(self.compute, count)
+
+    def _loop(self, part: Node, index: str, turns: Floats) -> Floats:
         """Take a part through a loop that is entered `turns` times; how often its inside is."""
-        joined = self._joined(part, index)
+        joined = self._joined(part, index, turns)
         assert joined is not None, "a loop spans a part that uses its index"
-        for access in leaves(part):
-            length = self.lengths.get((access.slot, index), joined)
-            self.busiest = np.maximum(self.busiest, turns * (length + 1))
+        self._fibers = turns
         return turns * joined
 
-    def _joined(self, part: Node, index: str) -> NDArray[np.float64] | None:
-        """The average number of coordinates a part has at a loop; None if it does not depend on the index."""
-        if isinstance(part, Product):
-            found = [self._joined(factor, index) for factor in part.factors]
-            lengths = [length for length in found if length is not None]
-            return np.minimum.reduce(lengths) if lengths else None
-        if isinstance(part, Sum):
-            found = [self._joined(term, index) for _, term in part.terms]
-            lengths = [length for length in found if length is not None]
-            return np.minimum(np.add.reduce(lengths), self.edges[index]) if lengths else None
-        return self.lengths.get((part.slot, index))
+    def _counted(self, root: Node, index: str, turns: Floats) -> Floats:
+        """Take the expression through a loop at which the result has every coordinate; loops inside those it adds are empty."""
+        joined, extent = self._joined(root, index, turns), self.tiling.edges[index]
+        assert joined is not None, "a result has the indices of its expression"
+        self._tokens(turns * (extent + 1) + 1)
+        for access in leaves(root):
+            self._there[access.slot] = self._there.get(access.slot, 1.0) * joined / extent
+        self._fibers = turns
+        return turns * extent
 
-    def _sums(self, part: Node, turns: NDArray[np.float64]) -> None:
-        """Take the products inside a part through their own loops."""
+    def _joined(self, part: Node, index: str, turns: Floats) -> Floats | None:
+        """The average number of coordinates a part has at a loop; None if it does not depend on the index."""
+        if isinstance(part, Product | Sum):
+            inside = part.factors if isinstance(part, Product) else [term for _, term in part.terms]
+            parts = [(each, length) for each in inside if (length := self._joined(each, index, turns)) is not None]
+            if not parts:
+                return None
+            return self._united(part, parts, index, turns) if isinstance(part, Sum) else self._met(parts, index, turns)
+        if (part.slot, index) not in self._lengths:
+            return None
+        length = self._lengths[part.slot, index] * self._there.get(part.slot, 1.0)
+        dense = part.format.is_dense(part.stored.index(index))
+        self._tokens(turns * (length + 1) + 1)
+        self._tokens(((DENSE_TURN if dense else LOADED_TURN) + turns * length) / 2)
+        return length
+
+    def _met(self, parts: Sequence[tuple[Node, Floats]], index: str, turns: Floats) -> Floats:
+        """Coordinates that all fibers have."""
+        first, found = parts[0]
+        for part, length in parts[1:]:
+            common = self._common(first, part, index, found, length)
+            self._tokens(turns * (found + length - common + 1) + 1)
+            found = common
+        return found
+
+    def _united(self, whole: Sum, parts: Sequence[tuple[Node, Floats]], index: str, turns: Floats) -> Floats:
+        """Coordinates that any fiber has. Of terms that have none at a coordinate, the loops inside find nothing there."""
+        first, found = parts[0]
+        steps = []
+        for at, (part, length) in enumerate(parts[1:]):
+            one, other, both = self._shares.get((id(whole), at), (1.0, 1.0, 1.0))
+            common = np.minimum(both * self._common(first, part, index, found / one, length / other), np.minimum(found, length))
+            steps.append((found, length, common))
+            found = found + length - common
+            self._tokens(turns * (found + 1) + 1)
+        any_ = np.maximum(found, 1e-9)
+        for at, step in enumerate(steps):
+            self._shares[id(whole), at] = tuple(np.maximum(each / any_, 1e-9) for each in step)
+        for part, length in parts:
+            for access in leaves(part):
+                self._there[access.slot] = self._there.get(access.slot, 1.0) * length / any_
+        return found
+
+    def _common(self, part: Node, other: Node, index: str, length: Floats, other_length: Floats) -> Floats:
+        """How many coordinates two fibers have in common; parts are as alike as the first operands in them."""
+        slot, other_slot = (next(access.slot for access in leaves(each) if index in access.indices) for each in (part, other))
+        likely = length * other_length / self._places[index] * self.ratios.ratio(slot, other_slot, index)
+        return np.minimum(likely, np.minimum(length, other_length))
+
+    def _value(self, part: Node, turns: Floats) -> Floats:
+        """Take the products inside a part through their own loops; how many of `turns` values are likely to be there."""
         if isinstance(part, Product):
+            above = self._fibers
             inside = self._loop(part, part.contract, turns) if part.contract else turns
-            for factor in part.factors:
-                self._sums(factor, inside)
-        elif isinstance(part, Sum):
-            for _, term in part.terms:
-                self._sums(term, turns)
+            if part.contract:
+                # A sum leaves at the end of its fiber, and a stop above that takes a cycle of its own.
+                self._tokens(inside + turns + above + 1)
+            there = reduce(np.minimum, [self._value(factor, inside) for factor in part.factors], inside)
+            return turns * _some(there / np.maximum(turns, 1e-9)) if part.contract else there
+        if isinstance(part, Sum):
+            return reduce(np.maximum, [self._value(term, turns) for _, term in part.terms], np.zeros(self.count))
+        return turns
+
+
+def _some(average: Floats) -> Floats:
+    """The share of fibers that have an entry where they have so many on average, anywhere."""
+    return 1 - np.exp(-average)

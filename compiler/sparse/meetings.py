@@ -18,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx.tensors.coordinates import Rows, sort_rows, starts
+from sardonyx.tensors.fibertree import DENSE
 
 from .normalize import Node, Product, Sum, live
-from .tiles import Tiles
+from .tiles import Tiles, Tiling
+
+CHUNK = 1 << 18     # Items at once.
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -82,6 +85,30 @@ class Meetings:
         if key not in self._known:
             self._known[key] = _crowds(self.tiles[operand], names)
         return self._known[key]
+
+
+def most_words(root: Node, tiling: Tiling) -> dict[str, int]:
+    """The most words that a block of each store stream can have: as by its shape, and by what can meet in any item."""
+    bounds, rows = Meetings(tiling.tiles, tiling.edges), 0.0
+    for begin in range(0, len(tiling), CHUNK):
+        rows = max(rows, float(bounds.most_rows(root, tiling.picks[begin:begin + CHUNK]).max(initial=0)))
+    # The bound is of floats, the counts are whole.
+    return shape_words(tiling, int(rows + 0.5))
+
+
+def shape_words(tiling: Tiling, rows: int | None = None) -> dict[str, int]:
+    """The most words that a block of each store stream can have: its lengths, and as many segments, coordinates and values as
+    the shape of the result's tiles and a half of a level buffer allow; rows: most nonzeros, if that is known."""
+    result, half = tiling.einsum.result, tiling.capacity
+    # Dense levels have places without nonzeros.
+    limit = half if rows is None or DENSE in result.format.letters else min(half, rows)
+    fibers, most = 1, dict[str, int]()
+    for level, index in enumerate(result.stored):
+        entries = min(fibers * tiling.edges[index], limit)
+        if not result.format.is_dense(level):
+            most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
+        fibers = entries
+    return most | {f"{result.slot}_vals": 1 + fibers}
 
 
 def _crowds(tiles: Tiles, names: Sequence[str]) -> tuple[Floats, Floats]:

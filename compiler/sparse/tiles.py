@@ -10,7 +10,7 @@ Cost:    a tensor of 10^6 nonzeros is cut in 0.5 s and stands as 25 bytes a nonz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
 from .capacity import positions
 from .normalize import Node
 from .pairing import ABSENT, Items, pair
+
+MERGED = 1 << 18    # Nonzeros of results below which they are not added up before the end.
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,12 @@ class Tiles:
         nothing = np.zeros(0, np.int64), np.zeros((0, len(self.edges)), np.int64)
         return np.concatenate((self.counts, positions(*nothing, 1, self.access.format, self.edges)))
 
+    def places(self, index: str, extent: int) -> Ints:
+        """Coordinates of an index inside the tensor, of this extent, that each tile has: fewer at the far end. At last of an
+        absent one."""
+        mode = self.access.indices.index(index)
+        return np.append(np.minimum(self.edges[mode], extent - self.ids[:, mode] * self.edges[mode]), self.edges[mode])
+
     def tile(self, number: int) -> Coo:
         """A tile; for ABSENT one without nonzeros. All have one shape, also at the far end of the tensor."""
         if number == ABSENT:
@@ -78,6 +86,7 @@ class Tiling:
     picks : int32[items, slots]       The tile each item takes of each operand, or ABSENT.
     outputs : int32[items, rank]      The result tile each item adds to; items of one stand together.
     capacity : int                    Words of one half of a level buffer, in which everything fits.
+    extents : dict                    Per index variable: of the whole operands.
     after : Expr                      What the host makes of every value of the result once its items are added, if anything,
                                       in terms of the result.
     """
@@ -89,6 +98,7 @@ class Tiling:
     picks: Rows
     outputs: Rows
     capacity: int
+    extents: Mapping[str, int]
     after: Expr | None = None
 
     def __len__(self) -> int:
@@ -116,42 +126,38 @@ class Tiling:
 class Total:
     """The whole result while those of items come in, in order.
 
-    Items of one result tile are added as soon as they are there, so that no more than the result is held.
+    What is there is added up whenever it has become twice as much, so that not much more than the result is held.
     """
 
     def __init__(self, tiling: Tiling) -> None:
         self.tiling = tiling
         self._edges = np.array([tiling.edges[index] for index in tiling.einsum.result.indices], np.int64)
-        self._last = starts(tiling.outputs[::-1])[::-1]
         self._items = 0
-        self._tile: list[Coo] = []
-        self._tiles: list[Coo] = []
+        self._parts = [Coo.empty(tiling.shape)]
+        self._merged, self._more = 0, 0
 
     def add(self, result: Coo) -> None:
         """Take the result of the next item."""
-        item, self._items = self._items, self._items + 1
-        self._tile.append(result)
-        if self._last[item]:
-            found = _applied(self.tiling.after, _added(self._tile))
-            self._tiles.append(Coo(found.shape, found.coords + self.tiling.outputs[item] * self._edges, found.values))
-            self._tile = []
+        self.add_items(Coo((1, *result.shape), np.insert(result.coords, 0, 0, axis=1), result.values))
+
+    def add_items(self, results: Coo) -> None:
+        """Take those of the next items: one tensor, whose outermost index is the item."""
+        corners = self.tiling.outputs[self._items + results.coords[:, 0]] * self._edges
+        self._items += results.shape[0]
+        self._parts.append(Coo(self.tiling.shape, results.coords[:, 1:] + corners, results.values))
+        self._more += results.nnz
+        if self._more > max(self._merged, MERGED):
+            self._parts = [self._sum()]
+            self._merged, self._more = self._parts[0].nnz, 0
 
     def whole(self) -> Coo:
         """The whole result, when all have come."""
         assert self._items == len(self.tiling), f"{self._items} of {len(self.tiling)} items gave a result"
-        # Tiles have no coordinates in common.
-        coords = np.concatenate([np.zeros((0, len(self._edges)), np.int64), *(tile.coords for tile in self._tiles)])
-        values = np.concatenate([np.zeros(0, np.int16), *(tile.values for tile in self._tiles)])
-        order = sort_rows(coords)
-        return Coo(self.tiling.shape, coords[order], values[order])
+        return _applied(self.tiling.after, self._sum())
 
-
-def _added(parts: Sequence[Coo]) -> Coo:
-    """The sum of tensors of one shape."""
-    if len(parts) == 1:
-        return parts[0]
-    return Coo.make(parts[0].shape, np.concatenate([part.coords for part in parts]),
-                    np.concatenate([part.values for part in parts]))
+    def _sum(self) -> Coo:
+        return Coo.make(self.tiling.shape, np.concatenate([part.coords for part in self._parts]),
+                        np.concatenate([part.values for part in self._parts]))
 
 
 def _applied(after: Expr | None, tensor: Coo) -> Coo:
@@ -167,7 +173,7 @@ def cut(einsum: Einsum, operands: Mapping[str, Coo], extents: Mapping[str, int],
         ) -> tuple[dict[str, int], tuple[Tiles, ...]]:
     """The edges, not longer than what they cut, and the tiles of every operand slot."""
     edges = {index: min(edge, max(extents[index], 1)) for index, edge in edges.items()}
-    return edges, tuple(_tiles(access, operands[access.tensor].diagonal(access.modes), edges) for access in einsum.operands)
+    return edges, tuple(cut_one(access, operands[access.tensor].diagonal(access.modes), edges) for access in einsum.operands)
 
 
 def meet(einsum: Einsum, root: Node, extents: Mapping[str, int], edges: Mapping[str, int], tiles: tuple[Tiles, ...],
@@ -177,10 +183,10 @@ def meet(einsum: Einsum, root: Node, extents: Mapping[str, int], edges: Mapping[
     items = pair(root, [one.access.slot for one in tiles], [one.ids for one in tiles], most)
     work = Items(result.indices, items.only(result.indices), items.picks).ordered()
     shape = tuple(extents[index] for index in result.indices)
-    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys, capacity)
+    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys, capacity, dict(extents))
 
 
-def _tiles(access: Access, tensor: Coo, edges: Mapping[str, int]) -> Tiles:
+def cut_one(access: Access, tensor: Coo, edges: Mapping[str, int]) -> Tiles:
     """Sort the nonzeros of an operand into tiles."""
     lengths = tuple(edges[index] for index in access.indices)
     divisor = np.array(lengths, np.int64)

@@ -1,45 +1,54 @@
 """Cut operands into sub-tiles in coordinate space, so that each fits the level buffers, and list the work.
 
-Where no edge is given, one edge is used for all indices: of 65536, 49152, 32768, 24576, ..., 3, 2, 1, the one
-with the least estimated cycles (`estimate.py`) among those with which every level of every tile, and of every
-item's result, fits. Large tiles mean few items; small ones leave out more of the pairs of fibers that have
-nothing in common. An edge that makes more than `MOST_ITEMS` items is none of them, which is known from counts
-before an item is made.
+Where no edges are given, those of the fewest estimated cycles are chosen (`estimate.py`): first one edge for all indices, of
+65536, 49152, 32768, 24576, ..., 3, 2, 1 and the whole extent, powers of two before those between them around the best; then
+for one index after the other, and for one against another, smaller and larger ones for as long as that gains. Of edges that
+are as good within `ALIKE` those that make the fewest items are taken, since the host hands over each. Large tiles mean few
+items; small ones leave out more of the pairs of fibers that have nothing in common, and let the next item load while one is
+computed. Tiles of one coordinate of a summed index make a product an outer one: no pair is looked at in vain.
+
+Of large operands a sample is looked at (`sample.py`). What is chosen is cut and checked as a whole: every level of every tile,
+and of every item's result, fits, or the next best is taken. Edges that make more than `MOST_ITEMS` items are not, nor are
+those with more than the best ones had time for: both are known from counts before an item is made.
 
 A function has to see whole sums, so an index that is summed inside one is not cut. Where its whole extent does not fit, or
 the user cuts it, a function of the result is left to the host, which applies it where the results of items are added.
 
-Errors:  UserError for an edge that the user chose and that does not fit, and where all edges make too many items.
-Cost:    choosing the edge for the product of a 2021 x 2021 matrix with 7310 nonzeros with itself takes 0.1 s.
+Errors:  UserError for edges that the user chose and that do not fit, and where all edges make too many items.
+Cost:    at most `TRIES` edges, and beyond those for all indices no more than `BUDGET` nonzeros and items; processor time for
+         a 2021 x 2021 matrix with 7310 nonzeros times itself 0.4 s, for two of 100,000 x 100,000 with 10^6 each 4 s.
 Source:  Onyx JSSC IV-B (tiles of the operands, empty ones skipped); Onyx itself takes edges by hand.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
 
 from sardonyx.compiler.lang.einsum import Einsum, peeled
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
-from .estimate import cycles
+from .estimate import LEAST, ROOM, expect
 from .normalize import Node, normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
+from .sample import Sample
 from .tiles import Tiles, Tiling, cut, meet
 
 EDGES = (*(edge for power in range(16, 1, -1) for edge in (1 << power, 3 << (power - 2))), 2, 1)
-# What an item costs besides its tokens: filling and draining the pipeline, and adding its result in the host.
-ITEM_CYCLES = 100
-PATIENCE = 4     # Edges in a row that make it worse, after which smaller ones are not tried.
 MOST_ITEMS = 25_000_000
 ITEM_BYTES = 80     # What the host needs for an item while items are listed.
+ALIKE = 1.02        # Cycles that are worth fewer items.
+PARTS = 5           # Parts of an extent whose edges are tried.
+TRIES = 100
+BUDGET = 10_000_000
 
 
-def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
-         edges: int | Mapping[str, int] | None = None, item_cycles: int = ITEM_CYCLES) -> Tiling:
+def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int | Mapping[str, int] | None = None,
+         room: int = ROOM, tell: Callable[[int], None] = lambda tried: None) -> Tiling:
     """Cut operands (by tensor name) into tiles that fit.
 
     Parameters
@@ -47,13 +56,14 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
     capacity : int      Words of one half of a level buffer: segments, coordinates or values; also of the sums of an
                         accumulator.
     edges : int         For every index, or a dict per index (whole extents for those left out); else chosen.
-    item_cycles : int   What an item costs besides its tokens, for choosing the edge.
+    room : int          16-bit words of a bank of the global buffer, for choosing the edges.
+    tell : function     Called with the number of edges that were compared, as it rises.
     """
     extents = einsum.extents({name: tensor.shape for name, tensor in operands.items()})
 
     def search(program: Einsum) -> Tiling:
-        found = _Search(program, normalize(program), operands, extents, capacity)
-        return found.chosen(item_cycles) if edges is None else found.given(edges)
+        found = _Search(program, normalize(program), operands, extents, capacity, room, tell)
+        return found.chosen() if edges is None else found.given(edges)
 
     inner, after = peeled(einsum)
     if unsplit(normalize(inner)) == unsplit(normalize(einsum)):
@@ -68,14 +78,32 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int,
 
 
 @dataclass(frozen=True)
+class _Tried:
+    """Edges that were looked at, with the cycles and items that are expected; no cycles if something does not fit."""
+
+    edges: Mapping[str, int]
+    cycles: float
+    items: float
+
+
+@dataclass
 class _Search:
-    """What is the same with every edge."""
+    """What is the same with every edge, and what was looked at."""
 
     einsum: Einsum
     root: Node
     operands: Mapping[str, Coo]
     extents: Mapping[str, int]
     capacity: int
+    room: int
+    tell: Callable[[int], None]
+    tried: dict[tuple[int, ...], _Tried] = field(default_factory=dict)
+    spent: int = 0
+    too_many: tuple[Mapping[str, int], int] | None = None      # The first edges with too many items, and how many.
+
+    def __post_init__(self) -> None:
+        # Of an operand in which an index stands twice, the diagonal.
+        self.slots = {access.slot: self.operands[access.tensor].diagonal(access.modes) for access in self.einsum.operands}
 
     def given(self, edges: int | Mapping[str, int]) -> Tiling:
         """With the user's edges."""
@@ -85,17 +113,13 @@ class _Search:
                 if named[index] < self.extents[index]:
                     raise UserError(f"index {index} is summed inside a function, so that it cannot be cut", self.einsum.text,
                                     f"give no tile edge for {index}")
-        whole, tiles = self._cut(named)
-        fault = operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity)
-        if not fault:
-            try:
-                tiling = self._meet(whole, tiles)
-            except TooManyMatches as many:
-                raise UserError(_too_many(whole, many.count), self.einsum.text,
-                                "use larger tiles, or give no edge to have it chosen") from None
-            fault = results_overflow(self.root, tiling)
-            if not fault:
-                return tiling
+        try:
+            fault, tiling = self._whole(named)
+        except TooManyMatches as many:
+            raise UserError(_too_many(self._clipped(named), many.count), self.einsum.text,
+                            "use larger tiles, or give no edge to have it chosen") from None
+        if tiling is not None:
+            return tiling
         largest = next(self._fitting())
         if isinstance(edges, int):
             fix = f"use a tile edge of {largest} or less"
@@ -104,33 +128,135 @@ class _Search:
             fix = f"use tile={ {index: min(edge, largest) for index, edge in named.items() if index in cut} }"
         raise UserError(fault, self.einsum.text, f"{fix}, or none to have it chosen")
 
-    def chosen(self, item_cycles: int) -> Tiling:
-        """With the edge of the least estimated cycles."""
-        best: Tiling | None = None
-        least, worse = float("inf"), 0
-        for edge in self._fitting():
-            whole, tiles = self._cut(dict.fromkeys(self.extents, edge))
+    def chosen(self) -> Tiling:
+        """With the edges of the fewest estimated cycles."""
+        self._look()
+        for each in self._best_first():
             try:
-                tiling = self._meet(whole, tiles)
+                _, tiling = self._whole(each.edges, SEARCH_ROWS)
             except TooManyMatches as many:
-                if best is None:
-                    raise UserError(f"{_too_many(whole, many.count)}; these are the largest tiles that fit", self.einsum.text,
-                                    "compute the result in parts, or use an array with larger level buffers") from None
-                break
-            expected = cycles(self.root, tiling, item_cycles)
-            worse = 0 if expected < least else worse + 1
-            if expected < least:
-                best, least = tiling, expected
-            if worse == PATIENCE:
-                break
-        assert best is not None, "some edge fits, and its cycles are finite"
-        return best
+                self.too_many = self.too_many or (self._clipped(each.edges), many.count)
+                continue
+            if tiling is not None:
+                return tiling
+        # Less than expected fits: what is left are smaller ones.
+        for edge in self._fitting():
+            try:
+                _, tiling = self._whole(dict.fromkeys(self.extents, edge))
+            except TooManyMatches as many:
+                edges, count = self.too_many or (self._clipped(dict.fromkeys(self.extents, edge)), many.count)
+                raise UserError(f"{_too_many(edges, count)}; these are the largest tiles that fit", self.einsum.text,
+                                "compute the result in parts, or use an array with larger level buffers") from None
+            if tiling is not None:
+                return tiling
+        raise AssertionError("an edge with which everything fits is among those that do")
 
-    def _fitting(self) -> Iterator[int]:
-        """The edges of the list with which everything fits, falling."""
+    def _look(self) -> None:
+        """Try edges: one for all indices, then index by index."""
+        sample = Sample.of(self.einsum, self.root, self.slots, self.extents)
+        candidates = self._candidates()
+        if not self.extents:
+            self._try(sample, {})
+            return
+        for edge in [*candidates[:1], *(edge for edge in candidates[1:] if edge & (edge - 1) == 0)]:
+            self._try(sample, dict.fromkeys(self.extents, edge))
+        for best in self._best_first()[:2]:
+            at = bisect_left(candidates, -max(best.edges.values()), key=lambda edge: -edge)
+            for edge in candidates[max(at - 1, 0):at + 2]:
+                self._try(sample, dict.fromkeys(self.extents, edge))
+        while len(self.extents) > 1 and self.tried:
+            before = self._best
+            # Then to either end: what gathers nothing until a tile is very large looks as good at every edge before.
+            for steps in ((4, 2, 1), (len(EDGES),)):
+                self._round(sample, steps)
+            if self._best is before:
+                break
+
+    def _round(self, sample: Sample, steps: Sequence[int]) -> None:
+        """Move the edge of one index after the other, and of one against another, until that gains nothing."""
+        while True:
+            before = self._best
+            for step in steps:
+                for index in self.einsum.order:
+                    for moves in ({index: step}, {index: -step},
+                                  *({index: step, other: -step} for other in self.einsum.order if other != index)):
+                        self._descend(sample, moves)
+            if self._best is before:
+                break
+
+    @property
+    def _best(self) -> _Tried:
+        return min(self.tried.values(), key=lambda each: each.cycles)
+
+    def _descend(self, sample: Sample, moves: Mapping[str, int]) -> None:
+        """Move edges by steps on their ladders, from the best ones on and for as long as that gains."""
+        while len(self.tried) < TRIES and self.spent < BUDGET:
+            best = self._best
+            edges = dict(best.edges)
+            for index, step in moves.items():
+                ladder = self._ladder(index)
+                at = bisect_left(ladder, -edges[index], key=lambda edge: -edge) + step
+                edges[index] = ladder[min(max(at, 0), len(ladder) - 1)]
+            if self._try(sample, edges).cycles >= best.cycles:
+                break
+
+    def _ladder(self, index: str) -> list[int]:
+        """Edges of an index, falling: those of the list, and equal parts of the whole extent."""
+        extent = max(self.extents[index], 1)
+        equal = (-(-extent // parts) for parts in range(1, PARTS + 1))
+        return sorted({edge for edge in EDGES if edge < extent} | {edge for edge in equal if edge <= EDGES[0]}, reverse=True)
+
+    def _try(self, sample: Sample, edges: Mapping[str, int]) -> _Tried:
+        """Look at edges, unless they were before."""
+        edges = self._clipped(edges)
+        key = tuple(edges.values())
+        if key not in self.tried:
+            self.tried[key] = self._estimated(sample, edges)
+            self.tell(len(self.tried))
+        return self.tried[key]
+
+    def _estimated(self, sample: Sample, edges: Mapping[str, int]) -> _Tried:
+        nothing = _Tried(edges, float("inf"), 0)
+        if sums_overflow(self.einsum, edges, self.capacity):
+            return nothing
+        if any(self.slots[access.slot].nnz > self.capacity * prod(-(-self.extents[index] // edges[index])
+                                                                       for index in access.indices)
+               for access in self.einsum.operands):
+            return nothing      # Some tile is fuller than that, whichever it is.
+        tiles, times = sample.cut(edges)
+        self.spent += sum(len(each.values) for each in tiles)
+        if operands_overflow(tiles, dict(edges), self.capacity):
+            return nothing
+        least = min((each.cycles for each in self.tried.values()), default=float("inf"))
+        most = min(MOST_ITEMS, least / LEAST) / times
+        try:
+            tiling = self._meet(edges, tiles, int(most) + 1)
+        except TooManyMatches as many:
+            if least == float("inf"):
+                self.too_many = self.too_many or (edges, round(many.count * times))
+            return nothing
+        self.spent += len(tiling)
+        expected = expect(self.root, tiling, self.room)
+        if expected.result_words > self.capacity:
+            return nothing
+        return _Tried(edges, times * expected.cycles, times * len(tiling))
+
+    def _best_first(self) -> list[_Tried]:
+        """What was tried and fits as far as is known, the best ones first; of those about as good the one with the fewest
+        items."""
+        found = sorted((each for each in self.tried.values() if each.cycles < float("inf")), key=lambda each: each.cycles)
+        alike = [each for each in found if each.cycles <= ALIKE * found[0].cycles]
+        return [*sorted(alike, key=lambda each: each.items), *found[len(alike):]]
+
+    def _candidates(self) -> list[int]:
+        """Edges for all indices, falling."""
         longest = max(self.extents.values(), default=1)
         larger = [edge for edge in EDGES if edge >= longest]
-        candidates = [*larger[-1:], *(edge for edge in EDGES if edge < longest)]
+        return [*larger[-1:], *(edge for edge in EDGES if edge < longest)]
+
+    def _fitting(self) -> Iterator[int]:
+        """The edges for all indices with which everything fits, falling."""
+        candidates = self._candidates()
         # Larger tiles hold more, so what fits is an end of the list.
         found = candidates[bisect_left(candidates, True, key=self._fits):]
         if not found:
@@ -141,27 +267,35 @@ class _Search:
         return iter(found)
 
     def _fits(self, edge: int) -> bool:
-        whole, tiles = self._cut(dict.fromkeys(self.extents, edge))
-        if operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity):
-            return False
         try:
-            return not results_overflow(self.root, self._meet(whole, tiles), SEARCH_ROWS)
+            return not self._whole(dict.fromkeys(self.extents, edge), SEARCH_ROWS)[0]
         except TooManyMatches:
             return True     # Perhaps. Where it matters, the items are listed, and refused.
 
-    def _cut(self, edges: Mapping[str, int]) -> tuple[dict[str, int], tuple[Tiles, ...]]:
-        uncut = {index: self.extents[index] for index in unsplit(self.root)}
-        return cut(self.einsum, self.operands, self.extents, {**edges, **uncut})
+    def _whole(self, edges: Mapping[str, int], rows: int | None = None) -> tuple[str, Tiling | None]:
+        """All work with some edges, or what does not fit. `rows`: see `results_overflow`."""
+        whole, tiles = cut(self.einsum, self.operands, self.extents, self._clipped(edges))
+        if fault := operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity):
+            return fault, None
+        tiling = self._meet(whole, tiles, MOST_ITEMS)
+        fault = results_overflow(self.root, tiling, rows)
+        return fault, None if fault else tiling
 
-    def _meet(self, edges: Mapping[str, int], tiles: tuple[Tiles, ...]) -> Tiling:
-        return meet(self.einsum, self.root, self.extents, edges, tiles, self.capacity, MOST_ITEMS)
+    def _clipped(self, edges: Mapping[str, int]) -> dict[str, int]:
+        """Edges not longer than what they cut, and the whole extent of indices that cannot be cut."""
+        whole = unsplit(self.root)
+        return {index: max(self.extents[index], 1) if index in whole else min(edge, max(self.extents[index], 1))
+                for index, edge in edges.items()}
+
+    def _meet(self, edges: Mapping[str, int], tiles: tuple[Tiles, ...], most: int) -> Tiling:
+        return meet(self.einsum, self.root, self.extents, edges, tiles, self.capacity, most)
 
 
 def _too_many(edges: Mapping[str, int], count: int) -> str:
     """What so many items would need."""
     return (f"tiles of {', '.join(f'{index} {edge}' for index, edge in edges.items())} make {count:,} sub-tiles of work, "
             f"more than {MOST_ITEMS:,}: {count * ITEM_BYTES / 1e9:,.1f} GB in the host and more than "
-            f"{count * ITEM_CYCLES:,} cycles")
+            f"{count * LEAST:,} cycles")
 
 
 def _checked(einsum: Einsum, extents: Mapping[str, int], edges: int | Mapping[str, int]) -> dict[str, int]:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from ...compiler.sparse.estimate import each_cycles
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.tiles import Tiling
-from ...compiler.sparse.tiling import ITEM_CYCLES
 from ...compiler.sparse.unroll import Copies
 from ...tensors.coordinates import Ints
 from .sub_tiles import Work
@@ -72,7 +71,7 @@ def groups_needed(work: Work, copies: int) -> int:
 def deal(tiling: Tiling, copies: Copies, how: str) -> Deal:
     """Deal the sub-tiles of a tiling to copies."""
     assert how in DISPATCH, f"{how} is no way to deal"
-    expected = each_cycles(normalize(tiling.einsum), tiling, ITEM_CYCLES)
+    expected = each_cycles(normalize(tiling.einsum), tiling)
     sizes = expected if how in (EXPECTED, DYNAMIC) else _nonzeros(tiling) if how == SORTED else None
     order = np.arange(len(tiling)) if sizes is None else np.argsort(-sizes, kind="stable")
     chosen = _least_loaded(expected[order], copies.count) if how == EXPECTED else np.arange(len(order)) % copies.count

@@ -66,7 +66,7 @@ def encode(tiles: Tiles) -> tuple[TileBlocks, ...]:
             first = starts(np.stack((position, column), axis=1))
             ends = np.concatenate(([0], np.cumsum(np.bincount(position[first], minlength=offsets[-1]))))
             begins = ends[offsets]
-            segments = ends[_runs(offsets[:-1], fibers + 1)] - np.repeat(begins[:-1], fibers + 1)
+            segments = ends[runs(offsets[:-1], fibers + 1)] - np.repeat(begins[:-1], fibers + 1)
             found.append(_sections(fibers + 1, segments, np.diff(begins), column[first]))
             position, offsets = np.cumsum(first) - 1, begins
     values = np.zeros(offsets[-1], np.int64)
@@ -74,7 +74,7 @@ def encode(tiles: Tiles) -> tuple[TileBlocks, ...]:
     return *found, _sections(np.diff(offsets), values)
 
 
-def _runs(begins: Ints, lengths: Ints) -> Ints:
+def runs(begins: Ints, lengths: Ints) -> Ints:
     """Numbers that rise by 1 from each beginning, as many as the lengths say."""
     return np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
 
@@ -87,6 +87,6 @@ def _sections(*parts: Ints) -> TileBlocks:
     words, at = np.zeros(bounds[-1], np.uint16), bounds[:-1]
     for lengths, content in sections:
         words[at] = lengths
-        words[_runs(at + 1, lengths)] = content & 0xFFFF
+        words[runs(at + 1, lengths)] = content & 0xFFFF
         at = at + 1 + lengths
     return TileBlocks(words, bounds)

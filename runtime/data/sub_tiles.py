@@ -14,13 +14,14 @@ import numpy as np
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
 from ...compiler.sparse.estimate import cycles
+from ...compiler.sparse.meetings import most_words
 from ...compiler.sparse.normalize import normalize
+from ...compiler.sparse.pairing import ABSENT
 from ...compiler.sparse.tiles import Tiling
-from ...compiler.sparse.tiling import ITEM_CYCLES
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
 from .blocks import Blocks
-from .operand_blocks import TileBlocks, encode
+from .operand_blocks import TileBlocks, encode, runs
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,18 @@ class Work:
     def operands(self, item: int) -> dict[str, Coo]:
         """The tiles of an item by slot; a term without nonzeros there is an empty tile of the right shape."""
         return self.tiling.operands(item)
+
+    def operands_together(self, begin: int, end: int) -> dict[str, Coo]:
+        """The tiles of some items by slot, as one tensor each, whose outermost index is the item."""
+        found = {}
+        for at, tiles in enumerate(self.tiling.tiles):
+            picks = self.tiling.picks[begin:end, at]
+            items = np.flatnonzero(picks != ABSENT)
+            first, last = tiles.bounds[picks[items]], tiles.bounds[picks[items] + 1]
+            chosen = runs(first, last - first)
+            coords = np.column_stack((np.repeat(items, last - first), tiles.coords[chosen]))
+            found[tiles.access.slot] = Coo((len(picks), *tiles.edges), coords, tiles.values[chosen].astype(np.int16))
+        return found
 
     def transactions(self, most: int = 1) -> Iterator[Blocks]:
         """Blocks of every load stream, item by item; they are read in order, without loops."""
@@ -81,19 +94,11 @@ class Work:
 
     def cycles(self) -> int:
         """How many cycles all items should take, roughly."""
-        return round(cycles(normalize(self.tiling.einsum), self.tiling, ITEM_CYCLES))
+        return round(cycles(normalize(self.tiling.einsum), self.tiling))
 
     def bounds(self) -> dict[str, int]:
-        """Most words that a block of each store stream can have: its lengths, and of segments, coordinates and values as many
-        as the shape of the result's tiles allows, or as a half of a level buffer holds."""
-        result, half = self.tiling.einsum.result, self.tiling.capacity
-        fibers, most = 1, {}
-        for level, index in enumerate(result.stored):
-            entries = min(fibers * self.tiling.edges[index], half)
-            if not result.format.is_dense(level):
-                most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
-            fibers = entries
-        return most | {f"{result.slot}_vals": 1 + fibers}
+        """Most words that a block of each store stream can have."""
+        return most_words(normalize(self.tiling.einsum), self.tiling)
 
     def part(self, item: int, blocks: Mapping[str, np.ndarray]) -> Coo:
         """The part of the result that an item gave."""

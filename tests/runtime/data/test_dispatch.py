@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.estimate import cycles, each_cycles
 from sardonyx.compiler.sparse.normalize import normalize
-from sardonyx.compiler.sparse.tiling import ITEM_CYCLES, tile
+from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.options import DISPATCH as OPTIONS
 from sardonyx.runtime.data.dispatch import DISPATCH, EASY, EXPECTED, FILL, ORDER, SORTED, balance, deal, groups_needed
@@ -63,15 +63,17 @@ def test_sorted_a_round_has_sub_tiles_of_about_one_size():
 @given(copies=st.integers(1, 6), seed=st.integers(0, 50))
 def test_by_expected_cycles_no_copy_has_more_than_list_scheduling_allows(copies, seed):
     work = tiling(seed=seed)
-    each = each_cycles(normalize(PRODUCT), work, ITEM_CYCLES)
+    each = each_cycles(normalize(PRODUCT), work)
     found = deal(work, groups([1] * copies), EXPECTED)
     assert found.loads.sum() == pytest.approx(each.sum())
     assert found.loads.max() <= each.sum() / copies + (1 - 1 / copies) * each.max() + 1e-6
 
 
-def test_the_estimate_of_all_sub_tiles_is_the_sum_of_each():
+def test_the_estimate_of_all_sub_tiles_is_nearly_the_sum_of_each():
     work = tiling()
-    assert cycles(normalize(PRODUCT), work, 7) == pytest.approx(each_cycles(normalize(PRODUCT), work, 7).sum())
+    # Stages of different sub-tiles overlap, and a launch is filled and drained.
+    assert cycles(normalize(PRODUCT), work) == pytest.approx(each_cycles(normalize(PRODUCT), work).sum(), rel=0.3)
+
 
 
 def test_no_sub_tiles_are_no_rounds():

@@ -1,0 +1,78 @@
+"""How much more two operands have in common than if their coordinates were anywhere: bands, blocks, a matrix and its powers.
+
+Of fibers with a and b coordinates out of n, a b / n are expected in both. What is counted instead, over all pairs of tiles
+that meet, is how many coordinates of a level belong to both of two fibers that belong to both; the ratio of the two says how
+alike the operands are at that level. A sum of a band with itself has a ratio of n / a: all is in common.
+
+Only levels whose indices, from the outermost on, are the same in both operands are counted: a row of one and a column of the
+other meet in every combination, and over these the average is what is expected.
+
+Cost:    a sort of the nonzeros for each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.joins import keys
+
+from .tiles import Tiles
+
+
+class Ratios:
+    """The ratios of every two operands of a tiling, each counted when it is asked for."""
+
+    def __init__(self, tiles: Sequence[Tiles], extents: Mapping[str, int]) -> None:
+        self._tiles, self._extents = {each.access.slot: each for each in tiles}, extents
+        self._known: dict[tuple[str, str], dict[str, float]] = {}
+
+    def ratio(self, slot: str, other: str, index: str) -> float:
+        """How alike two operands are at an index; 1 where that is not known."""
+        if (slot, other) not in self._known:
+            self._known[slot, other] = alike(self._tiles[slot], self._tiles[other], self._extents)
+        return self._known[slot, other].get(index, 1.0)
+
+
+def alike(one: Tiles, other: Tiles, extents: Mapping[str, int]) -> dict[str, float]:
+    """By index of a level that begins alike in both: the ratio; 1 where a level is dense, as nothing is left to chance there.
+    extents: of the whole operands, by index."""
+    same = [index for index, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.access.stored, other.access.stored))]
+    shared = [index for index in one.access.indices if index in other.access.indices]
+    left, right = keys(*(tiles.ids[:, [tiles.access.indices.index(index) for index in shared]] for tiles in (one, other)))
+    numbers, at = np.unique(np.concatenate((left, right)), return_inverse=True)
+    where, where_other = at[:len(left)], at[len(left):]
+
+    def meeting(level: int, share: float | Ints = 1.0) -> float:
+        """Entries of both above a level in every two tiles that meet, multiplied, and divided by a share."""
+        mine, its = (tiles.counts[:, level - 1] if level else np.ones(len(tiles.counts)) for tiles in (one, other))
+        return float(np.bincount(where, mine / share, len(numbers)) @ np.bincount(where_other, its, len(numbers)))
+
+    found: dict[str, float] = {}
+    common = meeting(0)
+    for level, index in enumerate(same, 1):
+        # Of what is in both at the level above, as much as entries to places.
+        likely = common * meeting(level, one.places(index, extents[index])[:-1]) / max(meeting(level - 1), 1.0)
+        common = _meetings(one, other, shared, same[:level])
+        dense = one.access.format.is_dense(level - 1) or other.access.format.is_dense(level - 1)
+        found[index] = common / likely if likely and not dense else 1.0
+    return found
+
+
+def _meetings(one: Tiles, other: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> float:
+    """How often the coordinates of some outermost levels are the same in two tiles that meet."""
+    left, right = keys(*(_distinct(tiles, shared, prefix) for tiles in (one, other)))
+    ordered = np.sort(left)
+    return float((np.searchsorted(ordered, right, "right") - np.searchsorted(ordered, right)).sum())
+
+
+def _distinct(tiles: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> Ints:
+    """Of every tile the distinct coordinates of some outermost levels, behind those of the tile that the other operand has."""
+    owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
+    rows = np.column_stack((owners, tiles.coords[:, [tiles.access.indices.index(index) for index in prefix]]))
+    rows = rows[sort_rows(rows)]
+    rows = rows[starts(rows)]
+    return np.column_stack((tiles.ids[rows[:, 0]][:, [tiles.access.indices.index(index) for index in shared]], rows[:, 1:]))

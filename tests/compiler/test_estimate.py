@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from statements import random_operands
+
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.sparse import pipeline
+from sardonyx.compiler.sparse.alike import alike
+from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, cycles
+from sardonyx.compiler.sparse.normalize import normalize
+from sardonyx.compiler.sparse.pipeline import makespan, over
+from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.values import random_tensor, to_coo
+
+MATMUL = parse("X(i,j) = B(i,k) * C(k,j)")
+FREE = (np.full(4, -np.inf), np.full(4, -np.inf))
+
+
+def stages(*times):
+    return tuple(np.array(each, float) for each in times)
+
+
+def test_an_item_alone_pays_load_compute_and_store():
+    assert makespan(stages([5], [9], [7]), ((FREE[0][:1],) * 2,) * 2) == 21
+
+
+def test_of_many_items_the_longest_stage_counts():
+    assert makespan(stages([5] * 4, [9] * 4, [7] * 4), (FREE, FREE)) == 5 + 4 * 9 + 7
+
+
+def test_no_more_than_two_items_wait_for_a_stage():
+    assert makespan(stages([1] * 4, [10] * 4, [0] * 4), (FREE, FREE)) == 41
+    # The third item is there in cycle 3 but for its last word, which waits for the end of the first; then the fourth is loaded.
+    assert makespan(stages([1, 1, 1, 30], [10, 10, 10, 1], [0] * 4), (FREE, FREE)) == 11 + 30 + 1
+
+
+def test_what_finds_no_room_is_loaded_when_the_item_before_has_been_read():
+    words = np.array([600.0] * 4)
+    beside = over([words], 1024)
+    assert beside[0].tolist() == [-np.inf, 176, 176, 176] and beside[1].tolist() == [-np.inf, 176, 776, 776]
+    assert makespan(stages(words, words, [0] * 4), (beside, FREE)) == 600 + 4 * 600 + 3 * 176
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 200, 1000])
+def test_sequences_side_by_side_take_as_long_as_one(monkeypatch, count):
+    random = np.random.default_rng(count)
+    times = tuple(random.integers(1, 60, count).astype(float) for _ in range(3))
+    beside = over([random.integers(0, 500, count).astype(float)], 700), (np.full(count, -np.inf),) * 2
+    apart = makespan(times, beside)
+    monkeypatch.setattr(pipeline, "STEPS", count)
+    assert apart == pytest.approx(makespan(times, beside), rel=0.01)
+
+
+def test_the_estimate_of_a_full_item_is_exact_but_for_filling():
+    ones = to_coo(np.ones((6, 6), int))
+    tiling = tile(MATMUL, {"B": ones, "C": ones}, 1024, 6)
+    load, compute, store = 3 + 6 + 36, 36 * 7 + 6 + 1, 3 + 6 + 36
+    assert cycles(normalize(MATMUL), tiling) == pytest.approx(load + compute + store + FILL + 3 * FILL_LOOP, abs=1)
+
+
+def test_results_that_need_the_room_of_several_launches_are_filled_and_drained_as_often():
+    vector = Coo.make((4000,), np.arange(4000)[:, None], np.ones(4000, int))
+    einsum = parse("x(i) = b(i)")
+    tiling = tile(einsum, {"b": vector}, 1024, 100)
+    once, twice = cycles(normalize(einsum), tiling, 1 << 16), cycles(normalize(einsum), tiling, 4096)
+    # 40 items of 104 words, in halves of 2048 words: 3 launches.
+    assert twice - once == 2 * (FILL + FILL_LOOP)
+
+
+def test_operands_are_as_alike_as_they_have_coordinates_in_common():
+    one, other = random_tensor((60, 60), 0.2, 1), random_tensor((60, 60), 0.2, 2)
+    addition = parse("X(i,j) = B(i,j) + C(i,j)")
+
+    def ratio(second, edge):
+        tiling = tile(addition, {"B": one, "C": second}, 4096, edge)
+        return alike(*tiling.tiles, tiling.extents)["j"]
+
+    assert ratio(other, 60) == pytest.approx(1, abs=0.15) and ratio(other, 7) == pytest.approx(1, abs=0.15)
+    # A tensor has all of a fiber in common with itself: 60 places for 12 coordinates.
+    assert ratio(one, 60) == pytest.approx(60 * one.nnz / (one.nnz ** 2 / 60), rel=0.05)
+
+
+def test_without_common_outer_indices_nothing_is_known_of_how_alike_operands_are():
+    matrix = random_tensor((20, 20), 0.2, 1)
+    tiling = tile(MATMUL, {"B": matrix, "C": matrix}, 1024, 20)
+    assert alike(*tiling.tiles, tiling.extents) == {}
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_no_operands_take_no_cycles_and_any_take_some(name):
+    kernel = load_kernel(name)
+    einsum = kernel.einsum()
+    empty = {access.tensor: Coo.empty(tuple(kernel.shapes[1][index] for index in access.indices)) for access in einsum.operands}
+    if all("d" not in access.format.letters for access in einsum.operands):
+        assert cycles(normalize(einsum), tile(einsum, empty, 1024, 4)) == 0
+    given = random_operands(einsum, dict(kernel.shapes[1]), [0.8], 1)
+    assert cycles(normalize(einsum), tile(einsum, given, 1024, 4)) > FILL
