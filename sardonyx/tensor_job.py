@@ -9,18 +9,24 @@ import numpy as np
 import scipy.sparse
 
 from .compiler.einsum import CompiledEinsum
+from .compiler.ir.mapped import VALUES, level_name
 from .compiler.lang.einsum import Einsum
 from .compiler.sparse.normalize import normalize, unsplit
 from .compiler.sparse.tiles import Total
 from .runtime.data.blocks import Blocks
 from .runtime.data.dispatch import ORDER
+from .runtime.data.result_blocks import above, gathered, same
 from .runtime.data.rounds import Rounds
 from .runtime.data.sub_tiles import Work
 from .sim.engines import Run, differences
-from .sim.expected import expected
+from .sim.expected import expected, expected_together
 from .sim.golden import einsum as golden
 from .tensors import values as tensors
 from .tensors.coordinates import Coo
+from .tensors.fibertree import build, flatten
+
+# Sub-tiles that are compared at once.
+TOGETHER = 1024
 
 
 class TensorJob:
@@ -43,8 +49,8 @@ class TensorJob:
         self.compiled, self.operands, self.work = compiled, operands, work
         self.statement = statement or compiled.einsum
         self._rounds = Rounds(work, compiled.copies, dispatch, self.take) if compiled.copies.count > 1 else None
-        self._expected = expected(work)
         self._total, self._done = Total(work.tiling), 0
+        self._waiting: list[Blocks] = []
         self._words, self._wrong = 0, list[str]()
         self._facts: Mapping[str, object] = {}
 
@@ -64,14 +70,32 @@ class TensorJob:
         return self.work.cycles()
 
     def take(self, stored: Blocks) -> None:
-        """Compare the blocks of the next sub-tile, and keep the part of the result in them."""
-        item, self._done = self._done, self._done + 1
-        words, wrong = differences([stored], [next(self._expected)], item)
-        self._words += words
-        self._wrong += wrong
-        self._total.add(self.work.part(item, stored) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
+        """Keep the blocks of the next sub-tile; those of many are compared at once."""
+        self._waiting.append(stored)
+        if len(self._waiting) == TOGETHER:
+            self._compare()
+
+    def _compare(self) -> None:
+        """Compare the blocks that wait, and keep the parts of the result in them."""
+        begin, end = self._done, self._done + len(self._waiting)
+        stored, self._waiting, self._done = self._waiting, [], end
+        result = self.compiled.einsum.result
+        if stored and not result.format.dense_levels:
+            levels = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
+            shape = [self.work.tiling.edges[index] for index in result.indices]
+            found = gathered(stored, levels, result.format, shape)
+            if found and same(found, build(expected_together(self.work, begin, end), above(result.format))):
+                self._words += sum(len(block) for each in stored for block in each.values())
+                self._total.add_items(flatten(found))
+                return
+        for item, blocks, right in zip(range(begin, end), stored, expected(self.work, begin, end)):
+            words, wrong = differences([blocks], [right], item)
+            self._words += words
+            self._wrong += wrong
+            self._total.add(self.work.part(item, blocks) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
 
     def check(self) -> tuple[Any, int]:
+        self._compare()
         assert not self._wrong, f"{len(self._wrong)} blocks differ from NumPy: {self._wrong[0]}"
         total = self._total.whole()
         program = self.statement

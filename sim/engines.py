@@ -14,6 +14,7 @@ A `Device` is an engine too: a machine that is somewhere else, as on a board.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,9 @@ from .rtl.activity import Activity
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL, RTL_SYSTEM = "golden", "tokens", "fabric", "rtl", "rtl-full", "rtl-system"
 DEVICE = "device"
+
+# Seconds of a run before anything is said of the rest.
+PATIENCE_S = 2.0
 
 # Called with the stage of a run that begins.
 Progress = Callable[[str], None]
@@ -132,20 +136,20 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
     transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else loops_of_transactions(arch.glb))
     if engine == TOKENS:
-        return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", take, progress)
+        return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", len(data), take, progress)
     program = decode(encode(compiled.program, arch), arch)
     if engine == FABRIC:
         model = cycles.run_program if program.mode == STATIC else tokens.run_program
-        return _model(model(program, arch, map(_words, transactions)), f"running {total} on the decoded bitstream", take,
-                      progress)
+        return _model(model(program, arch, map(_words, transactions)), f"running {total} on the decoded bitstream", len(data),
+                      take, progress)
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
-                         what=f"running {total} on the device")
+                         what=f"running {total} on the device", count=len(data))
     if engine == RTL_SYSTEM:
         return _system(compiled.program, arch, data, transactions, take, progress)
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
-                    cycles=data.cycles(), progress=progress, counting=counting)
+                    count=len(data), cycles=data.cycles(), progress=progress, counting=counting)
 
 
 def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
@@ -160,12 +164,20 @@ def _words(transaction: Transaction) -> Blocks:
     return {name: each if isinstance(each, np.ndarray) else each.words for name, each in transaction.items()}
 
 
-def _model(results: Iterable[Blocks], what: str, take: Take, progress: Progress) -> Run:
+def _model(results: Iterable[Blocks], what: str, count: int, take: Take, progress: Progress) -> Run:
     progress(what)
+    began = time.monotonic()
     for done, each in enumerate(results, 1):
         take(each)
-        progress(f"{what}, {done} done")
+        progress(f"{what}, {done} done{_left(done, count, began)}")
     return Run()
+
+
+def _left(done: int, count: int, began: float) -> str:
+    """How long the rest of `count` will take, in words, if as long as those done since `began`; nothing where that is not known
+    yet."""
+    spent = time.monotonic() - began
+    return f", about {spent / done * (count - done):,.0f} s left" if spent > PATIENCE_S and 0 < done < count else ""
 
 
 def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Transaction], take: Take,
@@ -181,37 +193,38 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
 
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
-             bounds: Mapping[str, int] | None = None, total: str = "transactions", cycles: int = 0,
+             bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, cycles: int = 0,
              cache: Path | None = None, progress: Progress = silent, counting: bool = False) -> Run:
     """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
-    bounds: see `launches`. total: what is simulated, for `progress`. cycles: how many are expected, which decides how they are
-    simulated. cache: folder of built models; default: the user's cache folder. counting: count what moves, on all tiles.
+    bounds: see `launches`. total, count: what is simulated and how much, for `progress`. cycles: how many are expected, which
+    decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting: count what
+    moves, on all tiles.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
     with _preparing:
         made = (simulator.counting_machine(arch, cache) if counting else simulator.whole_machine(arch, cache) if full
                 else simulator.for_program(arch, program, cycles, cache))
-    return run_on(made, program, transactions, take, bounds=bounds, total=total, progress=progress)
+    return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress)
 
 
 def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,
-           bounds: Mapping[str, int] | None = None, total: str = "transactions", progress: Progress = silent,
+           bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, progress: Progress = silent,
            check: bool = False) -> Run:
     """Run transactions on a simulator; check: see `Machine`."""
     with made.start(check) as machine:
-        found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", progress=progress,
-                          configurable=made.configurable, overlapped=not made.counting)
+        found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", count=count,
+                          progress=progress, configurable=made.configurable, overlapped=not made.counting)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
 
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
-              bounds: Mapping[str, int] | None, what: str, progress: Progress, configurable: bool = True,
+              bounds: Mapping[str, int] | None, what: str, count: int, progress: Progress, configurable: bool = True,
               overlapped: bool = True) -> Run:
-    """Run transactions on a device, launch by launch; what: that is done, for `progress`."""
-    found, done = Run(cycles=0), 0
+    """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`."""
+    found, done, began = Run(cycles=0), 0, time.monotonic()
     progress(what)
     for outcome in host.run(device, program, transactions, bounds, configurable, overlapped):
         for stored in outcome.stored:
@@ -219,7 +232,7 @@ def _launches(device: Device, program: Program, transactions: Iterable[Transacti
         done += len(outcome.stored)
         found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds, lying=outcome.lying,
                      arranged=outcome.arranged, placed=outcome.placed, tiled=outcome.tiled)
-        progress(f"{what}, {done} done")
+        progress(f"{what}, {done} done in {found.cycles or 0:,} cycles{_left(done, count, began)}")
     return found
 
 

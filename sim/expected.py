@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..compiler.lang.einsum import Einsum
-from ..compiler.lang.expr import changed
+from ..compiler.lang.expr import Access, changed
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.sub_tiles import Work, counted, named
 from ..tensors.coordinates import Coo
 from .golden import einsum as golden
 
+# The index of items: no name that a statement can have.
+ITEM = "#"
 
-def expected(work: Work) -> Iterator[Blocks]:
-    """Blocks that every store stream must give, item by item."""
+
+def expected(work: Work, begin: int = 0, end: int | None = None) -> Iterator[Blocks]:
+    """Blocks that every store stream must give, item by item, of some items."""
     einsum = by_slot(work.tiling.einsum)
-    for item in range(len(work)):
+    for item in range(begin, len(work) if end is None else end):
         yield stored(einsum, golden.evaluate(einsum, work.operands(item)))
 
 
@@ -24,6 +27,17 @@ def stored(einsum: Einsum, result: Coo) -> Blocks:
     """The blocks that a program stores of a result: of its compressed levels and its values."""
     return {name: block for name, block in named(einsum.result, golden.words(einsum, result)).items()
             if name not in counted(einsum.result)}
+
+
+def expected_together(work: Work, begin: int, end: int) -> Coo:
+    """The results of some items as one tensor, whose outermost index is the item."""
+    einsum = by_slot(work.tiling.einsum)
+
+    def of_items(access: Access) -> Access:
+        return replace(access, indices=(ITEM, *access.indices))
+
+    many = replace(einsum, result=of_items(einsum.result), expr=changed(einsum.expr, of_items), order=(ITEM, *einsum.order))
+    return golden.evaluate(many, work.operands_together(begin, end))
 
 
 def by_slot(einsum: Einsum) -> Einsum:

@@ -238,7 +238,19 @@ def test_an_interrupt_is_not_a_traceback(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(api, "demo", failing(KeyboardInterrupt()))
     assert main([*PRODUCT]) == 130
-    assert capsys.readouterr().err == "sardonyx: interrupted\n"
+    assert re.fullmatch(r"sardonyx: interrupted after \d+\.\d s\n", capsys.readouterr().err)
+
+
+def test_an_interrupt_says_how_far_the_command_was(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def demo(*_: object, progress: "Callable[[str], None]", **__: object) -> None:
+        progress("simulating 2021 sub-tiles, 546 done in 20,114 cycles, about 20 s left")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "demo", demo)
+    assert main([*PRODUCT]) == 130
+    assert re.fullmatch(r"sardonyx: interrupted after \d+\.\d s: simulating 2021 sub-tiles, 546 done in 20,114 cycles, "
+                        r"about 20 s left, for \d+\.\d s\n", capsys.readouterr().err)
 
 
 def test_result_goes_to_stdout_and_time_and_next_step_to_stderr(

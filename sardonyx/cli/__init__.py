@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _mistake(UserError(f"not enough memory: {fault}" if str(fault) else "not enough memory",
                                   fix="use smaller operands, or fewer indices that run over everything"), console)
     except KeyboardInterrupt:
-        write("sardonyx: interrupted", sys.stderr)
+        console.interrupted()
         return INTERRUPTED
     except Exception as fault:
         return _fault(fault, console, debug)

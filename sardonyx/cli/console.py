@@ -126,6 +126,12 @@ class Console:
                 self._close(thread)
         write(f"done in {self._elapsed():.1f} s" + (f"; next: {hint}" if hint else ""), sys.stderr)
 
+    def interrupted(self) -> None:
+        """Say what was going on, and how far it was, when the user stopped the command."""
+        with self._lock:
+            stages = "; ".join(f"{stage.what}, for {time.monotonic() - stage.began:.1f} s" for stage in self._stages.values())
+        write(f"sardonyx: interrupted after {self._elapsed():.1f} s" + (f": {stages}" if stages else ""), sys.stderr)
+
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 

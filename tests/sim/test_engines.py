@@ -1,6 +1,9 @@
 """Engines: runs add up, differences are named, progress counts, and a program's mode decides what it means."""
 
+import re
+
 import numpy as np
+import pytest
 from collect import ran
 from stencils import BLUR
 
@@ -52,13 +55,21 @@ def test_elastic_and_static_programs_run_on_the_same_engines() -> None:
     assert np.array_equal(first, second)
 
 
-def test_progress_says_what_is_done_with_counts() -> None:
+def test_progress_says_what_is_done_with_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     job, told = product(4), list[str]()
+    monkeypatch.setattr(engines, "PATIENCE_S", 1e9)
     engines.run(engines.FABRIC, job.compiled, job, job.take, told.append)
     count = len(job)
     assert count > 2
     assert told == [f"running {count} sub-tiles on the decoded bitstream",
                     *(f"running {count} sub-tiles on the decoded bitstream, {done} done" for done in range(1, count + 1))]
+
+
+def test_progress_of_long_work_says_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    job, told = product(4), list[str]()
+    monkeypatch.setattr(engines, "PATIENCE_S", -1.0)
+    engines.run(engines.TOKENS, job.compiled, job, job.take, told.append)
+    assert all(re.search(r", \d+ done, about \d+ s left$", each) for each in told[1:-1]) and told[-1].endswith(" done")
 
 
 def test_long_work_on_tokens_is_run_in_chunks_with_the_same_words(monkeypatch) -> None:
