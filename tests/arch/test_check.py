@@ -51,7 +51,7 @@ DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) i
             for each in vars(importlib.import_module(f"sardonyx.hw.arch.{module.name}")).values()
             if isinstance(each, type) and dataclasses.is_dataclass(each) and each.__module__.endswith(f".arch.{module.name}")}
 FIELDS = [pytest.param(cls, name, each, id=f"{cls.__name__}.{name}")
-          for cls in sorted(DECLARED, key=lambda cls: cls.__name__) for name, each in ranges(cls).items()]
+          for cls in sorted(DECLARED, key=lambda cls: (cls.__name__, cls.__module__)) for name, each in ranges(cls).items()]
 
 
 def outside(each: Range) -> tuple[object, ...]:
