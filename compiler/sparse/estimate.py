@@ -40,7 +40,10 @@ ROOM = 1 << 16      # 16-bit words of a bank of the global buffer, if nothing el
 # Cycles from the end of a level to that of the second one after it, besides those of its tokens (`hw/memory/level.py`).
 LOADED_TURN, DENSE_TURN, STORED_TURN = 10, 11, 12
 LEAST = 5           # Cycles below which no item is.
-ACCUMULATION = 3    # Cycles of an accumulator for each value: to add it, and its share of the sum that leaves.
+# Cycles of an accumulator (`hw/memory/accumulator.py`) beside one for each value, stop and sum: at least so many for a line of
+# sums, and for all sums of a fiber. A value in another line than the one before it takes one more.
+SWEEP, SWEPT = 2, 5
+LINE = 4            # Words of a line.
 FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
 
 
@@ -149,7 +152,6 @@ class Estimate:
                 entered.append(turns)
         kept = [self._value(root, turns)]
         if einsum.accumulated:
-            self._tokens(ACCUMULATION * turns)
             entered, kept = self._accumulated(entered, kept[0])
         for above in entered[-2::-1]:
             kept.insert(0, above * _some(kept[0] / np.maximum(above, 1e-9)))
@@ -164,15 +166,25 @@ class Estimate:
         return fibers
 
     def _accumulated(self, entered: list[Floats], values: Floats) -> tuple[list[Floats], list[Floats]]:
-        """The loops of the result and its values, where sums are kept: values fall anywhere among the coordinates inside."""
+        """The loops of the result and its values, where sums are kept: values fall anywhere among the coordinates inside. They
+        are added, then the sums leave, one after the other; a line without values is not looked at."""
         einsum = self.tiling.einsum
         inner = next(iter(einsum.accumulated.values()))
         outside = len(entered) - len(inner)
-        fibers, places = entered[outside - 1] if outside else np.ones(self.count), 1
+        fibers, places, lines = entered[outside - 1] if outside else np.ones(self.count), 1, 1
         for level, index in enumerate(inner, outside):
+            lines = places * ceil(self.tiling.edges[index] / LINE)
             places *= self.tiling.edges[index]
             entered[level] = np.minimum(entered[level], fibers * places)
-        return entered, [fibers * places * _some(values / np.maximum(fibers * places, 1e-9))]
+        at_least = np.maximum(fibers, 1e-9)
+        sums, swept = (fibers * number * _some(values / (at_least * number)) for number in (places, lines))
+        # Of the lines that a fiber of values can have, it has some.
+        most = self._fibers * ceil(self.tiling.edges[inner[-1]] / LINE)
+        turned = most * _some(values / np.maximum(most, 1e-9))
+        # Each of the outer ones of two coordinates that leaves takes a cycle.
+        outer = entered[outside] * _some(self._fibers / np.maximum(entered[outside], 1e-9)) if len(inner) > 1 else 0
+        self._tokens(values + turned + self._fibers + outer + np.maximum(SWEEP * swept, sums) + SWEPT * fibers)
+        return entered, [sums]
 
     @property
     def stages(self) -> tuple[Floats, Floats, Floats]:
