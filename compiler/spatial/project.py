@@ -38,7 +38,7 @@ from ...hw.arch.spatial import (
 )
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
 from .points import Compute, Element, Point, Term, Unrolled, Use
-from .transform import Transform
+from .transform import Transform, dot
 
 
 def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Spatial:
@@ -50,8 +50,8 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
     time = transform.time(tuple(bounds.values()))
     _check_causal(unrolled, time)
     points = dict.fromkeys(point for _, point in unrolled.values)
-    begin = min(_dot(time, point) for point in points)
-    steps = {point: _dot(time, point) - begin for point in points}
+    begin = min(dot(time, point) for point in points)
+    steps = {point: dot(time, point) - begin for point in points}
     length = 1 + max(steps.values())
     makings: dict[Position, _Making] = {}
     for point in points:
@@ -96,7 +96,7 @@ class _Making:
         if isinstance(term, Number):
             return Constant(term.value)
         if isinstance(term, Use):
-            return Tap(term.variable, transform.position(term.distance), _dot(time, term.distance))
+            return Tap(term.variable, transform.position(term.distance), dot(time, term.distance))
         if isinstance(term, Element):
             return Feed(term.tensor, self._slot(INPUT, term.tensor, term.at, step))
         assert isinstance(term, Compute), "terms are numbers, variables, elements and operations"
@@ -134,7 +134,7 @@ def _rules(found: Mapping[Logic, Iterable[int]]) -> tuple[Rule, ...]:
 def _check_causal(unrolled: Unrolled, time: Point) -> None:
     """UserError for a value that is read in a step before the one in which it is computed."""
     for use in unrolled.distances:
-        if (delay := _dot(time, use.distance)) < 0:
+        if (delay := dot(time, use.distance)) < 0:
             distance = ", ".join(map(str, use.distance))
             raise UserError(f"{use.variable} of the point ({distance}) before is computed {-delay} steps after it is read",
                             "transform", "make the last row grow along the way that variables take")
@@ -174,7 +174,3 @@ def _interval(cells: Iterable[Cell], inputs: Sequence[Port], outputs: Sequence[P
     while any(len({step % interval for step in steps}) < len(steps) for steps in busy):
         interval += 1
     return interval
-
-
-def _dot(row: Point, point: Point) -> int:
-    return sum(a * b for a, b in zip(row, point, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...hw.arch.spatial import Spatial
 from .points import Point, Unrolled
-from .transform import Transform
+from .transform import Transform, dot
 
 STAYS, MOVES, PASSES = "stays", "moves", "passes"
 
@@ -46,7 +46,7 @@ def ways(unrolled: Unrolled, transform: Transform) -> list[Way]:
     """The ways of all variables, in order."""
     time = transform.time(tuple(unrolled.bounds.values()))
     order = list(unrolled.recurrences.declared)
-    found = [Way(use.variable, use.distance, transform.position(use.distance), sum(a * b for a, b in zip(time, use.distance)))
+    found = [Way(use.variable, use.distance, transform.position(use.distance), dot(time, use.distance))
              for use in unrolled.distances]
     return sorted(found, key=lambda way: (order.index(way.variable), way.distance))
 

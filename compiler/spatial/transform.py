@@ -76,7 +76,7 @@ class Transform:
 
     def position(self, point: Sequence[int]) -> Row:
         """The PE of a point, or what a distance between points is in space."""
-        return tuple(_dot(row, point) for row in self.space)
+        return tuple(dot(row, point) for row in self.space)
 
     def time(self, bounds: Sequence[int]) -> Row:
         """The step of a point, as a row over its indices: the axes of time as the digits of one number.
@@ -95,7 +95,8 @@ class Transform:
         return "; ".join(" ".join(map(str, row)) for row in self.rows)
 
 
-def _dot(row: Sequence[int], point: Sequence[int]) -> int:
+def dot(row: Sequence[int], point: Sequence[int]) -> int:
+    """A row times a point."""
     return sum(a * b for a, b in zip(row, point, strict=True))
 
 
