@@ -33,6 +33,7 @@ class LineSet(wiring.Component):
 
     Bits stand in rows. A row with any is taken out as a whole and cleared, and its bits are then found one by one: two short
     searches for a long one, and one choice among rows for all that is asked.
+    Source: ours; the papers' vector reducer merges fibers, and has no set to empty (Onyx JSSC IV-B).
     """
 
     def __init__(self, lines: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sardonyx.hw.arch.primitive import LEVEL
+from sardonyx.hw.arch.primitive import BUFFER, LEVEL
 from sardonyx.hw.arch.tile import MEM, TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop
 from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
@@ -15,7 +15,8 @@ from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 HALF = 1024
 INPUTS = ("block", "stream")
 # SRAMs so small that every run goes around them, with other numbers of lanes.
-TINY = [replace(MEM, sram_lines=lines, sram_lanes=lanes) for lines, lanes in ((16, 4), (32, 2), (8, 8))]
+TINY = [replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes)
+        for lines, lanes in ((16, 4), (32, 2), (8, 8))]
 SPECS = pytest.mark.parametrize("spec", [MEM, *TINY], ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
 
 lengths = st.lists(st.one_of(st.integers(0, 2), st.integers(0, 9)), max_size=12)

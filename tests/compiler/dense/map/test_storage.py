@@ -17,6 +17,7 @@ from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, WordGraph
 from sardonyx.compiler.ir.mapped import Pin, verify
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import BUFFER, LEVEL
 from sardonyx.sim.model.pe_graph import evaluate_pes
 
 SMALL = presets.get("small")
@@ -109,7 +110,7 @@ def test_pes_without_a_register_file_cannot_let_operands_wait() -> None:
 
 @pytest.mark.parametrize(("lines", "lanes", "width"), [(4, 4, 40), (8, 4, 40), (4, 8, 40), (8, 8, 200)])
 def test_mem_tiles_too_small_for_a_line_are_refused(lines: int, lanes: int, width: int) -> None:
-    arch = replace(SMALL, mem=replace(SMALL.mem, sram_lines=lines, sram_lanes=lanes))
+    arch = replace(SMALL, mem=replace(SMALL.mem, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes))
     with pytest.raises(UserError) as error:
         store(walk(stencil({(0, 0): 1, (0, 1): 2}), (width, 2)), arch)
     assert str(error.value) == (f"a value has to wait {width} cycles, and MEM tiles of {lines * lanes} words are too small to "
