@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -104,6 +105,11 @@ class Value:
 
     def __invert__(self) -> Value:
         return _call("not", self)
+
+    def __eq__(self, other: object) -> bool:
+        raise UserError(f"{self.expr} has no value yet", "functionality", "use sp.equal, or sp.different for !=")
+
+    __hash__ = None     # type: ignore[assignment]
 
     def __bool__(self) -> bool:
         raise UserError(f"{self.expr} has no value yet", "functionality", "use sp.select, and & | ~ in place of and, or, not")
@@ -238,7 +244,8 @@ class Design:
                 raise UserError(f"it is {arguments.said(value)}, which is no {kind.__name__}", what,
                                 {"functionality": "use sp.functionality(...)", "dataflow": "use sp.Transform([[...], ...])",
                                  "bounds": "give the extent of every index, as {'i': 4}"}[what])
-        arguments.text("name", self.name)
+        if re.fullmatch(r"fifo2_w\d+|spatial_beat_\d+_\d+", arguments.text("name", self.name).lower()):
+            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
     @functools.cached_property
     def unrolled(self) -> Unrolled:
@@ -379,6 +386,9 @@ def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str |
     bounds: the extent of every index, best small: other bounds seldom change the order. picture: a file for a plot of all of
     them.
     """
+    if not isinstance(functionality, Recurrences):
+        raise UserError(f"it is {arguments.said(functionality)}, which is no Recurrences", "functionality",
+                        "use sp.functionality(...)")
     found = try_transforms(unroll(functionality, bounds),
                            lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"))
     if picture is not None:

@@ -14,7 +14,7 @@ from ..hw.spatial.array import SpatialArray
 from .model.spatial import simulate
 from .rtl.bench import Bench
 
-# Cycles after which a run with stalls is taken to stand, for each word and step.
+# Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
 PATIENCE = 200
 
 
@@ -41,7 +41,7 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     bits = spatial.bits
     words = {port.name: [word % (1 << bits[port.tensor]) for word in inputs[port.name]] for port in spatial.inputs}
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
-    found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most)
+    found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE + spatial.steps)
     assert not found.left, f"words are left at ports {', '.join(found.left)}"
     return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
                found.cycles)

@@ -62,6 +62,9 @@ def test_operands_and_options_that_do_not_fit_are_refused(operands: "dict[str, o
     (lambda: sp.Design("C = A", STATIONARY, {}), "which is no Recurrences"),
     (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
     (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}, name="fifo2_w16"), "fifo2_w16 is the name of a part"),
+    (lambda: sp.search("x(i) = A(i,j)", {}), "which is no Recurrences"),
+    (lambda: sp.search(sp.functionality("x(i) = A(i)"), {"i": 3}), "there is one index"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, name="a b").spatial, "name is 'a b'"),
 ])
 def test_what_is_no_concern_of_a_design_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
@@ -116,6 +119,7 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     (["search", "C(i,j) = A(i,k)"], "an index of the result is on no tensor of the right side"),
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
+    (["run", "matmul_deep", "--operations", "999999999"], "--operations: 999999999 operations"),
     (["run", "matmul_deep", "--bound", "i"], "'i' is not an index and an extent: write i=8"),
     (["run", "matmul_deep", "--bound", "q=8", "--engine", "tokens"], "bounds: there is no index q"),
     (["run", "matmul_deep", "--bound", "i=8", "--bound", "i=9"], "--bound: an index has two bounds"),

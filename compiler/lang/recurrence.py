@@ -16,16 +16,17 @@ Source:  Stellar II-A, Listing 1. Departures: upper is the last plane itself, an
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.spatial import BITS, OPERATIONS
 
 LOWER, UPPER = "lower", "upper"
 MOST_INDICES = 8
-# Of an expression, so that recursion over its tree stays shallow.
-DEEPEST = 50
+# Of an expression, so that recursion over its tree stays shallow and short.
+DEEPEST, LARGEST = 50, 1_000
 MOST_NUMBER = (1 << 31) - 1
 
 
@@ -51,6 +52,9 @@ class Sum:
 
     __rmul__ = __mul__
 
+    def __neg__(self) -> Sum:
+        return self * -1
+
     def __sub__(self, other: object) -> Sum:
         return self + summed(other) * -1
 
@@ -66,7 +70,8 @@ class Sum:
                  for index, factor in self.terms]
         if self.constant or not parts:
             parts.append(f"{'-' if self.constant < 0 else '+'} {abs(self.constant)}")
-        return " ".join(parts).removeprefix("+ ")
+        text = " ".join(parts).removeprefix("+ ")
+        return f"-{text[2:]}" if text.startswith("- ") else text
 
 
 @dataclass(frozen=True)
@@ -129,10 +134,12 @@ class Read:
 
 @dataclass(frozen=True)
 class Call:
-    """An operation of `OPERATIONS`."""
+    """An operation of `OPERATIONS`; `call` makes one, and counts how deep its tree is and how many parts it has."""
 
     operation: str
     operands: tuple[Expr, ...]
+    depth: int = field(compare=False)
+    size: int = field(compare=False)
 
     def __str__(self) -> str:
         return f"{self.operation}({', '.join(map(str, self.operands))})"
@@ -196,7 +203,7 @@ def recurrences(assignments: tuple[Assignment, ...], names: Mapping[str, Declare
         raise UserError(f"there are {len(indices)} indices", "functionality", f"use {MOST_INDICES} or fewer")
     for one in assignments:
         _check_target(one, names, indices)
-        for read in reads(one.value):
+        for read in dict.fromkeys(reads(one.value)):
             _check_read(one, read, names, indices, assignments)
     return Recurrences(indices, _typed(assignments, names), assignments)
 
@@ -210,18 +217,15 @@ def reads(expr: Expr) -> Iterator[Read]:
             yield from reads(operand)
 
 
-def depth(expr: Expr) -> int:
-    """How deep the tree of an expression is."""
-    return 1 + max(map(depth, expr.operands)) if isinstance(expr, Call) else 1
-
-
 def call(operation: str, *operands: Expr) -> Expr:
-    """An operation on expressions, no deeper than `DEEPEST`."""
+    """An operation on expressions, no deeper than `DEEPEST` and of no more than `LARGEST` parts."""
     assert len(operands) == OPERATIONS[operation].operands, f"{operation} takes {OPERATIONS[operation].operands} operands"
-    made = Call(operation, operands)
-    if depth(made) > DEEPEST:
+    depths, sizes = zip(*((each.depth, each.size) if isinstance(each, Call) else (1, 1) for each in operands))
+    if max(depths) >= DEEPEST:
         raise UserError(f"an expression is nested deeper than {DEEPEST}", "functionality", "assign parts of it to variables")
-    return made
+    if sum(sizes) >= LARGEST:
+        raise UserError(f"an expression has more than {LARGEST:,} parts", "functionality", "assign parts of it to variables")
+    return Call(operation, operands, 1 + max(depths), 1 + sum(sizes))
 
 
 def summed(value: object) -> Sum:
@@ -229,13 +233,19 @@ def summed(value: object) -> Sum:
     return value if isinstance(value, Sum) else Sum((), whole(value))
 
 
-def whole(value: object) -> int:
-    """A whole number; UserError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise UserError(f"{shown(repr(value))} is no whole number", "functionality", "use whole numbers and indices")
-    if abs(value) > MOST_NUMBER:
-        raise UserError(f"{value} is out of range", "functionality", f"use -{MOST_NUMBER} to {MOST_NUMBER}")
-    return value
+def whole(value: object, where: str = "functionality") -> int:
+    """A whole number, of Python or of NumPy; UserError for anything else."""
+    if isinstance(value, Sum | Plane):
+        raise UserError(f"{value} is a place and no value", where, "read a tensor or a variable there")
+    try:
+        number = operator.index(value)     # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise UserError(f"{shown(repr(value))} is no whole number", where, "use a whole number")
+    if abs(number) > MOST_NUMBER:
+        raise UserError(f"{shown(repr(number))} is out of range", where, f"use -{MOST_NUMBER} to {MOST_NUMBER}")
+    return number
 
 
 def place(value: object) -> Place:
@@ -286,6 +296,9 @@ def _check_target(one: Assignment, names: Mapping[str, Declared], indices: tuple
             raise UserError(f"{declared.name} is not assigned one variable", where, "as in C(i, j).eq(c(i, j, k.upper))")
         if moved := [each for each in one.value.at if isinstance(each, Sum) and each.terms and each.constant]:
             raise UserError(f"{one.value.name} is read at {moved[0]}", where, "read it at the index itself, .upper or a number")
+        if before := [each for each in one.value.at if isinstance(each, Sum) and not each.terms and each.constant < 0]:
+            raise UserError(f"{one.value.name} is read at {before[0]}, where nothing is computed", where,
+                            "read it at the index itself, .upper or a number from 0 on")
         return
     if len(at) != len(indices):
         raise UserError(f"{declared.name} has {len(at)} places, but there are {len(indices)} indices", where,

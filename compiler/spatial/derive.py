@@ -76,6 +76,9 @@ def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[st
     """UserError for a sum of terms that are not summed over the same indices: the statement then means several loops."""
     if isinstance(expr, text_of.Negate):
         _check_sums(parser, expr.operand, summed)
+    if isinstance(expr, text_of.Total):
+        raise parser.error(expr.column, "sum(...) is not read here",
+                           "leave it out: an index that the result does not have is summed, or write the recurrences")
     if isinstance(expr, text_of.Call) and (inside := summed & text_of.indices(expr).keys()):
         raise parser.error(expr.column, f"{min(inside)} is summed inside a function, or around one",
                            "write the recurrences (functionality), or two statements")

@@ -166,11 +166,12 @@ def _check_widths(cells: Iterable[Cell], bits: Mapping[str, int]) -> None:
 def _interval(cells: Iterable[Cell], inputs: Sequence[Port], outputs: Sequence[Port]) -> int:
     """The fewest steps between operations of which no two ever use one PE in one step, and no two mix their words at a port.
 
-    An operation begins if its first words are there, so the one before must have taken its own by then.
+    An operation begins if its first words are there, so those before must have taken all of theirs at the same ports by then.
     """
     busy = {frozenset(step - min(cell.steps) for step in cell.steps) for cell in cells}
     first = min(port.words[0].step for port in inputs)
-    interval = 1 + max(first, *(port.words[-1].step - port.words[0].step for port in (*inputs, *outputs)))
+    interval = max(1 + max(*(port.words[-1].step - port.words[0].step for port in (*inputs, *outputs)),
+                           *(port.words[-1].step for port in inputs if port.words[0].step == first)), *map(len, busy))
     while any(len({step % interval for step in steps}) < len(steps) for steps in busy):
         interval += 1
     return interval

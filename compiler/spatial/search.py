@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import islice, product
+from math import comb
 
 from ...hw.arch.errors import UserError
 from .estimate import gates, path
@@ -81,10 +82,14 @@ class Search:
 
 def search(unrolled: Unrolled, tell: Callable[[int, int], None] = lambda tried, count: None) -> Search:
     """Try transforms; `tell` is given how many were tried, and of how many."""
-    candidates = list(_candidates(len(unrolled.bounds)))
+    count = len(unrolled.bounds)
+    if count == 1:
+        raise UserError("there is one index", "functionality",
+                        "use two at least: an array has an axis of space and one of time")
+    candidates, every = list(islice(_candidates(count), MOST)), _many(count)
     found = []
-    for at, rows in enumerate(candidates[:MOST]):
-        tell(at, min(len(candidates), MOST))
+    for at, rows in enumerate(candidates):
+        tell(at, len(candidates))
         try:
             transform = Transform(rows)
             spatial = project(unrolled, transform)
@@ -94,17 +99,36 @@ def search(unrolled: Unrolled, tell: Callable[[int, int], None] = lambda tried, 
         found.append(Found(transform, gates(spatial), len(spatial.cells), path(spatial), spatial.steps, spatial.interval,
                            tuple(ways(unrolled, transform))))
     found.sort(key=lambda each: (each.time, each.gates, each.interval))
-    return Search(tuple(found), min(len(candidates), MOST), max(len(candidates) - MOST, 0))
+    return Search(tuple(found), len(candidates), every - len(candidates))
 
 
 def _candidates(count: int) -> Iterator[tuple[Row, ...]]:
     """Transforms of so many indices, the simplest first."""
-    axes = sorted((row for row in product(ENTRIES, repeat=count) if next((each for each in row if each), 0) > 0), key=_weight)
+    rows = product(ENTRIES, repeat=count)
+    axes = sorted((row for row in rows if next((each for each in row if each), 0) > 0), key=_weight)
     times = sorted((row for row in product(TIMES, repeat=count) if any(row)), key=_weight)
-    spaces = list(combinations(axes, count - 1))
-    spaces.sort(key=lambda rows: sum(map(_weight, rows)))
     # A simple space with any time comes before a less simple one.
+    weights = range(count - 1, (count - 1) * count + 1)
+    spaces = (space for total in weights for space in _of_weight(axes, count - 1, total))
     return ((*space, time) for space in spaces for time in times)
+
+
+def _many(count: int) -> int:
+    """How many candidates there are."""
+    return comb((len(ENTRIES)**count - 1) // 2, count - 1) * (len(TIMES)**count - 1)
+
+
+def _of_weight(axes: Sequence[Row], count: int, total: int) -> Iterator[tuple[Row, ...]]:
+    """Choices of so many axes, which stand the lightest first, that weigh as much together."""
+    if not count:
+        if not total:
+            yield ()
+        return
+    for at, axis in enumerate(axes):
+        if count * _weight(axis) > total:
+            return
+        for rest in _of_weight(axes[at + 1:], count - 1, total - _weight(axis)):
+            yield (axis, *rest)
 
 
 def _weight(row: Sequence[int]) -> int:

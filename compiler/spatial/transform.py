@@ -37,16 +37,19 @@ class Transform:
 
     def __init__(self, rows: Sequence[Sequence[int]], time_axes: int = 1) -> None:
         try:
-            found = tuple(tuple(whole(entry) for entry in row) for row in rows)
+            found = tuple(tuple(whole(entry, "transform") for entry in row) for row in rows)
         except TypeError:
             raise _mistake("it is no matrix", "give a list of rows, as [[1,0,0],[0,1,0],[1,1,1]]") from None
         size = len(found)
+        if size == 1:
+            raise _mistake("the matrix has one row, but an array has an axis of space and one of time",
+                           "use two indices at least")
         if not 2 <= size <= MOST_INDICES or any(len(row) != size for row in found):
             shape = f"{size} rows of {', '.join(str(len(row)) for row in found[:MOST_INDICES])} entries"
             raise _mistake(f"the matrix is not square of 2..{MOST_INDICES}: {shape}", "give a row and a column for each index")
         if large := [entry for row in found for entry in row if abs(entry) > MOST_ENTRY]:
             raise _mistake(f"entry {large[0]} is out of range", f"use -{MOST_ENTRY} to {MOST_ENTRY}")
-        if not 1 <= whole(time_axes) < size:
+        if not 1 <= whole(time_axes, "transform") < size:
             raise _mistake(f"{time_axes} of {size} rows are time", f"make 1 to {size - 1} of them time")
         object.__setattr__(self, "rows", found)
         object.__setattr__(self, "time_axes", time_axes)

@@ -36,7 +36,7 @@ class Beat(Component):
         if steps < 1 or interval < 1:
             raise ValueError(f"{steps} steps and an interval of {interval}: both are 1 or more")
         self.steps, self.interval = steps, interval
-        self.module_name = f"beat_{steps}_{interval}"
+        self.module_name = f"spatial_beat_{steps}_{interval}"
         super().__init__({"ready": In(1), "complete": In(1), "at": Out(steps), "step": Out(1)})
 
     def elaborate(self, platform: Any) -> Elaboratable:

@@ -116,11 +116,14 @@ def operate(options: argparse.Namespace, console: Console) -> int:
     """Run operations."""
     import numpy as np
 
+    from ..spatial import MOST_OPERATIONS
     from ..tensors.numpy_file import read_array
 
     design = _design(options)
     operands = {name: read_array(value) if isinstance(value, Path) else value for name, value in options.operands.items()}
     if not operands:
+        if options.operations > MOST_OPERATIONS:
+            raise UserError(f"{options.operations} operations", "--operations", f"give 1 to {MOST_OPERATIONS}")
         random = np.random.default_rng(options.seed)
         for tensor in design.spatial.operands:
             most = 1 << tensor.bits - 1

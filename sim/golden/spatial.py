@@ -84,12 +84,10 @@ class _Evaluation:
     def _fits(self, one: Assignment, point: Point) -> bool:
         for each, at, (index, extent) in zip(one.target.at, point, self._bounds.items(), strict=True):
             fixed = self.plane(each, index)
-            if fixed is None:
-                fits = 0 <= at < extent
-            elif fixed < 0:
+            if isinstance(each, Plane) and each.side == "lower":
                 fits = at < 0
             else:
-                fits = at == fixed
+                fits = at == fixed if fixed is not None else 0 <= at < extent
             if not fits:
                 return False
         return True

@@ -1,5 +1,6 @@
 """Unrolling recurrences: what is refused, and where."""
 
+import numpy as np
 import pytest
 
 from sardonyx import spatial as sp
@@ -56,9 +57,20 @@ def test_recurrences_that_mean_nothing_are_refused(assignments: "tuple[sp.Assign
 
 @pytest.mark.parametrize("bounds,said", [
     ({"i": 3}, "index j has no bound"), ({"i": 3, "j": 3, "k": 3}, "there is no index k"),
-    ({"i": 0, "j": 3}, "the bound of i is 0"),
-    ({"i": 3, "j": 1.0}, "the bound of j is 1.0"), ({"i": True, "j": 3}, "the bound of i is True"),
+    ({"i": 0, "j": 3}, "i: it is 0"),
+    ({"i": 3, "j": 1.0}, "j: 1.0 is no whole number"), ({"i": True, "j": 3}, "i: True is no whole number"),
     ({"i": 513, "j": 512}, "the iteration space has 262,656 points"),
 ])
 def test_bounds_that_do_not_fit_are_refused(bounds: "dict[str, int]", said: str) -> None:
-    assert refused(READ, PASS, LEAVE, bounds=bounds) == f"bounds: {said}"
+    where = "bound of " if said[:2] in ("i:", "j:") else "bounds: "
+    assert refused(READ, PASS, LEAVE, bounds=bounds) == where + said
+
+
+def test_tensors_of_far_places_are_refused() -> None:
+    far = refused(x(i, j.lower).eq(A(1_000_000 * i, 1_000_000 * i)), PASS, LEAVE)
+    assert far == "functionality: A has the shape (2000001, 2000001)"
+    assert refused(READ, PASS, X(10_000_000 * i).eq(x(i, j.upper))) == "functionality: X has the shape (20000001,)"
+
+
+def test_bounds_of_numpy_are_whole_numbers() -> None:
+    assert unroll(sp.functionality(READ, PASS, LEAVE), {"i": np.int64(3), "j": np.int16(2)}).bounds == {"i": 3, "j": 2}     # type: ignore[dict-item]

@@ -98,6 +98,7 @@ def test_results_of_no_input_are_refused() -> None:
 
 @pytest.mark.parametrize("rows,said", [
     ([], "the matrix is not square of 2..8: 0 rows of  entries"),
+    ([[1]], "the matrix has one row, but an array has an axis of space and one of time"),
     ([[1, 0], [1, 0, 0]], "the matrix is not square of 2..8: 2 rows of 2, 3 entries"),
     ([[1, 2], [2, 4]], "the matrix is singular: two points would fall on one PE and step"),
     ([[1, 0], [0, 1025]], "entry 1025 is out of range"),

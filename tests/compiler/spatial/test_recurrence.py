@@ -15,7 +15,7 @@ PASS = x(i, j).eq(x(i, j - 1))
 @pytest.mark.parametrize("assignment,said", [
     (A(i).eq(x(i, j)), "A is an input and cannot be assigned"),
     (X(i).eq(x(i, j) + 1), "X is not assigned one variable"),
-    (X(i).eq(x(i, j - 1)), "x is read at j - 1"),
+    (X(i).eq(x(i, j - 1)), "x is read at j - 1"), (X(i).eq(x(i, -1)), "x is read at -1, where nothing is computed"),
     (X(i.upper).eq(x(i, j)), "X is assigned at a plane"),
     (x(i).eq(0), "x has 1 places, but there are 2 indices"),
     (x(i, j - 1).eq(0), "x is assigned at j - 1 where j is expected"),
@@ -47,12 +47,25 @@ def test_a_variable_has_the_type_of_what_it_copies_and_else_int32() -> None:
     (lambda: sp.functionality(PASS, y(i, j).eq(sp.inputs("x")[0](i))), "x is declared twice, as variable and as input"),
     (lambda: x(i, j) + 1.5, "1.5 is no whole number"),
     (lambda: x(i, j) + (1 << 40), "1099511627776 is out of range"),
+    (lambda: x(i, j) == 1, "x(i, j) has no value yet"), (lambda: x(i, j) + i, "i is a place and no value"),
     (lambda: bool(x(i, j) < 1), "lt(x(i, j), 1) has no value yet"),
 ])
 def test_what_is_no_part_of_the_language_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
     with pytest.raises(UserError) as refused:
         made()
     assert refused.value.what == said and refused.value.fix
+
+
+def test_places_are_written_as_they_are_read() -> None:
+    assert [str(each) for each in (-i + 3, 3 - i, i - 1, 2 * i + j, -j)] == ["-i + 3", "-i + 3", "i - 1", "2 * i + j", "-j"]
+    assert str(x(i, -1).expr) == "x(i, -1)"
+
+
+def test_expressions_of_many_parts_are_refused_before_they_take_long() -> None:
+    value = x(i, j)
+    with pytest.raises(UserError, match=r"an expression has more than 1,000 parts"):
+        for _ in range(40):
+            value = sp.maximum(value, value)
 
 
 def test_deep_expressions_are_refused_before_recursion_is() -> None:

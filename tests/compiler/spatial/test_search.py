@@ -43,6 +43,20 @@ def test_a_search_ends_where_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]) in {each.transform for each in found.found}
 
 
+@pytest.mark.parametrize("text", ["C(i,j,k,l) = A(i,j,m) * B(m,k,l)", "X(a,b,c,d,e,f,g,h) = A(a,b,c,d) * B(e,f,g,h)"])
+def test_many_indices_take_no_more_than_the_candidates_that_are_tried(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "MOST", 20)
+    recurrences = derive(text)
+    found = search(unroll(recurrences, dict.fromkeys(recurrences.indices, 1)))
+    assert found.tried == 20 and found.left > 1_000_000
+
+
+def test_candidates_are_each_there_once_and_counted() -> None:
+    for count in (2, 3):
+        every = list(searching._candidates(count))
+        assert len(set(every)) == len(every) == searching._many(count)
+
+
 def test_what_passes_within_a_step_makes_the_path_longer() -> None:
     chains = [path(project(PRODUCT, Transform([[0, 0, 1], [0, 1, 0], time]))) for time in ([1, 0, 0], [1, 1, 1])]
     assert chains[0] > chains[1]

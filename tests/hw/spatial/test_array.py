@@ -57,6 +57,21 @@ def test_operations_that_take_their_first_word_late_end_when_no_more_words_come(
         late.run("rtl", stalls, A=np.arange(14).reshape(7, 2))
 
 
+def test_an_operation_whose_first_port_takes_more_words_begins_when_those_before_have_all_of_theirs() -> None:
+    i, k = sp.indices("i k")
+    (X,), (C,), (c,) = sp.inputs("X"), sp.outputs("C"), sp.variables("c", dtype="int32")
+    design = sp.Design(sp.functionality(c(i, 0).eq(1), c(i, 1).eq(c(i, k - 1) * 3), c(i, k).eq(c(i, k - 1) * 2 + X(i, k - 2)),
+                                        C(i).eq(c(i, k.upper))), sp.Transform([[0, 1], [1, 1]]), {"i": 5, "k": 8})
+    for stalls in (None, 3):
+        design.run("rtl", stalls, **operands(design.spatial, 5, 1))
+
+
+def test_many_steps_without_a_word_are_no_end() -> None:
+    design = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 300]]),
+                       {"i": 2, "j": 2, "k": 2})
+    assert design.run("rtl").cycles > 300
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", designs.names())
 def test_every_design_that_is_shipped_gives_the_words_of_its_recurrences(name: str) -> None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sardonyx import spatial as sp
 from sardonyx.compiler.spatial.derive import derive
 from sardonyx.compiler.spatial.points import unroll
 from sardonyx.compiler.spatial.project import project
@@ -40,6 +41,15 @@ def test_random_transforms_of_determinants_up_to_4_give_the_words_of_the_recurre
     for at in range(operations):
         wanted = evaluate(recurrences, unrolled.bounds, {name: array[at] for name, array in operands.items()})
         assert all(np.array_equal(found[name][at], array) for name, array in wanted.items())
+
+
+def test_planes_before_the_first_that_have_numbers_are_those_of_their_numbers() -> None:
+    i, k = sp.indices("i k")
+    (X, W), (x,), (Y,) = sp.inputs("X W"), sp.variables("x"), sp.outputs("Y")
+    design = sp.Design(sp.functionality(x(-1, k).eq(X(k)), x(-2, k).eq(W(k)), x(i, k).eq(x(i - 2, k)), Y(i, k).eq(x(i, k))),
+                       Transform([[0, 1], [1, 0]]), {"i": 4, "k": 3})
+    for engine in ("golden", "tokens"):
+        assert design.run(engine, X=[1, 2, 3], W=[7, 8, 9]).value.tolist() == [[7, 8, 9], [1, 2, 3]] * 2
 
 
 def test_words_that_are_missing_or_left_are_noticed() -> None:
