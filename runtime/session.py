@@ -135,8 +135,9 @@ class Session:
         def configure(view: Region) -> None:
             host.execute(view, prepare(program, view.arch), program)
 
+        self._moves(region)
         self._programs.pop(region, None)
-        self.begin(region, configure)
+        self._begin(region, configure)
         self.wait(region)
         self._programs[region] = program
 
@@ -150,7 +151,7 @@ class Session:
         """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on."""
         self._idle(region)
         program = self._loaded(region)
-        self.begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+        self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
 
     def stall(self, region: int, columns: Iterable[int] | None = None) -> None:
         """Freeze columns of a region, counted from its first one, till `resume`; None: all of them. See `runtime.stall`.
@@ -168,7 +169,13 @@ class Session:
         self._stalled.discard(region)
 
     def begin(self, region: int, work: Callable[[Region], Any]) -> Task:
-        """Begin work on a region as a device: it goes on to its first wait now, and further while others wait."""
+        """Begin work on a region as a device: it goes on to its first wait now, and further while others wait. What the region
+        is configured for is unknown from then on."""
+        self._idle(region)
+        self._programs.pop(region, None)
+        return self._begin(region, work)
+
+    def _begin(self, region: int, work: Callable[[Region], Any]) -> Task:
         view = self._idle(region)
         self._tasks[region] = task = Task(partial(self._do, view, work))
         task.resume()

@@ -20,17 +20,16 @@ from collections.abc import Iterable
 from ..compiler.ir.program import STATIC, Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.soc import CONFIGURING
+from ..hw.arch.soc import CONFIGURING, glb_registers, named
 from .device import MOST_POLLS, Device
 
 
 def stall(device: Device, columns: Iterable[int] | None = None, program: Program | None = None) -> None:
     """Freeze columns until `resume`, and return when they are; those that were frozen and are not named go on.
 
-    columns: None for all. program: what the device is configured for; without it nobody sees whether a stall of some columns is
-    one of a static program, whose words are undefined then.
+    columns: None for all. program: what the device is configured for; without it its stores are asked whether that is static.
     """
-    wanted = _mask(device.arch, columns, program)
+    wanted = _mask(device, columns, program)
     if device.read_register("status") >> CONFIGURING & 1:
         raise UserError("columns are not stalled while the machine is configured", f"machine '{device.arch.name}'",
                         "wait for the end of the configuration")
@@ -55,16 +54,26 @@ def stalled(device: Device) -> tuple[int, ...]:
     return tuple(x for x in range(device.arch.columns) if found >> x & 1)
 
 
-def _mask(arch: Arch, columns: Iterable[int] | None, program: Program | None) -> int:
+def _mask(device: Device, columns: Iterable[int] | None, program: Program | None) -> int:
     """What the register `stall` is told; UserError for what cannot be."""
+    arch = device.arch
     _check(arch)
+    if isinstance(columns, int):
+        raise UserError(f"{columns} is no list of columns", f"machine '{arch.name}'", f"write [{columns}]")
     chosen = set(range(arch.columns) if columns is None else columns)
     if wrong := sorted(x for x in chosen if x not in range(arch.columns)):
         raise UserError(f"there is no column {wrong[0]}", f"machine '{arch.name}'", f"choose some of 0..{arch.columns - 1}")
-    if program is not None and program.mode == STATIC and len(chosen) not in (0, arch.columns):
+    some = len(chosen) not in (0, arch.columns)
+    if some and (program.mode == STATIC if program is not None else _is_static(device)):
         raise UserError(f"{len(chosen)} of {arch.columns} columns of a static program are to be stalled",
                         f"machine '{arch.name}'", "stall all of them: every column knows the cycle of each word")
     return sum(1 << x for x in chosen)
+
+
+def _is_static(device: Device) -> bool:
+    """Whether a store of a device takes words by their cycles, as those of static programs do."""
+    static = named(glb_registers(device.arch.glb))["store_control"].word(static=1)
+    return any(device.read_register("store_control", tile) & static for tile in range(device.arch.glb_tiles))
 
 
 def _check(arch: Arch) -> None:

@@ -269,6 +269,9 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         program, cuts = work.tiling.einsum, {"work": work.told}
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
+    if graph is not None and (twice := [access for access in program.operands if access.repeated]):
+        raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),
+                        "write the statement with the diagonal as an operand of its own")
     written = {} if graph is None else {"graph": str(write_graph(lower(program), Path(graph)))}
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),

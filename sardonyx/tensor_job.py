@@ -55,7 +55,7 @@ class TensorJob:
         self._facts: Mapping[str, object] = {}
 
     def parts(self) -> Iterator[TensorJob | Rounds]:
-        yield self._rounds or self
+        yield self if self._rounds is None else self._rounds
 
     def __len__(self) -> int:
         return len(self.work)
@@ -107,7 +107,7 @@ class TensorJob:
     def facts(self) -> Mapping[str, object]:
         tiling = self.work.tiling
         uncut = ", ".join(sorted(unsplit(normalize(tiling.einsum))))
-        copies = {"copies": self.compiled.copies.count, **self._rounds.facts()} if self._rounds else {}
+        copies = {"copies": self.compiled.copies.count, **self._rounds.facts()} if self._rounds is not None else {}
         return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges), **copies,
                 **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),
                 **({"by_the_host": f"{tiling.after}, where sub-tiles are added"} if tiling.after else {}),

@@ -264,3 +264,8 @@ def test_an_unknown_register_is_refused_with_the_names():
     with pytest.raises(UserError) as error:
         api.explain_register("sttus")
     assert str(error.value).startswith("there is no register 'sttus'\n  try: name one of ")
+
+
+def test_copies_without_work_are_reported_too():
+    result = sardonyx.einsum("x(i) = b(i)", b=np.zeros(3, int), unroll=2, arch="onyx", engine="tokens")
+    assert (result.report["copies"], result.report["rounds"], np.count_nonzero(result.value)) == (2, 0, 0)

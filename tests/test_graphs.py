@@ -175,6 +175,8 @@ def test_the_graph_of_a_statement_is_written_and_run_on_the_command_line(folder,
 def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
     with pytest.raises(UserError) as error:
         explain_program("x(i) = b(i)", formats={"x": "d"}, graph=tmp_path / "x.gv")
+    with pytest.raises(UserError, match=r"B\(i,i\) is a diagonal, for which graphs of the public tools have no operand"):
+        explain_program("x(i) = B(i,i)", graph=tmp_path / "x.gv")
     assert str(error.value) == (f"{tmp_path / 'x.gv'}: result x has dense levels, which graphs of the public tools do not "
                                 "count\n  try: give x a format of compressed levels")
     assert not (tmp_path / "x.gv").exists()

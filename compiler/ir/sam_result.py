@@ -68,6 +68,8 @@ def _with_values(build: Builder, inmost: Written, values: Space, names: Mapping[
 def _nested(build: Builder, levels: Sequence[Written]) -> list[Written]:
     """The levels, each above the innermost without coordinates of empty fibers."""
     found, space = list(levels), build.spaces[levels[-1].pin]
+    if len(space) != len(found):
+        return found        # the verifier says what is wrong
     for level in reversed(range(len(found) - 1)):
         above, below = found[level], found[level + 1]
         pin = above.pin

@@ -237,15 +237,14 @@ def peeled(einsum: Einsum) -> tuple[Einsum, Expr]:
     return replace(einsum, text=f"{einsum.result} = {inner}", expr=inner), after
 
 
-def _check_constants(parser: Parser, expr: Expr) -> None:
-    """Constant parts fit 16 bits."""
+def _check_constants(parser: Parser, expr: Expr, within: bool = False) -> None:
+    """Constant parts fit 16 bits; `within` a larger one only what functions are applied to has to."""
     value = fold(expr)
-    if value is not None and not VALUE_MIN <= value <= VALUE_MAX:
+    if value is not None and not within and not VALUE_MIN <= value <= VALUE_MAX:
         raise parser.error(start(expr), f"constant {value} does not fit 16 bits",
                            f"use {VALUE_MIN} to {VALUE_MAX}")
     for part in children(expr):
-        if value is None or isinstance(expr, Call):
-            _check_constants(parser, part)
+        _check_constants(parser, part, value is not None and not isinstance(expr, Call))
 
 
 def factors(expr: Expr) -> list[Expr]:
@@ -287,7 +286,7 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
                                "give the index of the sum a name of its own")
         fixed = ((bound | common) & indices(part).keys()) | own
         nesting.update({(outer, inner): None for outer in indices(part) for inner in indices(part)
-                        if outer in fixed and inner not in fixed})
+                        if (outer in fixed and inner not in fixed) or (outer in fixed - own and inner in own)})
         if isinstance(part, Call | Total) and (own or not inside) and with_value(part, 0):
             raise parser.error(start(part), f"{part} is {with_value(part, 0)} where every tensor is 0, "
                                "so the result would be dense",

@@ -27,12 +27,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from sardonyx.compiler.lang.einsum import Einsum, peeled
+from sardonyx.compiler.lang.einsum import Einsum, peeled, with_value
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
-from .estimate import LEAST, ROOM, expect
+from .estimate import LEAST, ROOM, cycles, expect
 from .normalize import Node, normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .sample import Sample
@@ -42,6 +42,7 @@ EDGES = (*(edge for power in range(16, 1, -1) for edge in (1 << power, 3 << (pow
 MOST_ITEMS = 25_000_000
 ITEM_BYTES = 80     # What the host needs for an item while items are listed.
 ALIKE = 1.02        # Cycles that are worth fewer items.
+HOST = 10           # Times the cycles that are worth what the host then applies.
 PARTS = 5           # Parts of an extent whose edges are tried.
 TRIES = 100
 BUDGET = 10_000_000
@@ -66,15 +67,21 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
         return found.chosen() if edges is None else found.given(edges)
 
     inner, after = peeled(einsum)
-    if unsplit(normalize(inner)) == unsplit(normalize(einsum)):
+    if with_value(inner.expr, 0) or unsplit(normalize(inner)) == unsplit(normalize(einsum)):
         return search(einsum)
+    # Whole, or with what is applied at last left to the host: that where nothing else fits, or it saves most of the cycles.
     try:
-        return search(einsum)
+        whole = search(einsum)
     except UserError as refused:
         try:
             return replace(search(inner), after=after)
         except UserError:
             raise refused from None
+    if edges is not None:
+        return whole
+    cut = search(inner)
+    saves = HOST * cycles(normalize(inner), cut, room) < cycles(normalize(einsum), whole, room)
+    return replace(cut, after=after) if saves else whole
 
 
 @dataclass(frozen=True)
@@ -307,4 +314,4 @@ def _checked(einsum: Einsum, extents: Mapping[str, int], edges: int | Mapping[st
                             f"name one of {', '.join(extents)}")
         if edge < 1:
             raise UserError(f"the tile edge of {index} is {edge}", einsum.text, "use 1 or more")
-    return {index: named.get(index, extent) for index, extent in extents.items()}
+    return {index: named.get(index, max(extent, 1)) for index, extent in extents.items()}

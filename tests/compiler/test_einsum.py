@@ -17,6 +17,10 @@ def test_default_order_is_that_of_the_result_then_of_appearance():
     assert parse("X(j,i) = B(i,l) * C(l,k) * D(k,j)").order == ("j", "i", "l", "k")
 
 
+def test_an_index_that_sum_names_comes_after_those_outside_it():
+    assert parse("x = sum(o, A(o,l)) * b(l)").order == ("l", "o")
+
+
 def test_default_formats_store_modes_in_loop_order():
     einsum = parse("X(i,j) = B(i,k) * C(k,j)")
     assert [str(access.format) for access in (einsum.result, *einsum.operands)] == ["ss01", "ss01", "ss10"]
@@ -114,6 +118,7 @@ POINTED = [
     ("x(i) = sum * b(i)", 8, "sum is a function and no tensor",
      "give it arguments in brackets on the right side, or rename the tensor"),
     ("x(i) = min(b(i), min(99999, 3))", 22, "constant 99999 does not fit 16 bits", "use -32768 to 32767"),
+    ("x(i) = (sign(40000) + 1) * b(i)", 14, "constant 40000 does not fit 16 bits", "use -32768 to 32767"),
     ("x(i) = b(i) c(i)", 13, "an operator or the end was expected, not 'c'",
      "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x(i) = (b(i)", 13, "')' was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
@@ -200,6 +205,9 @@ NAMED = [
     ("x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k))", "ijk", {},
      "loop order i j k of x(i) = A(i,k) * (B(i,j,k) * c(j) + D(i,k)): index j is summed inside the loop of "
      "k, so k must come first\n  try: use i k j"),
+    ("x(i) = sum(o, A(l,o)) * B(i,l)", "iol", {},
+     "loop order i o l of x(i) = sum(o, A(l,o)) * B(i,l): index o is summed inside the loop of l, so l must come first\n"
+     "  try: use i l o"),
     (MATMUL, "", {"C": "ss01"},
      "format ss01 of C(k,j): it stores k j but the loop order is i j k\n  try: use ss10"),
     (SQUARE, "", {"B": "ss01"}, "format ss01 of B(k,j): it stores k j but the loop order is i j k\n"

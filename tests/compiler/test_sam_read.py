@@ -286,6 +286,18 @@ def test_a_rewired_graph_runs_or_is_refused():
     assert 20 < ran < 100
 
 
+def test_a_level_that_is_written_from_coordinates_of_another_depth_is_refused():
+    text = """digraph SAM { comment="X=sss,B=sss"
+      0 [type="fiberlookup" index="i" tensor="B" mode="0" root="true"] 1 [type="fiberlookup" index="j" tensor="B" mode="1"]
+      2 [type="fiberlookup" index="k" tensor="B" mode="2"] 3 [type="arrayvals" tensor="B"]
+      4 [type="fiberwrite" index="i" tensor="X" mode="0"] 5 [type="fiberwrite" index="j" tensor="X" mode="1"]
+      6 [type="fiberwrite" index="k" tensor="X" mode="2"] 7 [type="fiberwrite" tensor="X" mode="vals"]
+      0 -> 1 [type="ref"] 1 -> 2 [type="ref"] 2 -> 3 [type="ref"] 0 -> 4 [type="crd"] 1 -> 5 [type="crd"] 0 -> 6 [type="crd"]
+      3 -> 7 [type="val"] }"""
+    with pytest.raises(UserError, match="level 2 of X"):
+        read_sam(text, "bad.gv")
+
+
 def test_an_edge_from_a_node_without_outputs_is_refused():
     with pytest.raises(UserError, match=r"node 1 \(fiberwrite\): it gives no val"):
         read_sam(with_edge(without(ELEMMUL.text, "4 3 val"), "1 3 val"), "f")

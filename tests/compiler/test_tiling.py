@@ -68,6 +68,27 @@ def test_a_function_of_the_result_is_the_hosts_where_the_sum_inside_it_is_cut(ca
     assert work.combine(run(work)) == golden.evaluate(MATMUL_RELU, operands)
 
 
+def test_the_host_applies_no_function_to_sums_that_are_not_0_where_tensors_are():
+    program = parse("x(i) = relu(b(i) + 3 + C(i,j) - 5)")
+    operands = {"b": to_coo(np.ones(1, int)), "C": to_coo(np.ones((1, 3000), int))}
+    assert "not even tiles of one element, with the whole of j" in message(tile, program, operands, 1024)
+    assert "index j is summed inside a function" in message(tile, program, operands, 4096, {"j": 2})
+
+
+def test_the_host_applies_a_function_where_cutting_what_is_inside_saves_most_cycles():
+    operands = {name: random_tensor((400, 400), 0.003, seed) for seed, name in enumerate("BC")}
+    work = tile(MATMUL_RELU, operands, 1024)
+    assert work.after is not None and work.edges["k"] < 400
+    assert work.combine(run(work)) == golden.evaluate(MATMUL_RELU, operands)
+
+
+def test_an_index_without_extent_that_has_no_edge_is_no_work():
+    program = parse("x(i) = A(i) - B(l) * C(l,i)")
+    operands = {"A": to_coo(np.ones(2, int)), "B": to_coo(np.zeros(0, int)), "C": to_coo(np.zeros((0, 2), int))}
+    work = tile(program, operands, 1024, {"i": 2})
+    assert work.combine(run(work)) == golden.evaluate(program, operands)
+
+
 def test_a_function_inside_the_result_is_refused_where_the_sum_inside_it_does_not_fit():
     program = parse("x(i) = d(i) * relu(B(i,k) * c(k))")
     operands = {"d": to_coo(np.ones(4, int)), "B": to_coo(np.ones((4, 30), int)), "c": to_coo(np.ones(30, int))}

@@ -21,7 +21,7 @@ from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import MEMORY_REGISTER, STATUS_REGISTER
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import BUSY, CONFIGURING, FINISHED, WATCHDOG
+from sardonyx.hw.arch.soc import BUSY, CONFIGURING, FINISHED, WATCHDOG, glb_registers, named
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
 from sardonyx.runtime.session import Session
@@ -243,8 +243,14 @@ def test_a_session_waits_for_no_region_that_stands_still() -> None:
         session.stall(1, [1])
         with pytest.raises(UserError, match=r"region 1 is stalled\n.*resume\(1\) first"):
             session.save(1)
+        with pytest.raises(UserError, match="region 1 is stalled"):
+            session.load(1, program)
+        assert not session.busy(1)
         with pytest.raises(UserError, match="there is no column 2"):
             session.stall(1, [2])
+        session.begin(0, lambda view: None)
+        with pytest.raises(UserError, match="region 0 has no program"):
+            session.run(0, given, {"b_vals": 31})
         session.release(1)
         assert session.place(4).number == 1 and machine.read_register("stall", region=1) == 0
 
@@ -257,6 +263,13 @@ def test_what_cannot_be_stalled_is_refused() -> None:
             stall(machine, [1], program)
         assert str(refused.value) == ("machine 'static': 1 of 2 columns of a static program are to be stalled\n"
                                       "  try: stall all of them: every column knows the cycle of each word")
+        static = named(glb_registers(arch.glb))["store_control"].word(static=1)
+        machine.write_register("store_control", static, 0)
+        with pytest.raises(UserError, match="1 of 2 columns of a static program"):
+            stall(machine, [1])
+        machine.write_register("store_control", 0, 0)
+        with pytest.raises(UserError, match=r"1 is no list of columns\n  try: write \[1\]"):
+            stall(machine, 1)     # type: ignore[arg-type]
         for columns in ([-1], [2]):
             with pytest.raises(UserError, match=f"there is no column {columns[0]}\n  try: choose some of 0..1"):
                 stall(machine, columns)
