@@ -1,5 +1,6 @@
 """Random statements: the compiler's graphs, on two models of tokens and cut into sub-tiles, against NumPy on dense arrays."""
 
+import random
 import re
 
 import numpy as np
@@ -52,6 +53,23 @@ def test_random_statements_mean_what_numpy_makes_of_dense_arrays(text, extents, 
     expected = dense(einsum.expr, einsum.order, named_extents, data, einsum.result.indices)
     shape = [named_extents[index] for index in einsum.result.indices]
     assert np.array_equal(to_array(golden.evaluate(einsum, operands)), expected.reshape(shape))
+
+
+@settings(max_examples=150)
+@given(text=statements(), extents=EXTENTS, densities=DENSITIES, seed=st.integers(0, 99))
+def test_random_statements_in_random_orders_give_the_words_of_golden_or_are_refused(text, extents, densities, seed):
+    order = list(read(text).order)
+    random.Random(seed).shuffle(order)
+    try:
+        einsum = parse(text, order)
+    except UserError as error:
+        # Sums inside loops that are inside them, or over too many indices.
+        assert error.where.startswith("loop order")
+        assume(False)
+    operands = random_operands(einsum, agreeing(einsum, extents), densities, seed)
+    words = {access.slot: tensors.encode(operands[access.tensor].diagonal(access.modes), access.format)
+             for access in einsum.operands}
+    assert run(lower(einsum), words) == golden.words(einsum, golden.evaluate(einsum, operands))
 
 
 @settings(max_examples=150)
