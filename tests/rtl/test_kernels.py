@@ -88,7 +88,11 @@ def transactions(name):
         pairs.append(whole(einsum, empty))
         for tensor in einsum.tensors:
             pairs.append(whole(einsum, data | {tensor: empty[tensor]}))
-    work = Work(tile(einsum, operands(einsum, kernel.shapes[-1], 0.2, 7), KERNELS.mem.level_words))
+    largest = operands(einsum, kernel.shapes[-1], 0.2, 7)
+    work = Work(tile(einsum, largest, KERNELS.mem.level_words))
+    if work.tiling.after is not None:
+        # Here all of a kernel is for the array: what is summed inside a function is not cut, so that the host applies none.
+        work = Work(tile(einsum, largest, KERNELS.mem.level_words, dict.fromkeys(einsum.result.indices, 8)))
     pairs += list(zip(work.transactions(), expected(work), strict=True))[:12]
     return einsum, pairs
 

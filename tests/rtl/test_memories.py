@@ -178,11 +178,11 @@ def test_what_cannot_be_saved_or_restored_is_told(machine: Machine) -> None:
     with pytest.raises(UserError) as error:
         session.save(0)
     assert str(error.value) == "session: region 0 has no program\n  try: load(0, ...) first"
-    session.load(0, looks_up(ROMS, {}))
     session.begin(0, lambda region: region.wait(100))
     with pytest.raises(UserError, match="region 0 is busy"):
         session.save(0)
     assert session.wait(0) == []
+    session.load(0, looks_up(ROMS, {}))
     kept = session.save(0)
     with pytest.raises(UserError) as error:
         saved(machine, kept)
