@@ -5,7 +5,8 @@
     vectorreducer accum_index=j            as the first
 
 The public ones take the coordinates of each value, which nodes of type crdhold repeat; ours take fibers, and what is summed is
-the loop around them. Coordinates of other loops that they get say nothing more.
+the loop around them. Coordinates of other loops that they get say nothing more. What droppers in front have merged is taken in
+front of them: no fiber needs elements, and droppers of coordinates and of values merge each on their own.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from ...hw.arch.primitive import MOST_ACCUMULATED
 from .dialect import PublicNode
 from .sam import Pin
 from .sam_build import Builder
-from .sam_ops import CRD, VAL, Accumulator
+from .sam_ops import CRD, VAL, Accumulator, Dropper
 
 
 def add_accumulator(build: Builder, node: PublicNode, pins: Sequence[Pin]) -> tuple[Accumulator, dict[str, Pin]]:
     """The operation of a node, and what of the streams that enter it is at which input."""
     inner = _indices(node)
-    spaces = build.spaces
+    spaces, pins = build.spaces, [_whole(build, pin) for pin in pins]
     values = [pin for pin in pins if build.kind(pin) == VAL]
     if len(values) != 1 or tuple(index for index, _ in spaces[values[0]])[-len(inner):] != inner:
         raise UserError(f"its values are not those of {' and '.join(map(shown, inner))}", node.where,
@@ -37,9 +38,16 @@ def add_accumulator(build: Builder, node: PublicNode, pins: Sequence[Pin]) -> tu
         found = [pin for pin in pins if spaces[pin] == wanted and build.kind(pin) == CRD]
         if not found:
             raise UserError(f"it gets no coordinates of {shown(wanted[-1][0])} of the very loops of its values", node.where,
-                            "give it those, behind no dropper or the same one")
+                            "give it those")
         inputs[port] = found[0]
     return Accumulator(space[-1 - len(inner)][0], inner), inputs
+
+
+def _whole(build: Builder, pin: Pin) -> Pin:
+    """A stream in front of the droppers that merged its stops."""
+    while isinstance(op := build.nodes[pin.node], Dropper) and op.form == "coordinate" and pin.port == "inner_o":
+        pin = build.feeds[Pin(pin.node, "inner")]
+    return pin
 
 
 def _indices(node: PublicNode) -> tuple[str, ...]:

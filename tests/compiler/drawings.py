@@ -676,6 +676,63 @@ OUTER = Public("X=ss01,B=ss10,C=ss01", "X(i,j) = B(i,k) * C(k,j)", """
 16 19 crd out-i
 """)
 
+# As Gustavson's, with fibers in place of points, of which droppers take the empty ones away before they are summed.
+ROWS = Public("X=ss01,B=ss01,C=ss01", "X(i,j) = B(i,k) * C(k,j)", """
+30 fiberlookup i B 0 root
+29 broadcast
+28 repsiggen i
+27 repeat i C root
+26 fiberlookup k C 0
+25 fiberlookup k B 1
+24 intersect k
+23 fiberlookup j C 1
+22 broadcast
+21 repsiggen j
+20 repeat j B
+19 arrayvals B
+18 arrayvals C
+17 mul
+2 fiberwrite i X 0
+1 fiberwrite j X 1
+0 fiberwrite vals X
+16 crddrop k j
+15 crddrop k j
+14 vectorreducer accum_index=j
+13 crddrop i k
+12 broadcast
+""", """
+30 29 crd
+29 28 crd
+28 27 repsig
+27 26 ref
+30 25 ref
+26 24 crd in-C
+26 24 ref in-C
+25 24 crd in-B
+25 24 ref in-B
+24 23 ref out-C
+23 22 crd
+22 21 crd
+21 20 repsig
+24 20 ref out-B
+20 19 ref
+23 18 ref
+19 17 val
+18 17 val
+24 12 crd outer-k
+12 16 crd outer-k
+12 15 crd outer-k
+17 16 val inner-j
+16 14 val
+22 15 crd inner-j
+15 14 crd inner-j
+15 13 crd inner-k
+30 13 crd outer-i
+13 2 crd outer-i
+14 0 val
+14 1 crd out-j
+""")
+
 PUBLIC = {"matmul": MATMUL, "matmul_drop": MATMUL_DROP, "elemmul": ELEMMUL, "add3": ADD3, "mul3": MUL3, "residual": RESIDUAL,
           "spmv": SPMV, "spmv_drop": SPMV_DROP, "mttkrp": MTTKRP, "sddmm": SDDMM, "to_sparse": TO_SPARSE, "inner": INNER,
-          "scaled": SCALED, "add_relu": ADD_RELU, "gustavson": GUSTAVSON, "outer": OUTER}
+          "scaled": SCALED, "add_relu": ADD_RELU, "gustavson": GUSTAVSON, "outer": OUTER, "rows": ROWS}

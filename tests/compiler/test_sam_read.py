@@ -140,7 +140,7 @@ REFUSED = [
      "f.gv: node 15 (crdhold): it gets coordinates of i, j\n  try: give it those of k and j"),
     (GUSTAVSON.text.replace('4 -> 5 [label="crd_inner-j"', '# 4 -> 5 [label="crd_inner-j"'),
      "f.gv: node 5 (spaccumulator): it gets no coordinates of j of the very loops of its values\n"
-     "  try: give it those, behind no dropper or the same one"),
+     "  try: give it those"),
     (ELEMMUL.text.replace('format="compressed" src="true" root="true"', 'format="bitvector" src="true" root="true"', 1),
      "f.gv: node 12 (fiberlookup): attribute format is 'bitvector'\n  try: write compressed or dense"),
     (ELEMMUL.text.replace("B=ss01", "B=ds01"),
