@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
-from drawings import ELEMMUL, MATMUL, SCALED, SPMV, SPMV_DROP
+from drawings_elementwise import ELEMMUL, SCALED
+from drawings_sums import MATMUL, SPMV, SPMV_DROP
 
 import sardonyx
 from sardonyx.api import explain_program

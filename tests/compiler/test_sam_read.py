@@ -4,7 +4,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from drawings import ADD3, ELEMMUL, GUSTAVSON, INNER, MASKED, MATMUL, MUL3, OUTER, PUBLIC, RESIDUAL, SCALED, SPMV, draw
+from drawing import draw
+from drawings import PUBLIC
+from drawings_accumulated import GUSTAVSON, OUTER
+from drawings_elementwise import ADD3, ELEMMUL, MASKED, MUL3, SCALED
+from drawings_sums import INNER, MATMUL, RESIDUAL, SPMV
 from graph_operands import operand_sets
 
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz

@@ -1,0 +1,350 @@
+"""Graphs whose sums are inside the loops of their results, in the public dialect."""
+
+from __future__ import annotations
+
+from drawing import Public
+
+MATMUL = Public("X=ss01,B=ss01,C=ss10", "X(i,j) = B(i,k) * C(k,j)", """
+1 fiberlookup i B 0 root
+2 broadcast
+3 fiberwrite i X 0
+4 repsiggen i
+5 repeat i C root
+6 fiberlookup j C 1
+7 broadcast
+8 fiberwrite j X 1
+9 repsiggen j
+10 repeat j B
+11 fiberlookup k B 1
+12 fiberlookup k C 0
+13 intersect k
+14 arrayvals B
+15 arrayvals C
+16 mul
+17 reduce
+18 fiberwrite vals X
+""", """
+1 2 crd
+2 3 crd
+2 4 crd
+4 5 repsig
+5 6 ref
+6 7 crd
+7 8 crd
+7 9 crd
+9 10 repsig
+1 10 ref
+10 11 ref
+6 12 ref
+11 13 crd in-B
+11 13 ref in-B
+12 13 crd in-C
+12 13 ref in-C
+13 14 ref out-B
+13 15 ref out-C
+14 16 val
+15 16 val
+16 17 val
+17 18 val
+""")
+
+# Products go through a dropper in front of the sum, a level is written in front of the dropper that merges its stops, a dropper
+# is left over, and comments and labels of the droppers do not agree.
+MATMUL_DROP = MATMUL._replace(nodes=MATMUL.nodes + """
+19 crddrop i j
+20 crddrop j k
+21 crddrop i j
+22 crddrop j k
+""", edges=MATMUL.edges.replace("2 3 crd\n", "#2 3 crd\n", 1).replace("\n7 8", "\n#7 8").replace("16 17", "#16 17") + """
+13 20 crd inner-k
+7 20 crd outer-j
+20 8 crd outer-j
+20 19 crd inner-j
+2 19 crd outer_i
+19 3 crd outer-i
+16 22 val inner-k
+7 22 crd outer-j
+22 17 val inner-k
+""")
+
+
+RESIDUAL = Public("x=s0,b=s0,C=ss01,d=s0", "x(i) = b(i) - C(i,j) * d(j)", """
+17 fiberlookup i b 0 root
+18 fiberlookup i C 0 root
+16 union i
+15 broadcast
+14 repsiggen i
+13 repeat i d root
+12 fiberlookup j d 0
+11 fiberlookup j C 1
+10 intersect j
+9 crddrop i j
+8 arrayvals d
+7 arrayvals C
+6 mul
+5 reduce
+4 arrayvals b
+3 add sub=1
+2 fiberwrite i x 0
+1 fiberwrite vals x
+""", """
+17 16 crd in-b
+17 16 ref in-b
+18 16 crd in-C
+18 16 ref in-C
+16 15 crd i
+15 9 crd i
+15 14 crd
+14 13 repsig
+13 12 ref
+16 11 ref out-C
+12 10 crd in-d
+12 10 ref in-d
+11 10 crd in-C
+11 10 ref in-C
+10 9 crd in-j
+9 2 crd outer-i
+10 7 ref out-C
+10 8 ref out-d
+7 6 val
+8 6 val
+6 5 val
+5 3 val
+16 4 ref out-b
+4 3 val
+3 1 val
+""")
+
+_SPMV = """
+20 fiberlookup i B 0 root
+19 broadcast
+18 repsiggen i
+17 repeat i c root
+16 fiberlookup j c 0
+15 fiberlookup j B 1
+14 intersect j
+13 arrayvals B
+12 arrayvals c
+11 mul
+10 reduce
+9 crddrop i j
+1 fiberwrite i x 0
+0 fiberwrite vals x
+"""
+_SPMV_EDGES = """
+20 19 crd
+19 18 crd
+18 17 repsig
+17 16 ref
+20 15 ref
+16 14 crd in-c
+16 14 ref in-c
+15 14 crd in-B
+15 14 ref in-B
+14 13 ref out-B
+14 12 ref out-c
+13 11 val
+12 11 val
+10 0 val
+19 9 crd i
+14 9 crd in-j
+9 1 crd outer-i
+"""
+# Rows without a product are dropped from the coordinates and from the values, ...
+SPMV_DROP = Public("x=s0,B=ss01,c=s0", "x(i) = B(i,j) * c(j)", _SPMV + "8 crddrop i j\n",
+                   _SPMV_EDGES + "11 8 val inner-j\n19 8 crd i\n8 10 val inner-j\n")
+# ... or, as in older files, from the coordinates only.
+SPMV = Public("x=s0,B=ss01,c=s0", "x(i) = B(i,j) * c(j)", _SPMV, _SPMV_EDGES + "11 10 val\n")
+
+
+MTTKRP = Public("X=ss01,B=sss012,C=ss01,D=ss01", "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", """
+40 fiberlookup i B 0 root
+39 broadcast
+38 repsiggen i
+37 broadcast
+36 repeat i C root
+35 repeat i D root
+34 fiberlookup j C 0
+33 fiberlookup j D 0
+32 intersect j
+31 broadcast
+30 repsiggen j
+29 repeat j B
+28 fiberlookup k B 1
+27 fiberlookup k C 1
+26 intersect k
+25 repsiggen k
+24 repeat k D
+23 fiberlookup l D 1
+22 fiberlookup l B 2
+21 intersect l
+20 repsiggen l
+19 repeat l C
+18 arrayvals C
+17 arrayvals B
+16 arrayvals D
+15 mul
+14 mul
+13 reduce
+12 reduce
+2 fiberwrite i X 0
+1 fiberwrite j X 1
+0 fiberwrite vals X
+""", """
+40 39 crd
+39 2 crd
+39 38 crd
+38 37 repsig
+37 36 repsig
+37 35 repsig
+36 34 ref
+35 33 ref
+34 32 crd in-C
+34 32 ref in-C
+33 32 crd in-D
+33 32 ref in-D
+32 31 crd
+31 1 crd
+31 30 crd
+30 29 repsig
+40 29 ref
+29 28 ref
+32 27 ref out-C
+28 26 crd in-B
+28 26 ref in-B
+27 26 crd in-C
+27 26 ref in-C
+26 25 crd
+25 24 repsig
+32 24 ref out-D
+24 23 ref
+26 22 ref out-B
+23 21 crd in-D
+23 21 ref in-D
+22 21 crd in-B
+22 21 ref in-B
+21 20 crd
+20 19 repsig
+26 19 ref out-C
+19 18 ref
+21 17 ref out-B
+21 16 ref out-D
+18 15 val
+17 15 val
+15 14 val
+16 14 val
+14 13 val
+13 12 val
+12 0 val
+""")
+
+# Dense operands, and droppers of which the inner one is passed by, since the sums are not dropped.
+SDDMM = Public("X=ss01,B=ss01,C=dd01,D=dd10", "X(i,j) = B(i,j) * C(i,k) * D(k,j)", """
+1 fiberlookup i B 0 root
+2 fiberlookup i C 0 root dense
+3 intersect i
+4 broadcast
+5 repsiggen i
+6 repeat i D root
+7 fiberlookup j D 1 dense
+8 fiberlookup j B 1
+9 intersect j
+10 broadcast
+11 repsiggen j
+12 repeat j C
+13 fiberlookup k C 1 dense
+14 fiberlookup k D 0 dense
+15 intersect k
+16 broadcast
+17 repsiggen k
+18 repeat k B
+19 arrayvals B
+20 arrayvals C
+21 arrayvals D
+22 mul
+23 mul
+24 reduce
+25 crddrop j k
+26 crddrop i j
+27 fiberwrite i X 0
+28 fiberwrite j X 1
+29 fiberwrite vals X
+""", """
+1 3 crd in-B
+1 3 ref in-B
+2 3 crd in-C
+2 3 ref in-C
+3 4 crd i
+4 26 crd i
+4 5 crd
+5 6 repsig
+6 7 ref
+3 8 ref out-B
+7 9 crd in-D
+7 9 ref in-D
+8 9 crd in-B
+8 9 ref in-B
+9 10 crd j
+10 25 crd j
+10 11 crd
+11 12 repsig
+3 12 ref out-C
+12 13 ref
+9 14 ref out-D
+13 15 crd in-C
+13 15 ref in-C
+14 15 crd in-D
+14 15 ref in-D
+15 16 crd k
+16 25 crd k
+16 17 crd
+17 18 repsig
+9 18 ref out-B
+18 19 ref
+15 20 ref out-C
+15 21 ref out-D
+19 22 val
+20 22 val
+22 23 val
+21 23 val
+23 24 val
+24 29 val
+25 26 crd outer-j
+26 27 crd outer-i
+26 28 crd inner-j
+""")
+
+# c is looked up as i and joined as j; the values of B are not used.
+
+INNER = Public("x=none,B=ss01,C=ss01", "x = B(i,j) * C(i,j)", """
+12 fiberlookup i B 0 root
+11 fiberlookup i C 0 root
+10 intersect i
+9 fiberlookup j B 1
+8 fiberlookup j C 1
+7 intersect j
+6 arrayvals B
+5 arrayvals C
+4 mul
+3 reduce
+2 reduce
+0 fiberwrite vals x
+""", """
+12 10 crd in-B
+12 10 ref in-B
+11 10 crd in-C
+11 10 ref in-C
+10 9 ref out-B
+10 8 ref out-C
+9 7 crd in-B
+9 7 ref in-B
+8 7 crd in-C
+8 7 ref in-C
+7 6 ref out-B
+7 5 ref out-C
+6 4 val
+5 4 val
+4 3 val
+3 2 val
+2 0 val
+""")
