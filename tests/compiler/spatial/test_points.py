@@ -5,6 +5,7 @@ import pytest
 
 from sardonyx import spatial as sp
 from sardonyx.compiler.spatial.points import unroll
+from sardonyx.functionality import Assigned
 from sardonyx.hw.arch.errors import UserError
 
 i, j = sp.indices("i j")
@@ -16,7 +17,7 @@ PASS = x(i, j).eq(x(i, j - 1))
 LEAVE = X(i).eq(x(i, j.upper))
 
 
-def refused(*assignments: sp.Assigned, bounds: "dict[str, int] | None" = None) -> str:
+def refused(*assignments: Assigned, bounds: "dict[str, int] | None" = None) -> str:
     with pytest.raises(UserError) as error:
         unroll(sp.functionality(*assignments), {"i": 3, "j": 3} if bounds is None else bounds)
     assert error.value.fix
@@ -47,7 +48,7 @@ def test_what_is_read_at_a_border_comes_from_what_is_assigned_there() -> None:
      "x(i, j.lower) = x(i, j - 1): x at a border is read through more than 16 others"),
     ((READ, PASS), "functionality: no output is assigned"),
 ])
-def test_recurrences_that_mean_nothing_are_refused(assignments: "tuple[sp.Assigned, ...]", said: str) -> None:
+def test_recurrences_that_mean_nothing_are_refused(assignments: "tuple[Assigned, ...]", said: str) -> None:
     found = refused(*assignments)
     if "depends on itself" in said:     # any value of the circle may be named
         assert found in (said, said.replace("y(", "x("))

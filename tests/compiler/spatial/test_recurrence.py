@@ -3,6 +3,7 @@
 import pytest
 
 from sardonyx import spatial as sp
+from sardonyx.functionality import Assigned
 from sardonyx.hw.arch.errors import UserError
 
 i, j = sp.indices("i j")
@@ -27,7 +28,7 @@ PASS = x(i, j).eq(x(i, j - 1))
     (x(i, j).eq(y(i, j)), "y is read but never assigned"),
     (X(sp.indices("k")[0]).eq(x(i, j)), "no variable has the index k"),
 ])
-def test_an_assignment_that_cannot_be_is_refused_with_its_text(assignment: sp.Assigned, said: str) -> None:
+def test_an_assignment_that_cannot_be_is_refused_with_its_text(assignment: Assigned, said: str) -> None:
     with pytest.raises(UserError) as refused:
         sp.functionality(PASS, assignment)
     assert refused.value.what == said and refused.value.fix

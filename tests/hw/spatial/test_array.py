@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx import designs
+from sardonyx import designs, functionality
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
 from sardonyx.hw.spatial.beat import Beat
@@ -95,7 +95,7 @@ def test_every_operation_is_exact_and_its_result_wraps() -> None:
     made = [a(i, j).eq(A(j)), b(i, j).eq(B(j))]
     for name, variable in variables.items():
         takes = (a(i, j), b(i, j), a(i, j) + b(i, j))[:OPERATIONS[name].operands]
-        made += [variable(i, j).eq(sp._call(name, *takes)), sp.outputs(f"R_{name}")[0](j).eq(variable(0, j))]
+        made += [variable(i, j).eq(functionality._call(name, *takes)), sp.outputs(f"R_{name}")[0](j).eq(variable(0, j))]
     ends = np.array([-128, -127, -1, 0, 1, 2, 126, 127])
     array = sp.Design(sp.functionality(*made), sp.Transform([[1, 0], [0, 1]]), {"i": 1, "j": 64})
     found = array.run("rtl", A=np.repeat(ends, 8), B=np.tile(ends, 8)).value
