@@ -10,7 +10,16 @@ from collections.abc import Iterable
 from .arch.cgra import Arch
 from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED, ConfigMap
 from .arch.interconnect import Interconnect
-from .arch.soc import GLB_REGISTER_STRIDE, GLB_REGISTERS, REGION_STRIDE, Register, controller_registers, glb_registers
+from .arch.soc import (
+    GLB_REGISTER_STRIDE,
+    GLB_REGISTERS,
+    GROUP,
+    GROUP_REGISTERS,
+    REGION_STRIDE,
+    Register,
+    controller_registers,
+    glb_registers,
+)
 from .arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS
 from .arch.tile import TileSpec
 
@@ -30,6 +39,8 @@ def registers(arch: Arch) -> str:
     parts = [f"# Registers of `{arch.name}`\n\nGenerated from the description; fingerprint `{arch.fingerprint:016x}`.\n",
              f"## Controller, AXI4-Lite\n\nRegion r at r * {REGION_STRIDE:#x}, r = 0..{arch.regions - 1}.\n",
              _register_table(controller_registers(arch), 0),
+             *([f"## Several regions, AXI4-Lite\n\nAt {GROUP_REGISTERS:#06x}.\n", _register_table(GROUP, 0)]
+               if arch.regions > 1 else []),
              f"## GLB tiles, AXI4-Lite\n\nTile t at {GLB_REGISTERS:#06x} + t * {GLB_REGISTER_STRIDE:#x}, "
              f"t = 0..{arch.glb_tiles - 1}.\n", _register_table(glb_registers(arch.glb), 0)]
     if arch.system.processor:
@@ -107,6 +118,9 @@ def header(arch: Arch) -> str:
     lines += ["/* Byte address of a region's controller, and offsets of its registers; fields as (lowest bit, mask). */",
               f"#define SARDONYX_REGION(region) ((region) * 0x{REGION_STRIDE:x}u)"]
     lines += _header_registers("SARDONYX_", controller_registers(arch))
+    if arch.regions > 1:
+        lines += ["", "/* Byte address of the registers of all regions, and their offsets from there. */",
+                  f"#define SARDONYX_ALL_REGIONS 0x{GROUP_REGISTERS:x}u", *_header_registers("SARDONYX_", GROUP)]
     lines += ["", "/* Byte address of a GLB tile's registers, and their offsets from there. */",
               f"#define SARDONYX_GLB(tile) (0x{GLB_REGISTERS:x}u + (tile) * 0x{GLB_REGISTER_STRIDE:x}u)"]
     lines += _header_registers("SARDONYX_GLB_", glb_registers(arch.glb))

@@ -19,6 +19,8 @@ from ..hw.arch.soc import (
     CONFIG_BUSY,
     GLB_REGISTER_STRIDE,
     GLB_REGISTERS,
+    GROUP,
+    GROUP_REGISTERS,
     REGION_STRIDE,
     Register,
     controller_registers,
@@ -72,8 +74,10 @@ def check_fingerprint(device: Device, what: str, where: str, fix: str) -> None:
 
 
 def register_address(arch: Arch, name: str, glb_tile: int | None = None, region: int = 0) -> int:
-    """The byte address of a register of the controller of a region, or of one of a GLB tile; UserError if there is none."""
+    """The byte address of a register of the controller of a region, of all regions, or of a GLB tile; UserError without one."""
     known = _offsets(controller_registers(arch)) if glb_tile is None else _glb_offsets(arch.glb)
+    if glb_tile is None and arch.regions > 1 and name in _offsets(GROUP):
+        return GROUP_REGISTERS + _offsets(GROUP)[name]
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         raise UserError(f"there is no register '{shown(name)}'" + (f", do you mean '{near[0]}'?" if near else ""),

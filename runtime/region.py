@@ -19,7 +19,7 @@ import numpy as np
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import MOVED_BITS
+from ..hw.arch.soc import GROUP, MOVED_BITS, named
 from ..hw.arch.system import System
 from .device import Device, read_back
 
@@ -108,13 +108,15 @@ class Region:
     number : int                 Of the region.
     first, glb_tiles : int       Its GLB tiles, once they are claimed.
     attend : function            (limit) -> whether the region's interrupt came within so many cycles.
+    gives : function or None     (word of `control`) -> whether it was written to the region otherwise, as one of several.
 
     Errors: UserError for tiles that do not exist or are unlike those from 0 on.
     """
 
-    def __init__(self, device: Device, number: int, first: int, glb_tiles: int, attend: Callable[[int], bool]) -> None:
+    def __init__(self, device: Device, number: int, first: int, glb_tiles: int, attend: Callable[[int], bool],
+                 gives: Callable[[int], bool] | None = None) -> None:
         self._where = placed(device.arch, number, first, glb_tiles)
-        self.arch = self._where.arch
+        self.arch, self._gives = self._where.arch, gives
         self.number, self._device, self._first, self._attend, self._claimed = number, device, first, attend, False
 
     def claim(self) -> None:
@@ -147,7 +149,9 @@ class Region:
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the region's controller, or of one of its GLB tiles; columns in stall count from its first."""
-        place = self._place(glb_tile, region)
+        place = self._place(name, glb_tile, region)
+        if glb_tile is None and name == "control" and self._gives is not None and self._gives(value):
+            return
         if glb_tile is None and name == "stall":
             if value >> self.arch.columns:
                 raise UserError(f"columns {value:#x} are to be stalled", f"machine '{self.arch.name}'",
@@ -161,7 +165,7 @@ class Region:
         The fingerprint is that of `arch`, and columns in overflow_column, moved_columns, stall and stalled count from the
         region's first one.
         """
-        place = self._place(glb_tile, region)
+        place = self._place(name, glb_tile, region)
         if glb_tile is None and name in ("fingerprint_high", "fingerprint_low"):
             return self.arch.fingerprint >> (32 if name == "fingerprint_high" else 0) & 0xFFFFFFFF
         found, away = self._device.read_register(name, *place), self._first * self.arch.glb.columns_per_tile
@@ -203,10 +207,13 @@ class Region:
             raise UserError(f"region {self.number} has no columns, or was released", f"machine '{self._device.arch.name}'",
                             "place another one")
 
-    def _place(self, glb_tile: int | None, region: int) -> tuple[int | None, int]:
+    def _place(self, name: str, glb_tile: int | None, region: int) -> tuple[int | None, int]:
         assert region == 0, "a region has no regions"
         self._check()
         if glb_tile is None:
+            if name in named(GROUP):
+                raise UserError(f"register '{name}' is of all regions", f"region {self.number}",
+                                "give it to the machine, or use Session.run_together")
             return None, self.number
         if glb_tile not in range(self.arch.glb_tiles):
             raise UserError(f"there is no GLB tile {glb_tile}", f"machine '{self.arch.name}'",

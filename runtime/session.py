@@ -4,6 +4,7 @@
     session.load(0, first); session.load(1, second)     programs that were compiled for session.regions[n].arch
     session.run(0, words); session.run(1, others)       both compute
     session.wait(0); session.wait(1)                    what each launch gave, as of `runtime.host.run`
+    session.run_together({0: words, 1: others})         both, begun in the same cycle
     session.load(1, third)                              while region 0 goes on
     kept = session.save(1); session.load(1, fourth)     what memories hold is kept,
     session.load(2, kept)                               and put back, there or elsewhere, with its program
@@ -26,7 +27,7 @@ from typing import Any
 
 from ..compiler.ir.program import Program
 from ..hw.arch.errors import UserError
-from ..hw.arch.soc import CONTROLLER, named
+from ..hw.arch.soc import CONTROLLER, GROUP, named
 from . import host, memories
 from . import stall as stalls
 from .device import Device
@@ -58,6 +59,7 @@ class Session:
         self._programs: dict[int, Program] = {}
         self._tasks: dict[int, Task] = {}
         self._stalled: set[int] = set()
+        self._ready: dict[int, Task] | None = None      # those that are to start together and could, while others get there
         regions = self._planned(columns)
         for region in range(device.arch.regions):
             device.write_register("irq_enable", 0, region=region)
@@ -115,7 +117,7 @@ class Session:
         taken = {tile for each in self._regions.values() for tile in each.tiles}
         firsts = [first for first in range(arch.glb_tiles - tiles + 1)
                   if taken.isdisjoint(range(first, first + tiles)) and alike(arch, first, tiles)]
-        return Region(self._device, numbers[0], firsts[0], tiles, self._attend(numbers[0])) if numbers and firsts else None
+        return self._view(numbers[0], firsts[0], tiles) if numbers and firsts else None
 
     def release(self, region: int) -> None:
         """Give the columns of a region up; what it gave and nobody waited for is gone, but what stopped it is raised."""
@@ -152,6 +154,29 @@ class Session:
         self._idle(region)
         program = self._loaded(region)
         self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+
+    def run_together(self, transactions: Mapping[int, Iterable[Transaction]],
+                     bounds: Mapping[int, Mapping[str, int]] | None = None) -> None:
+        """Begin to run, as `run` does, in several regions: the first launches of all begin their flush in the same cycle, and
+        start in the same cycle. What each needs for that is there then; later launches start as each region comes to them.
+
+        transactions, bounds: by region. Nothing has begun where this raises UserError; a region whose work is found wrong
+        before its first start says so to its `wait`, and the others start without it.
+        """
+        for region in transactions:
+            self._idle(region)
+            self._loaded(region)
+        ready: dict[int, Task] = {}
+        self._ready = ready
+        try:
+            for region, given in transactions.items():
+                self.run(region, given, (bounds or {}).get(region))
+        finally:
+            self._ready = None
+        if ready:
+            self._device.write_register("group", named(GROUP)["group"].word(regions=sum(1 << each for each in ready), start=1))
+        for task in ready.values():
+            task.resume()
 
     def stall(self, region: int, columns: Iterable[int] | None = None) -> None:
         """Freeze columns of a region, counted from its first one, till `resume`; None: all of them. See `runtime.stall`.
@@ -220,8 +245,10 @@ class Session:
 
     def _planned(self, columns: Sequence[int]) -> list[Region]:
         """Regions of so many columns each from the west, as numbers and places; UserError if there are no such."""
-        return [Region(self._device, each.number, each.first, each.arch.glb_tiles, self._attend(each.number))
-                for each in side_by_side(self._device.arch, columns)]
+        return [self._view(each.number, each.first, each.arch.glb_tiles) for each in side_by_side(self._device.arch, columns)]
+
+    def _view(self, number: int, first: int, tiles: int) -> Region:
+        return Region(self._device, number, first, tiles, self._attend(number), partial(self._gives, number))
 
     def _take(self, region: Region) -> Region:
         region.claim()
@@ -278,6 +305,15 @@ class Session:
         for task in rang:
             task.resume()
         return bool(rang)
+
+    def _gives(self, number: int, commands: int) -> bool:
+        """Whether a region's start is one of several: it waits here for the others, and is written for all of them."""
+        task = Task.here()
+        if self._ready is None or task is None or commands != named(CONTROLLER)["control"].word(start=1):
+            return False
+        self._ready[number] = task
+        task.pause(number, 0)
+        return True
 
     def _attend(self, number: int) -> Callable[[int], bool]:
         """Waits for the interrupt of a region that is used as a device."""

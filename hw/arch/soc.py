@@ -1,8 +1,8 @@
 """The register map that software sees, and the constants of the control sequence.
 
-Register files share one 32-bit AXI4-Lite space: the controller's of each region, `REGION_STRIDE` bytes apart from 0 on, and one
-per GLB tile from `GLB_REGISTERS` on, `GLB_REGISTER_STRIDE` bytes apart. The hardware, the host code, the C header and the
-register document read these tables.
+Register files share one 32-bit AXI4-Lite space: the controller's of each region, `REGION_STRIDE` bytes apart from 0 on, that of
+all regions at `GROUP_REGISTERS`, and one per GLB tile from `GLB_REGISTERS` on, `GLB_REGISTER_STRIDE` bytes apart. The hardware,
+the host code, the C header and the register document read these tables.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ REGISTER_BITS = 32
 # Regions have their controllers' registers from 0 on, so far apart.
 REGION_STRIDE = 0x80
 MOST_REGIONS = 16
+# What is of several regions has a file behind them.
+GROUP_REGISTERS = MOST_REGIONS * REGION_STRIDE
 # GLB tiles, and columns, that a register has a bit for.
 MOST_CLAIMED = REGISTER_BITS
 MOST_STALLED = REGISTER_BITS
@@ -110,6 +112,11 @@ def register_file(*rows: Row) -> tuple[Register, ...]:
     return tuple(Register(row[0], 4 * i, row[1], row[2], row[3] if len(row) == 4 else ()) for i, row in enumerate(rows))
 
 
+def named(registers: tuple[Register, ...]) -> dict[str, Register]:
+    """Registers by name."""
+    return {register.name: register for register in registers}
+
+
 _CONTROLLER: tuple[Row, ...] = (
     ("fingerprint_high", RO, "bits 63:32 of the fingerprint of the machine's description"),
     ("fingerprint_low", RO, "bits 31:0 of the fingerprint"),
@@ -161,6 +168,14 @@ _STALL: tuple[Row, ...] = (
 )
 # What every machine has, and what one whose columns can be stalled has.
 CONTROLLER = register_file(*_CONTROLLER)
+# What one of several regions has besides, once. Commands are those of `control`, and in its order.
+GROUP = register_file(
+    ("group", PULSE, "the commands for each of these regions, in one cycle, as by a write of `control` there: several begin "
+                     "their flush, and start, together; an error response, and nothing else, for a region that does not exist",
+     (("regions", 0, MOST_REGIONS, "bit r: region r"),
+      *((name, MOST_REGIONS + low, bits, f"as `control.{name}`")
+        for name, low, bits, _ in named(CONTROLLER)["control"].fields))),
+)
 _STALLING = register_file(*_CONTROLLER, *_STALL)
 
 
@@ -213,11 +228,6 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue, *ring)
 
 
-def named(registers: tuple[Register, ...]) -> dict[str, Register]:
-    """Registers by name."""
-    return {register.name: register for register in registers}
-
-
 def offsets(registers: tuple[Register, ...]) -> dict[str, int]:
     """Byte offset of each register by name."""
     return {register.name: register.offset for register in registers}
@@ -253,8 +263,9 @@ def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
     """Every register file: name, byte address, registers."""
     glb, controller = glb_registers(arch.glb), controller_registers(arch)
     return [*((controller_name(region, arch.regions), region * REGION_STRIDE, controller) for region in range(arch.regions)),
+            *([("regions", GROUP_REGISTERS, GROUP)] if arch.regions > 1 else []),
             *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]
 
 
 assert 4 * len(_STALLING) <= REGION_STRIDE, "the files of regions do not overlap"
-assert MOST_REGIONS * REGION_STRIDE <= GLB_REGISTERS, "nor do they reach those of GLB tiles"
+assert GROUP_REGISTERS + REGION_STRIDE <= GLB_REGISTERS, "nor do they reach those of GLB tiles"

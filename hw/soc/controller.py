@@ -40,6 +40,7 @@ from ..arch.soc import (
 # Of a run, and of a configuration.
 EVENTS = (FINISHED, OVERFLOW, WATCHDOG, STORE_LIMIT, STORE_LOST, CYCLE_LIMIT)
 CONFIG_EVENTS = (CONFIGURED, ASTRAY)
+COMMANDS = tuple(name for name, *_ in named(CONTROLLER)["control"].fields)
 # Where one of these comes, a run is not done, whatever has ended.
 FAILURES = (OVERFLOW, STORE_LIMIT, STORE_LOST, AT_WALL)
 
@@ -70,6 +71,7 @@ class Controller(wiring.Component):
     -------
     register_write, register_index, register_data : In     Write of a register; index = offset / 4.
     register_value : Out(32)
+    commands : In(3)                    With `Arch.regions`: the commands of `control`, given to several regions at once.
     flush, start, stop : Out(1)         To array and global buffer.
     again : Out(1)                      With start: of a further run.
     configure, config_stop : Out(1)     To the configuration DMAs.
@@ -106,7 +108,7 @@ class Controller(wiring.Component):
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
             "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1),
-            **({"walled": In(arch.columns)} if arch.regions > 1 else {}),
+            **({"walled": In(arch.columns), "commands": In(len(COMMANDS))} if arch.regions > 1 else {}),
             **({"stall": Out(arch.columns)} if arch.column_stall else {})})
 
     module_name = "controller"
@@ -143,7 +145,8 @@ class Controller(wiring.Component):
         ends = Signal()
         command_start, command_stop, command_configure = (
             written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
-            for command in ("start", "stop", "configure"))
+            | (self.commands[place] if walls else 0)
+            for place, command in enumerate(COMMANDS))
         loading, loaded = self._load(m, values, command_configure, command_stop)
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started

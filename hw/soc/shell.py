@@ -17,6 +17,8 @@ from ..arch.soc import (
     DATA_ADDRESS_BITS,
     GLB_REGISTER_STRIDE,
     GLB_REGISTERS,
+    GROUP,
+    GROUP_REGISTERS,
     REGION_STRIDE,
     REGISTER_ADDRESS_BITS,
     address_map,
@@ -33,7 +35,7 @@ from ..interconnect.boxes import Members
 from .around import SHELL, glb_name
 from .axi_data import AxiData, axi_ports
 from .axi_lite import AxiLite, axi_lite_ports
-from .controller import Controller
+from .controller import COMMANDS, Controller
 from .owners import Owners
 
 # Cycles in which what has entered the port for data goes on inside, besides those of a read: from its register slices to the
@@ -220,6 +222,7 @@ class Shell(wiring.Component):
                 m.d.comb += owners.claims[number].eq(bus.write & controls & claim)
         if owners is not None:
             m.d.comb += owners.mask.eq(bus.data)
+            self._group(m, bus, controllers)
         for number, chosen in enumerate(tiles):
             with m.If(chosen & inside):
                 m.d.comb += [bus.error.eq(0), bus.value.eq(self._glb(number, "register_value"))]
@@ -227,6 +230,18 @@ class Shell(wiring.Component):
             m.d.comb += [self._glb(number, "register_index").eq(Mux(chosen, bus.address[2:8], 0)),
                          self._glb(number, "register_data").eq(Mux(chosen, bus.data, 0)),
                          self._glb(number, "register_write").eq(bus.write & chosen)]
+
+    def _group(self, m: Module, bus: Macro, controllers: Sequence[Macro]) -> None:
+        """Commands for several regions in one cycle. What is at no region's place no region's registers reach."""
+        group, chosen = named(GROUP)["group"], Signal(name="controls_group")
+        with m.If(bus.accepts):
+            m.d.sync += chosen.eq(bus.next[2:] == GROUP_REGISTERS + group.offset >> 2)
+        meant = bus.data[group.bits("regions")]
+        with m.If(chosen):
+            m.d.comb += bus.error.eq(meant[len(controllers):].any())
+        commands = Cat(bus.data[group.bits(name)] for name in COMMANDS)
+        for number, each in enumerate(controllers):
+            m.d.comb += each.commands.eq(Mux(bus.write & chosen & meant[number], commands, 0))
 
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""

@@ -54,3 +54,12 @@ def test_only_machines_whose_columns_can_be_stalled_have_the_registers_for_it() 
         for name in names:
             text = said.format(name.upper() if made is tables.header else name)
             assert text in made(stalling) and text not in made(tiny)
+
+
+def test_only_machines_of_several_regions_have_the_register_for_groups() -> None:
+    tiny = presets.get("tiny")
+    several = replace(tiny, regions=2)
+    (name, base, (group,)), = (each for each in address_map(several) if each[0] == "regions")
+    assert (name, base, group.name) == ("regions", 0x800, "group") and len(address_map(several)) == len(address_map(tiny)) + 2
+    for made, said in ((tables.registers, "`.configure` | 18 |"), (tables.header, "SARDONYX_GROUP_CONFIGURE_LSB 18\n")):
+        assert said in made(several) and said not in made(tiny)

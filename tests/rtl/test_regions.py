@@ -17,7 +17,7 @@ from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import EVERY_ROW
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import ASTRAY, AT_WALL, CONFIGURED, CONFIGURING, FINISHED, WATCHDOG
+from sardonyx.hw.arch.soc import ASTRAY, AT_WALL, CONFIGURED, CONFIGURING, FINISHED, GROUP, WATCHDOG, named
 from sardonyx.hw.configuration import word_bits
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
@@ -456,3 +456,63 @@ def test_what_a_job_leaves_going_on_is_stopped_before_another_has_its_columns(ma
         for columns in (2, 4, 6):
             scheduler.submit(columns, leave)
             assert scheduler.submit(6, copied(words)).result() == words.tolist()
+
+
+def test_runs_of_a_group_take_as_many_cycles_from_one_start_to_one_stop(machine: Machine) -> None:
+    """That of the third region is its own."""
+    Session(machine, [2, 2, 2])
+    for tile in (0, 2, 4):      # of words that nobody sends
+        for name in ("store_control", "store_limit", "store_sections"):
+            machine.write_register(name, 1, tile)
+    together = named(GROUP)["group"]
+    machine.write_register("control", START, region=2)
+    machine.write_register("group", together.word(regions=0b11, start=1))
+    assert [machine.read_register("status", region=region) & 1 for region in range(3)] == [1, 1, 1]
+    machine.write_register("group", together.word(regions=0b111, stop=1))
+    one, other, alone = (machine.read_register("cycles", region=region) for region in range(3))
+    assert one == other > 0 and alone > one
+    for region in (0, 1):
+        machine.write_register("control", START, region=region)
+    machine.read_register("status")
+    machine.write_register("group", together.word(regions=0b11, stop=1))
+    assert machine.read_register("cycles", region=0) > machine.read_register("cycles", region=1) > 0
+    for tile in (0, 2):
+        machine.write_register("store_control", 0, tile)
+    machine.write_register("group", together.word(regions=0b11, start=1))
+    while machine.read_register("status") & 1:
+        pass
+    ended = [machine.read_register("status", region=region) for region in range(2)]
+    assert ended == [1 << FINISHED] * 2, "without streams it is a flush"
+    with pytest.raises(AssertionError, match="group was answered with 2"):
+        machine.write_register("group", together.word(regions=0b1001, start=1))
+    assert machine.read_register("status") & 1 == 0, "nor has region 0 started"
+
+
+def test_work_that_begins_together_has_its_words_and_cycles_and_starts_when_all_can(machine: Machine) -> None:
+    session = Session(machine, [2, 2, 2])
+    program, given = copier(PART), [blocks(25, 7), blocks(25, 8), [{"a_vals": np.arange(2000)}]]
+    alone = []
+    for region in range(3):
+        session.load(region, program)
+    for region in (0, 1):
+        session.run(region, given[region], {"b_vals": 31})
+        alone.append(stored(session, region))
+    written: list[tuple[str, int, int]] = []
+    write = machine.write_register
+
+    def record(name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        written.append((name, value, region))
+        write(name, value, glb_tile, region)
+
+    machine.write_register = record     # type: ignore[method-assign]
+    session.run_together(dict(enumerate(given)), {region: {"b_vals": 31} for region in range(3)})
+    starts = [(name, value, region) for name, value, region in written if name in ("group", "control") and value & START]
+    assert starts == [("group", named(GROUP)["group"].word(regions=0b11, start=1), 0)], "region 2 has too many words"
+    assert [stored(session, region) for region in (1, 0)] == alone[::-1]
+    with pytest.raises(UserError, match="takes 2000 words"):
+        session.wait(2)
+    with pytest.raises(UserError, match="there is no region 7"):
+        session.run_together({0: given[0], 7: given[1]})
+    assert not session.busy(0)
+    with pytest.raises(UserError, match="register 'group' is of all regions"):
+        session.regions[0].write_register("group", 0)

@@ -19,11 +19,14 @@ from sardonyx.hw.arch.soc import (
     FLUSH_CYCLES,
     GLB_REGISTER_STRIDE,
     GLB_REGISTERS,
+    GROUP,
+    GROUP_REGISTERS,
     OVERFLOW,
     REGION_STRIDE,
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
+    named,
     offsets,
 )
 from sardonyx.hw.soc.shell import Shell
@@ -119,11 +122,19 @@ class Ports:
             await self.sim.tick()
 
     async def write(self, region: int, name: str, value: int) -> None:
-        self.put(s_axil_awaddr=REGION_STRIDE * region + offsets(CONTROLLER)[name], s_axil_wdata=value, s_axil_wstrb=15,
-                 s_axil_awvalid=1, s_axil_wvalid=1, s_axil_bready=1)
+        await self.write_at(REGION_STRIDE * region + offsets(CONTROLLER)[name], value)
+
+    async def write_at(self, address: int, value: int) -> int:
+        """The response."""
+        self.put(s_axil_awaddr=address, s_axil_wdata=value, s_axil_wstrb=15, s_axil_awvalid=1, s_axil_wvalid=1, s_axil_bready=1)
         await self.tick()
         self.put(s_axil_awvalid=0, s_axil_wvalid=0)
-        await self.tick(4)
+        response = 0
+        for _ in range(4):
+            await self.tick()
+            if self.sim.get(self.shell.s_axil_bvalid):
+                response = self.sim.get(self.shell.s_axil_bresp)
+        return response
 
     async def read(self, region: int, name: str) -> int:
         self.put(s_axil_araddr=REGION_STRIDE * region + offsets(CONTROLLER)[name], s_axil_arvalid=1, s_axil_rready=1)
@@ -245,3 +256,81 @@ def test_the_end_of_a_dma_is_told_to_the_region_that_has_it(region: int) -> None
         assert ended == [[1 << region, 0], [0, 2 >> region]]
 
     with_two_regions(scenario)
+
+
+def group(regions: int, **commands: int) -> int:
+    return named(GROUP)["group"].word(regions=regions, **commands)
+
+
+def watch(ports: Ports) -> "dict[str, list[int]]":
+    """From now on, the cycles in which a port of a tile or its columns is 1."""
+    seen: dict[str, list[int]] = {f"glb{tile}_{name}": [] for tile in range(2) for name in ("start", "stop", "configure")}
+    seen |= {"flush0": [], "flush1": []}
+    cycle = 0
+
+    async def see(count: int = 1) -> None:
+        nonlocal cycle
+        for _ in range(count):
+            for name, cycles in seen.items():
+                cycles += [cycle] * ports.sim.get(_port(ports.shell, name))
+            await ports.sim.tick()
+            cycle += 1
+
+    ports.tick = see    # type: ignore[method-assign]
+    return seen
+
+
+def test_regions_of_a_group_flush_start_stop_and_configure_in_the_same_cycle() -> None:
+    async def scenario(ports: Ports) -> None:
+        seen = watch(ports)
+        for commands in (group(3, start=1), group(3, stop=1), group(3, configure=1), group(3, start=1, configure=1)):
+            assert await ports.write_at(GROUP_REGISTERS, commands) == 0
+            await ports.tick(20)
+        pairs = [(f"glb0_{name}", f"glb1_{name}") for name in ("start", "stop", "configure")]
+        for one, other in (("flush0", "flush1"), *pairs):
+            assert seen[one] and seen[one] == seen[other], one
+
+    with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_a_group_is_of_the_regions_that_it_names(region: int) -> None:
+    async def scenario(ports: Ports) -> None:
+        seen = watch(ports)
+        for strange in (0b100 | 1 << region, 1 << 15):
+            assert await ports.write_at(GROUP_REGISTERS, group(strange, start=1, configure=1)) == 2, "an error response"
+        await ports.tick(20)
+        assert not any(seen.values())
+        assert await ports.write_at(GROUP_REGISTERS, group(1 << region, start=1, configure=1)) == 0
+        await ports.tick(20)
+        assert all(bool(cycles) == (f"{region}" in name) for name, cycles in seen.items()), seen
+
+    with_two_regions(scenario)
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_no_register_of_a_region_gives_commands_to_another(region: int) -> None:
+    """All words of its window, the unused ones too."""
+    async def scenario(ports: Ports) -> None:
+        seen = watch(ports)
+        for offset in range(0, REGION_STRIDE, 4):
+            if offset != offsets(CONTROLLER)["claim"]:
+                await ports.write_at(REGION_STRIDE * region + offset, 0xFFFFFFFF)
+        await ports.tick(20)
+        assert not any(cycles for name, cycles in seen.items() if f"{1 - region}" in name)
+        assert seen[f"flush{region}"]
+
+    with_two_regions(scenario)
+
+
+def test_one_region_has_no_group() -> None:
+    shell, responses = Shell(LEAST), []
+
+    async def bench(sim: SimulatorContext) -> None:
+        responses.append(await Ports(sim, shell).write_at(GROUP_REGISTERS, 0))
+
+    simulator = Simulator(shell)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert responses == [2]
