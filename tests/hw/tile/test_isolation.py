@@ -17,6 +17,7 @@ from amaranth.sim import Simulator, SimulatorContext
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.primitive import Flow
+from sardonyx.hw.arch.tile import TileSpec
 from sardonyx.hw.arch.token import DATA_BITS, DONE
 from sardonyx.hw.tile.core import TileCore
 
@@ -26,13 +27,27 @@ PERIOD, FILLED, SETTLED, CYCLES = 1e-6, 40, 3, 60
 SETTINGS = {"alu": {"stream_a": 1, "stream_b": 1}, "buffer": {"rom": 1}, "level": {"input": 1, "output": 1, "values": 1}}
 
 
-def given(mode: str, path: Path, arch: Arch = ARCH) -> list[tuple[int, ...]]:
-    """What leaves a PE or MEM set to a mode in each cycle, while random tokens arrive; changes of its signals go to a file."""
-    spec, draw = CORES[mode], np.random.default_rng(7)
-    core = TileCore(arch, spec)
-    found = []
+class Bench:
+    """The core of a PE or MEM in a simulator, which begins anew with each mode: to make it takes most of the time."""
 
-    async def drive(sim: SimulatorContext) -> None:
+    def __init__(self, arch: Arch, spec: TileSpec) -> None:
+        self.spec, self.core = spec, TileCore(arch, spec)
+        self._simulator = Simulator(self.core)
+        self._simulator.add_clock(PERIOD)
+        self._simulator.add_testbench(self._drive)
+        self._mode, self._found = "", list[tuple[int, ...]]()
+
+    def given(self, mode: str, path: Path) -> list[tuple[int, ...]]:
+        """What leaves it set to a mode in each cycle, while random tokens arrive; changes of its signals go to a file."""
+        if self._mode:
+            self._simulator.reset()
+        self._mode, self._found = mode, []
+        with self._simulator.write_vcd(str(path)):
+            self._simulator.run()
+        return self._found
+
+    async def _drive(self, sim: SimulatorContext) -> None:
+        mode, spec, core, draw = self._mode, self.spec, self.core, np.random.default_rng(7)
         for field, value in SETTINGS.get(mode, {}).items():
             sim.set(getattr(core.cfg[mode], field), value)
         if spec.has_memory:
@@ -63,15 +78,8 @@ def given(mode: str, path: Path, arch: Arch = ARCH) -> list[tuple[int, ...]]:
                        for port in spec.ports]
             valid = [getattr(core, port.name).valid for port in spec.ports if port.flow is Flow.OUT]
             shown = [*outputs, *valid, core.active, core.waiting, core.overflow, core.fault]
-            found.append(tuple(int(sim.get(Value.cast(each))) for each in shown))
+            self._found.append(tuple(int(sim.get(Value.cast(each))) for each in shown))
             await sim.tick()
-
-    simulator = Simulator(core)
-    simulator.add_clock(PERIOD)
-    simulator.add_testbench(drive)
-    with simulator.write_vcd(str(path)):
-        simulator.run()
-    return found
 
 
 def switched(path: Path) -> Counter[str]:
@@ -98,16 +106,15 @@ def switched(path: Path) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("mode", CORES)
-def test_nothing_switches_in_a_primitive_that_is_not_chosen(mode: str, tmp_path: Path) -> None:
-    given(mode, tmp_path / "core.vcd")
-    found = switched(tmp_path / "core.vcd")
-    assert set(found) == {mode}
-    assert found[mode] > 2 * CYCLES
-
-
-@pytest.mark.parametrize("mode", CORES)
-def test_without_isolation_the_same_leaves_and_others_switch(mode: str, tmp_path: Path) -> None:
-    exposed = given(mode, tmp_path / "exposed.vcd", replace(ARCH, operand_isolation=False))
-    assert exposed == given(mode, tmp_path / "isolated.vcd")
-    assert set(switched(tmp_path / "exposed.vcd")) == {name for name, spec in CORES.items() if spec is CORES[mode]}
+@pytest.mark.parametrize("kind", ["pe", "mem"])
+def test_only_the_chosen_primitive_switches_and_without_isolation_others_do_for_equal_words(kind: str, tmp_path: Path) -> None:
+    spec: TileSpec = getattr(ARCH, kind)
+    isolated, exposed = Bench(ARCH, spec), Bench(replace(ARCH, operand_isolation=False), spec)
+    modes = [primitive.name for primitive in spec.primitives]
+    for mode in modes:
+        words = isolated.given(mode, tmp_path / "isolated.vcd")
+        found = switched(tmp_path / "isolated.vcd")
+        assert set(found) == {mode}
+        assert found[mode] > 2 * CYCLES
+        assert exposed.given(mode, tmp_path / "exposed.vcd") == words
+        assert set(switched(tmp_path / "exposed.vcd")) == set(modes)
