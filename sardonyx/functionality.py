@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from . import arguments
 from .compiler.lang import recurrence
@@ -14,6 +15,7 @@ from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, I
 from .compiler.spatial.derive import derive
 from .hw.arch.errors import UserError
 from .hw.arch.spatial import BITS
+from .sparsity import Counted, is_zero, plain
 
 
 class Value:
@@ -64,7 +66,7 @@ class Value:
     def __invert__(self) -> Value:
         return _call("not", self)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         raise UserError(f"{self.expr} has no value yet", "functionality", "use sp.equal, or sp.different for !=")
 
     __hash__ = None     # type: ignore[assignment]
@@ -85,6 +87,14 @@ class Place(Value):
         assert isinstance(self.expr, Read), "a place reads"
         return Assigned(recurrence.Assignment(self.expr, given.expr), _joined(self.names, given.names))
 
+    def __eq__(self, other: object) -> Any:
+        """Of an input: a condition for `skip`."""
+        if isinstance(self.expr, Read) and self.names[self.expr.name].role == INPUT and not isinstance(other, Value):
+            return is_zero(self.expr, other)
+        return super().__eq__(other)
+
+    __hash__ = None
+
 
 @dataclass(frozen=True)
 class Assigned:
@@ -101,13 +111,13 @@ class Name:
     declared: Declared
 
     def __call__(self, *places: object) -> Place:
-        return Place(Read(self.declared.name, tuple(recurrence.place(each) for each in places)),
+        return Place(Read(self.declared.name, tuple(plain(recurrence.place(each)) for each in places)),
                      {self.declared.name: self.declared})
 
 
 def indices(names: str) -> tuple[Index, ...]:
     """The indices of an iteration space by their names, separated by spaces."""
-    return tuple(Index.named(name) for name in _names(names))
+    return tuple(Counted.named(name) for name in _names(names))
 
 
 def inputs(names: str, dtype: str = "int16") -> tuple[Name, ...]:

@@ -11,7 +11,7 @@ which the usual recurrences are derived, or the recurrences themselves (`sardony
 mean).
 
 Errors:  UserError for all that does not fit.
-Source:  Stellar II (five concerns). Functionality and dataflow stand here; sparsity, balance and private buffers do not yet.
+Source:  Stellar II and III (five concerns). Balance and private buffers are not there yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,16 @@ from typing import Any
 import numpy as np
 
 from . import arguments
+from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
+from .compiler.lang import sparsity as skips
 from .compiler.lang.recurrence import Recurrences
+from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
 from .compiler.spatial.pareto import pareto
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
 from .compiler.spatial.project import project
+from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.search import Found
 from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.transform import Transform
@@ -54,19 +58,19 @@ from .functionality import (
 )
 from .hw import emit
 from .hw.arch.errors import UserError
-from .hw.arch.spatial import Shaped, Spatial
+from .hw.arch.spatial import Spatial
 from .hw.spatial.array import SpatialArray
 from .outcome import Outcome, silent
 from .runtime.data.ports import collected, fed
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
+from .sparsity import skip
 
 __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
-           "minimum", "outputs", "search", "select", "variables"]
+           "minimum", "outputs", "search", "select", "skip", "variables"]
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
-MOST_OPERATIONS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -86,12 +90,14 @@ class Design:
     functionality : Recurrences    What is computed.
     dataflow : Transform           Where and when; its columns are the indices in the order of `functionality.indices`.
     bounds : mapping               The extent of every index.
+    sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     name : str                     Of the Verilog module.
     """
 
     functionality: Recurrences
     dataflow: Transform
     bounds: Mapping[str, int]
+    sparsity: Sequence[Skip] = field(default=(), kw_only=True)
     name: str = field(default="array", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -101,6 +107,10 @@ class Design:
                 raise UserError(f"it is {arguments.said(value)}, which is no {kind.__name__}", what,
                                 {"functionality": "use sp.functionality(...)", "dataflow": "use sp.Transform([[...], ...])",
                                  "bounds": "give the extent of every index, as {'i': 4}"}[what])
+        if not isinstance(self.sparsity, Sequence) or not all(isinstance(each, Skip) for each in self.sparsity):
+            raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
+                            "use [sp.skip(j, where=B(k, j) == 0)]")
+        object.__setattr__(self, "sparsity", tuple(self.sparsity))
         if re.fullmatch(r"fifo2_w\d+|spatial_beat_\d+_\d+", arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
@@ -110,19 +120,39 @@ class Design:
         return unroll(self.functionality, self.bounds)
 
     @functools.cached_property
+    def pruned(self) -> Pruned:
+        """What skips leave of it."""
+        return prune(self.unrolled, skips.checked(self.sparsity, self.functionality))
+
+    @functools.cached_property
     def spatial(self) -> Spatial:
-        """The description of the array."""
-        return project(self.unrolled, self.dataflow, self.name)
+        """The description of the array; where skips depend on values, as it is without a zero."""
+        return project(self.pruned.unrolled, self.dataflow, self.name)
+
+    @functools.cached_property
+    def _promises(self) -> Promises:
+        return Promises(self.functionality, self.unrolled.bounds, self.pruned.skips)
+
+    def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
+        """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group."""
+        count = arguments.whole("operations", operations, 1)
+        if count > MOST_OPERATIONS:
+            raise UserError(f"{count} operations", "operations", f"give 1 to {MOST_OPERATIONS}")
+        return drawn(self.spatial.operands, self._promises, count, arguments.seed(seed))
 
     def explain(self) -> Outcome:
         """How variables move, and what the array is made of."""
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
-                        "determinant": self.dataflow.determinant, **report.facts(self.spatial)},
-                       report.explained(self.unrolled, self.dataflow, self.spatial))
+                        "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)),
+                        "cut": [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index,
+                                 "skipped": cut.skipped, "instead": "output" if cut.is_sum else "input"}
+                                for cut in self.pruned.cuts], **report.facts(self.spatial)},
+                       report.explained(self.unrolled, self.dataflow, self.spatial, self.pruned))
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""
-        drawn = picture(self.spatial, report.ways(self.unrolled, self.dataflow), f"{self.name}: {self.dataflow}")
+        drawn = picture(self.spatial, report.left(self.pruned, self.unrolled, self.dataflow), f"{self.name}: {self.dataflow}",
+                        [f"{cut.use.variable} has {report.removed(cut, self.dataflow)}" for cut in self.pruned.cuts])
         if path is not None:
             Dump(Path(path).parent).write({Path(path).name: drawn})
         return drawn
@@ -134,6 +164,7 @@ class Design:
         description, whose ports say the order of the words of every stream.
         """
         began = time.perf_counter()
+        self._check_runs()
         folder = Dump(Path(out))
         progress(f"generating the Verilog of '{self.name}'")
         with tempfile.TemporaryDirectory() as made:
@@ -163,7 +194,8 @@ class Design:
         if stalls is not None and engine != "rtl":
             raise UserError(f"engine {engine} has no stalls", "stalls", "choose engine rtl")
         patterns = None if stalls is None else arguments.whole("stalls", stalls, 1)
-        given, several = self._operands(operands, arguments.seed(seed))
+        self._check_runs()
+        given, several = taken(self.spatial.operands, self._promises, operands, arguments.seed(seed))
         count = len(next(iter(given.values()))) if given else 1
         progress("computing with NumPy")
         wanted = self._golden(given, count)
@@ -190,43 +222,16 @@ class Design:
                  for at in range(count)]
         return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
-    def _operands(self, operands: Mapping[str, object], seed: int) -> tuple[dict[str, np.ndarray], bool]:
-        """The operands with an axis for operations, and whether any had one."""
-        tensors = {tensor.name: tensor for tensor in self.spatial.operands}
-        if unknown := [name for name in operands if name not in tensors]:
-            raise UserError(f"there is no input {unknown[0]}", "operands", f"give {', '.join(tensors)}")
-        found = {name: _array(tensors[name], value) for name, value in operands.items()}
-        counts = {name: len(array) for name, array in found.items() if array.ndim > len(tensors[name].shape)}
-        if len(set(counts.values())) > 1:
-            found_counts = " and ".join(f"{count} ({name})" for name, count in counts.items())
-            raise UserError(f"the operands are of {found_counts} operations", "operands", "give as many of each")
-        count = next(iter(counts.values()), 1)
-        if not 1 <= count <= MOST_OPERATIONS:
-            raise UserError(f"the operands are of {count} operations", "operands", f"give 1 to {MOST_OPERATIONS}")
-        random = np.random.default_rng(seed)
-        for name, tensor in tensors.items():
-            most = 1 << tensor.bits - 1
-            array = found[name] if name in found else random.integers(-most, most, tensor.shape)
-            found[name] = array if name in counts else np.broadcast_to(array, (count, *tensor.shape))
-        return found, bool(counts)
-
-
-def _array(tensor: Shaped, value: object) -> np.ndarray:
-    """An operand as an array, of the shape of the tensor or with an axis in front."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise UserError(f"it is {arguments.said(value)}, which is no array", tensor.name,
-                        "give an array of whole numbers") from None
-    if array.dtype.kind not in "iub" and array.size:
-        raise UserError(f"it holds {array.dtype}", tensor.name, "give whole numbers")
-    if array.shape != tensor.shape and array.shape[1:] != tensor.shape:
-        raise UserError(f"it has the shape {array.shape}", tensor.name,
-                        f"give {tensor.shape}, or (operations, {', '.join(map(str, tensor.shape))})")
-    most = 1 << tensor.bits - 1
-    if array.size and not (-most <= int(array.min()) and int(array.max()) < most):
-        raise UserError(f"it has values from {array.min()} to {array.max()}", tensor.name, f"give {-most} to {most - 1}")
-    return array.astype(np.int64)
+    def _check_runs(self) -> None:
+        """UserError for a space that no hardware computes."""
+        if not self.pruned.is_static:
+            dynamic = next(skip for skip in self.pruned.skips if not skip.is_static)
+            raise UserError("no hardware finds indices by values yet", str(dynamic),
+                            "give conditions on indices alone; explain and picture show what this skip leaves")
+        if self.pruned.unrolled.partial:
+            tensor, at, _ = self.pruned.unrolled.partial[0]
+            raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
+                            "give conditions that leave one point of each sum, or leave its wire")
 
 
 @dataclass(frozen=True)

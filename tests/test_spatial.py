@@ -29,6 +29,19 @@ def test_only_the_transform_tells_designs_of_a_product_apart() -> None:
     assert len(set(texts)) == 1
 
 
+@pytest.mark.parametrize("engine,stalls", [("tokens", None), ("rtl", None), ("rtl", 5)])
+def test_a_diagonal_matrix_takes_the_pes_of_the_diagonal_alone(engine: str, stalls: "int | None") -> None:
+    design, random = designs.design("sparse_diagonal"), np.random.default_rng(1)
+    a = np.stack([np.diag(row) for row in random.integers(-99, 99, (6, 4))])
+    b = random.integers(-99, 99, (6, 4, 4))
+    result = design.run(engine, stalls, A=a, B=b)
+    assert np.array_equal(result.value, a @ b) and result.report["pes"] == 4
+    assert design.run("tokens").report["elements_checked"] == 16
+    with pytest.raises(UserError) as refused:
+        design.run("golden", A=np.ones((4, 4), int))
+    assert refused.value.what == "A(0, 1) is not 0, but is skipped: skip i and k where i != k"
+
+
 def test_recurrences_by_hand_are_those_of_the_statement() -> None:
     by_hand = designs.design("matmul_output_stationary").functionality
     assert set(by_hand.assignments) == set(PRODUCT.assignments)
@@ -63,6 +76,7 @@ def test_operands_and_options_that_do_not_fit_are_refused(operands: "dict[str, o
     (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
     (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {}, name="fifo2_w16"), "fifo2_w16 is the name of a part"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}, sparsity=["k"]), "which is no list of skips"),
     (lambda: sp.search("x(i) = A(i,j)", {}), "which is no Recurrences"),
     (lambda: sp.search(sp.functionality("x(i) = A(i)"), {"i": 3}), "there is one index"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, name="a b").spatial, "name is 'a b'"),

@@ -24,13 +24,16 @@ font-weight: 600; } .wire { fill: none; stroke-width: 2; } .port { stroke: #868e
 """
 
 
-def picture(spatial: Spatial, ways: Sequence[Way], title: str = "") -> str:
-    """The picture as SVG text."""
+def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Sequence[str] = ()) -> str:
+    """The picture as SVG text; `notes` are lines below it."""
     places = _places(spatial)
     colours = {name: _colour(at, len(spatial.variables)) for at, (name, _) in enumerate(spatial.variables)}
     right, bottom = (max(place[axis] for place in places.values()) + SIZE + MARGIN for axis in (0, 1))
     legend = list(_legend(ways, colours, bottom + 10))
-    width, height = max(right, 560), bottom + 24 + 22 * len(ways)
+    legend += [f'<text x="20" y="{bottom + 10 + 22 * (len(ways) + at)}" class="quiet">{escape(note)}</text>'
+               for at, note in enumerate(notes)]
+    width = max(right, 560, *(30 + 6 * len(note) for note in notes))
+    height = bottom + 24 + 22 * (len(ways) + len(notes))
     facts = (f"{len(spatial.cells)} PEs  ·  {spatial.steps} steps for an operation, the next one {spatial.interval} later  ·  "
              "in a PE: its place and its steps")
     return "\n".join([

@@ -79,6 +79,7 @@ class Unrolled:
     values : mapping             Of a variable at a point: what it is.
     results : mapping            Of an element of an output, by tensor and place: the variable and point that it is.
     shapes : mapping             Of every input and output.
+    partial : tuple              Tensor, place and value of what is to be added to results, where skips cut a sum (`prune`).
     """
 
     recurrences: Recurrences
@@ -86,6 +87,12 @@ class Unrolled:
     values: Mapping[Value, Term]
     results: Mapping[tuple[str, Point], Value]
     shapes: Mapping[str, tuple[int, ...]]
+    partial: tuple[tuple[str, Point, Value], ...] = ()
+
+    @property
+    def leaving(self) -> tuple[tuple[str, Point, Value], ...]:
+        """Tensor, place and value of all that leaves."""
+        return (*((tensor, element, value) for (tensor, element), value in self.results.items()), *self.partial)
 
     @property
     def distances(self) -> dict[Use, None]:

@@ -63,7 +63,7 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
         place = transform.position(point)
         logic = makings[place].logic(term, steps[point], time, transform)
         makings[place].variables.setdefault(variable, {}).setdefault(logic, []).append(steps[point])
-    for (tensor, element), (variable, point) in unrolled.results.items():
+    for tensor, element, (variable, point) in unrolled.leaving:
         makings[transform.position(point)].result(tensor, element, steps[point], variable, len(transform.space))
     if not any(role == INPUT for making in makings.values() for role, *_ in making.words):
         raise UserError("the results depend on no input", "functionality", "read one, as A(i, k)")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...hw.arch.spatial import Spatial
+from ..lang.sparsity import dependencies
 from .points import Point, Unrolled
+from .prune import Cut, Pruned
 from .transform import Transform, dot
 
 STAYS, MOVES, PASSES = "stays", "moves", "passes"
@@ -59,10 +62,25 @@ def facts(spatial: Spatial) -> dict[str, object]:
             "steps": spatial.steps, "interval": spatial.interval}
 
 
-def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial) -> str:
+def left(pruned: Pruned, unrolled: Unrolled, transform: Transform) -> list[Way]:
+    """The ways of a space that skips did not cut."""
+    gone = {(cut.use.variable, cut.use.distance) for cut in pruned.cuts}
+    return [way for way in ways(unrolled, transform) if (way.variable, way.distance) not in gone]
+
+
+def removed(cut: Cut, transform: Transform) -> str:
+    """What became of a connection that was cut, in words."""
+    wire = "wire" if any(transform.position(cut.use.distance)) else "register"
+    instead = "partial sums leave" if cut.is_sum else "its input is read"
+    return f"no {wire}, {instead} at each PE: {cut.index} finds {cut.skipped} ({cut.skip})"
+
+
+def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned) -> str:
     """All of it as text."""
+    cuts = {(cut.use.variable, cut.use.distance): removed(cut, transform) for cut in pruned.cuts}
     rows = [("variable", "distance", "on its way")]
-    rows += [(way.variable, f"({', '.join(map(str, way.distance))})", str(way)) for way in ways(unrolled, transform)]
+    rows += [(way.variable, f"({', '.join(map(str, way.distance))})", cuts.get((way.variable, way.distance), str(way)))
+             for way in ways(unrolled, transform)]
     widths = [max(len(row[at]) for row in rows) for at in range(2)]
     lines = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows]
     numbers = facts(spatial)
@@ -71,7 +89,18 @@ def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial) -> str
     return "\n".join([
         *map(str, unrolled.recurrences.assignments), "",
         f"indices {', '.join(f'{index} 0..{extent - 1}' for index, extent in unrolled.bounds.items())}",
-        f"transform {transform}, determinant {transform.determinant}", "", *lines, "",
+        f"transform {transform}, determinant {transform.determinant}", *_skipped(pruned), "", *lines, "",
         f"{numbers['pes']} PEs, {numbers['wires']} wires between them, {numbers['kept_in_pes']} values kept in PEs",
         f"ports: {ports}",
-        f"{spatial.steps} steps for an operation, the next one {spatial.interval} later"])
+        f"{'' if pruned.is_static else 'without a zero '}{spatial.steps} steps for an operation, "
+        f"the next one {spatial.interval} later"])
+
+
+def _skipped(pruned: Pruned) -> list[str]:
+    """The skips, each with the indices by which it is found."""
+    found = dependencies(pruned.skips)
+    return [f"{skip}; {' and '.join(f'{index} by {_joined(found[index])}' for index in skip.indices)}" for skip in pruned.skips]
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " and ".join(names) or "nothing else"

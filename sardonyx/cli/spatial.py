@@ -114,8 +114,6 @@ def emit(options: argparse.Namespace, console: Console) -> int:
 
 def operate(options: argparse.Namespace, console: Console) -> int:
     """Run operations."""
-    import numpy as np
-
     from ..spatial import MOST_OPERATIONS
     from ..tensors.numpy_file import read_array
 
@@ -124,10 +122,7 @@ def operate(options: argparse.Namespace, console: Console) -> int:
     if not operands:
         if options.operations > MOST_OPERATIONS:
             raise UserError(f"{options.operations} operations", "--operations", f"give 1 to {MOST_OPERATIONS}")
-        random = np.random.default_rng(options.seed)
-        for tensor in design.spatial.operands:
-            most = 1 << tensor.bits - 1
-            operands[tensor.name] = random.integers(-most, most, (options.operations, *tensor.shape))
+        operands = design.random(options.operations, options.seed)
     elif options.operations > 1:
         raise UserError("the number of operations is that of the operands", "--operations", "leave it out, or the operands")
     taken = {"engine", "stalls", "progress", "seed"} & operands.keys()

@@ -1,0 +1,193 @@
+"""Prune the connections of an unrolled space that skips leave without a known distance, and the points that are never computed.
+
+A variable that comes from the point at distance d is cut if d has a component along an index by which a skipped one is found:
+the neighbour then has other coordinates, how far away only values know. (A step along the skipped index itself stays.) What
+was handed on is read from its input at every point; partial sums leave, and are added up outside. An optimistic skip cuts
+nothing.
+
+Points at which a condition on indices alone holds are left out. What they would have handed on comes from the point before.
+
+Input:   Unrolled, checked skips.
+Output:  Pruned: the space that is left, which ``project`` makes an array of, and what was cut and why.
+Errors:  UserError for a variable that is cut and is neither a copy of an input nor a sum, and if nothing is left.
+Source:  Stellar IV-B, Listing 5 and Fig. 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...hw.arch.errors import UserError
+from ..lang.recurrence import Number
+from ..lang.sparsity import Skip, dependencies
+from .points import Compute, Point, Term, Unrolled, Use, Value, source, uses
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A connection that is gone: along `index`, by which `skip` finds `skipped`; its variable is a sum, or a copy."""
+
+    use: Use
+    skip: Skip
+    skipped: str
+    index: str
+    is_sum: bool
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A space under skips.
+
+    Parameters
+    ----------
+    unrolled : Unrolled      What is left; skipped indices count positions.
+    skips : tuple
+    cuts : tuple             In the order of variables.
+    """
+
+    unrolled: Unrolled
+    skips: tuple[Skip, ...]
+    cuts: tuple[Cut, ...]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all skips are decided at compile time: the space is then computed as it is."""
+        return all(skip.is_static for skip in self.skips)
+
+
+def prune(unrolled: Unrolled, skips: Sequence[Skip]) -> Pruned:
+    """A space under checked skips."""
+    exact = tuple(skip for skip in skips if not skip.of)
+    reasons = _reasons(unrolled, exact)
+    if not exact:
+        return Pruned(unrolled, tuple(skips), ())
+    work = _Pruner(unrolled, reasons, [skip for skip in exact if skip.is_static])
+    left = work.left()
+    cuts = tuple(Cut(use, *reason, use.variable in work.sums) for use, reason in reasons.items())
+    return Pruned(left, tuple(skips), cuts)
+
+
+def _reasons(unrolled: Unrolled, skips: Sequence[Skip]) -> dict[Use, tuple[Skip, str, str]]:
+    """By connection that is cut: the skip, what it skips, and the index by which it is found."""
+    found: dict[Use, tuple[Skip, str, str]] = {}
+    for use in unrolled.distances:
+        for skipped, by in dependencies(skips).items():
+            for index, distance in zip(unrolled.bounds, use.distance, strict=True):
+                if distance and index in by and use not in found:
+                    found[use] = by[index], skipped, index
+    return found
+
+
+@dataclass
+class _Pruner:
+    unrolled: Unrolled
+    cut: Mapping[Use, tuple[Skip, str, str]]
+    static: Sequence[Skip]
+
+    def __post_init__(self) -> None:
+        self.sums: set[str] = set()
+        points = dict.fromkeys(point for _, point in self.unrolled.values)
+        self._gone = {point for point in points if self._skipped(point)}
+        self._origins: dict[Value, Term] = {}
+
+    def left(self) -> Unrolled:
+        """The space that is left."""
+        results, partial = {}, []
+        for (tensor, element), value in self.unrolled.results.items():
+            leaving = self._leaving(value)
+            if not leaving:
+                place = ", ".join(map(str, element))
+                raise UserError(f"nothing is left of {tensor}({place}): every point of it is skipped", "sparsity",
+                                "give conditions that leave a point of each element, or another functionality")
+            results[tensor, element] = leaving[0]
+            partial += [(tensor, element, one) for one in leaving[1:]]
+        values: dict[Value, Term] = {}
+        todo = [*results.values(), *(value for *_, value in partial)]
+        while todo:
+            value = todo.pop()
+            if value not in values:
+                values[value] = term = self._term(value)
+                todo += [source(value, use) for use in uses(term)]
+        return replace(self.unrolled, values=values, results=results, partial=tuple(partial))
+
+    def _skipped(self, point: Point) -> bool:
+        at = dict(zip(self.unrolled.bounds, point))
+        return any(skip.holds(at) for skip in self.static)
+
+    def _leaving(self, value: Value) -> list[Value]:
+        """What an element of a result is the sum of, the last value first: all in front of a connection that is cut."""
+        found, at = [], self._here(value)
+        begins = True
+        while isinstance(at, tuple):
+            if begins:
+                found.append(at)
+            use = self._carried(at)
+            if use is None:
+                break
+            begins = use in self.cut
+            at = self._here(source(at, use))
+        return found
+
+    def _here(self, value: Value) -> Value | None:
+        """A value, or what it is a copy of where its point is left out; None where that is a number or an input."""
+        while value[1] in self._gone:
+            use = self._carried(value)
+            if use is None:
+                return None
+            value = source(value, use)
+        return value
+
+    def _carried(self, value: Value) -> Use | None:
+        """The use by which a variable has its value from itself elsewhere: what a copy copies, or a sum adds to."""
+        term = self.unrolled.values[value]
+        operands = term.operands if isinstance(term, Compute) and term.operation == "add" else (term,)
+        return next((each for each in operands if isinstance(each, Use) and each.variable == value[0]), None)
+
+    def _term(self, value: Value) -> Term:
+        term = self.unrolled.values[value]
+        if isinstance(term, Compute) and term.operation == "add":
+            # A sum: the part that it has from itself may be left to others.
+            return Compute("add", tuple(
+                self._sum_before(value, each) if isinstance(each, Use) and each.variable == value[0]
+                else self._read(value, each) for each in term.operands))
+        return self._read(value, term)
+
+    def _sum_before(self, value: Value, use: Use) -> Term:
+        if use in self.cut:
+            self.sums.add(use.variable)
+            return Number(0)
+        before = self._here(source(value, use))
+        if before is None:
+            return Number(0)
+        return Use(use.variable, tuple(a - b for a, b in zip(value[1], before[1])))
+
+    def _read(self, value: Value, term: Term) -> Term:
+        """A term as this point reads it now."""
+        if isinstance(term, Compute):
+            return Compute(term.operation, tuple(self._read(value, operand) for operand in term.operands))
+        if not isinstance(term, Use):
+            return term
+        if term in self.cut or source(value, term)[1] in self._gone:
+            return self._origin(source(value, term), term)
+        return term
+
+    def _origin(self, value: Value, use: Use) -> Term:
+        """The input or number that a value is a copy of."""
+        passed = []
+        while value not in self._origins:
+            passed.append(value)
+            term = self.unrolled.values[value]
+            if isinstance(term, Compute):
+                reason = self.cut.get(use)
+                what = (f"{use.variable} loses its wire along {reason[2]}, by which {reason[1]} is found" if reason else
+                        f"{use.variable} is read where it is skipped")
+                raise UserError(f"{what}, and is neither a copy of an input nor a sum that begins with 0", "sparsity",
+                                "leave this skip out, or assign it as c(i, j, k - 1) + ...")
+            if not isinstance(term, Use):
+                self._origins[value] = term
+            else:
+                value = source(value, term)
+        for each in passed:
+            self._origins[each] = self._origins[value]
+        return self._origins[value]

@@ -1,0 +1,107 @@
+"""Operands of spatial arrays: those given are checked against shapes, types and what skips promise; others are drawn at random.
+
+Every operand has an axis for operations in front here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import arguments
+from .compiler.lang.recurrence import Recurrences
+from .compiler.lang.sparsity import Skip
+from .compiler.lang.sparsity import zeros as asked
+from .compiler.spatial import promise
+from .hw.arch.errors import UserError
+from .hw.arch.spatial import Shaped
+
+MOST_OPERATIONS = 1 << 16
+# Of random operands whose zeros are skipped, how much is not 0.
+DENSITY = 0.4
+
+
+@dataclass(frozen=True)
+class Promises:
+    """What skips say about operands."""
+
+    recurrences: Recurrences
+    bounds: Mapping[str, int]
+    skips: tuple[Skip, ...]
+
+    @cached_property
+    def zeros(self) -> dict[promise.Element, Skip]:
+        """Elements that are 0."""
+        return promise.zeros(self.recurrences, self.bounds, self.skips)
+
+    @cached_property
+    def sparse(self) -> frozenset[str]:
+        """Operands whose zeros are skipped."""
+        return frozenset(read.name for skip in self.skips if not skip.of for read in asked(skip.where))
+
+
+def drawn(tensors: Sequence[Shaped], promises: Promises, operations: int, seed: int) -> dict[str, np.ndarray]:
+    """Random operands as skips have them."""
+    random = np.random.default_rng(seed)
+    found = {}
+    for tensor in tensors:
+        most = 1 << tensor.bits - 1
+        array = random.integers(-most, most, (operations, *tensor.shape))
+        if tensor.name in promises.sparse:
+            array *= random.random(array.shape) < DENSITY
+        found[tensor.name] = array
+    for name, at in promises.zeros:
+        place = slice(None), *at
+        found[name][place] = 0
+    return found
+
+
+def taken(tensors: Sequence[Shaped], promises: Promises, operands: Mapping[str, object], seed: int
+          ) -> tuple[dict[str, np.ndarray], bool]:
+    """The operands that are given, those that are not at random, and whether any has an axis for operations."""
+    known = {tensor.name: tensor for tensor in tensors}
+    if unknown := [name for name in operands if name not in known]:
+        raise UserError(f"there is no input {unknown[0]}", "operands", f"give {', '.join(known)}")
+    found = {name: _array(known[name], value) for name, value in operands.items()}
+    _check_promises(found, promises)
+    counts = {name: len(array) for name, array in found.items() if array.ndim > len(known[name].shape)}
+    if len(set(counts.values())) > 1:
+        found_counts = " and ".join(f"{count} ({name})" for name, count in counts.items())
+        raise UserError(f"the operands are of {found_counts} operations", "operands", "give as many of each")
+    count = next(iter(counts.values()), 1)
+    if not 1 <= count <= MOST_OPERATIONS:
+        raise UserError(f"the operands are of {count} operations", "operands", f"give 1 to {MOST_OPERATIONS}")
+    random = drawn(tensors, promises, 1, seed)
+    arrays = {name: found.get(name, random[name]) for name in known}
+    return {name: array if name in counts else np.broadcast_to(array, (count, *known[name].shape))
+            for name, array in arrays.items()}, bool(counts)
+
+
+def _check_promises(found: Mapping[str, np.ndarray], promises: Promises) -> None:
+    """UserError for an operand that is not 0 where skips take it for 0."""
+    for (name, at), skip in promises.zeros.items():
+        place = ..., *at
+        if name in found and np.any(found[name][place]):
+            raise UserError(f"{name}({', '.join(map(str, at))}) is not 0, but is skipped: {skip}", name,
+                            "give 0 there, or leave this skip out")
+
+
+def _array(tensor: Shaped, value: object) -> np.ndarray:
+    """An operand as an array, of the shape of the tensor or with an axis in front."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise UserError(f"it is {arguments.said(value)}, which is no array", tensor.name,
+                        "give an array of whole numbers") from None
+    if array.dtype.kind not in "iub" and array.size:
+        raise UserError(f"it holds {array.dtype}", tensor.name, "give whole numbers")
+    if array.shape != tensor.shape and array.shape[1:] != tensor.shape:
+        raise UserError(f"it has the shape {array.shape}", tensor.name,
+                        f"give {tensor.shape}, or (operations, {', '.join(map(str, tensor.shape))})")
+    most = 1 << tensor.bits - 1
+    if array.size and not (-most <= int(array.min()) and int(array.max()) < most):
+        raise UserError(f"it has values from {array.min()} to {array.max()}", tensor.name, f"give {-most} to {most - 1}")
+    return array.astype(np.int64)
