@@ -51,7 +51,7 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
         raise UserError("words are led at a wall, into columns of another region", " or ".join(leading) or f"column {column}",
                         PLACED)
     assert not status >> STORE_LOST & 1, ("a static store found its bank busy and lost a word, as no load may use its bank; or "
-                                          "a stream left its chain of GLB tiles")
+                                          "a stream left its chain of GLB tiles, or has not the chain that it counts on")
     if status >> CYCLE_LIMIT & 1:
         limit = device.read_register("cycle_limit")
         raise AssertionError(f"the run did not end within {limit} cycles, far more than its operands can take\n"
@@ -73,7 +73,10 @@ def explain(device: Device, program: Program, status: int, configurable: bool) -
 
 
 def stopped(status: int, where: str = "") -> UserError | AssertionError:
-    """Why a job of firmware was stopped, from what it has left: the status of the machine, or of one of its regions."""
+    """Why a job of firmware was stopped, from what it has left: the status of the machine, or of one of its regions; 0: it was
+    not begun, as it resumes another one."""
+    if not status:
+        return UserError("the job whose memories it resumes with was stopped", where, "see what stopped that")
     if status >> OVERFLOW & 1:
         return UserError("a level overflowed its buffer", where, f"{SMALLER}; engine rtl-full says where")
     if status >> STORE_LIMIT & 1:

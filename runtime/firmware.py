@@ -4,6 +4,9 @@ A program after the other is configured and run, as `host.run` does it, but by t
 of all of them what can be done: it configures one region while others compute. A job is for a region, or for the first one of
 its width that is free.
 
+A job may keep what memories hold at its end, and a later one of the same region may resume with it: so one program interrupts
+another one, of which the rest is a job of its own.
+
 What stops a job ends nothing else: its region goes on with the next one, and the report says what became of each.
 
     memory outside    0                   the processor's memory: the program in ``c/``
@@ -17,13 +20,14 @@ Errors:  UserError where memory outside is too small, for regions that cannot be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
+from . import memories
 from .commands import Count
 from .data.blocks import Blocks
 from .host import by_transaction
@@ -40,14 +44,26 @@ CYCLES_PER_COMMAND = 10_000
 
 @dataclass(frozen=True)
 class Job:
-    """A program, and the transactions that it computes; bounds: as of `launches`; region: in which it runs, None: in the first
-    one of its width that is free."""
+    """A program, and the transactions that it computes.
+
+    Parameters
+    ----------
+    name : str
+    program : Program
+    transactions : iterable
+    bounds : mapping         As of `launches`.
+    region : int or None     In which it runs; None: in the first one of its width that is free.
+    keeps : bool             At its end what its memories hold goes to memory outside.
+    resumes : int or None    The number of an earlier job of its program, which keeps its memories: it begins with these.
+    """
 
     name: str
     program: Program
     transactions: Iterable[Transaction]
     bounds: Mapping[str, int]
     region: int | None = None
+    keeps: bool = False
+    resumes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,9 @@ class Firmware:
     launches : tuple            Of every job, its launches and where each leaves its words.
     limit : int                 Cycles that it takes at most, if nothing hangs.
     places : tuple of Place     The regions.
+    saved : tuple               Of every job, byte addresses of what it has kept, by the configuration address of a memory's
+                                first words: 64 bits for two of them, as configuration DMAs read them.
+    saves : bool                Some job keeps its memories.
     """
 
     commands: str
@@ -79,6 +98,8 @@ class Firmware:
     launches: tuple[tuple[tuple[Launch, tuple[Result, ...]], ...], ...]
     limit: int
     places: tuple[Place, ...]
+    saved: tuple[Mapping[int, int], ...]
+    saves: bool
 
 
 def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequence[int] = ()) -> Firmware:
@@ -88,6 +109,8 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     """
     places = _places(arch, columns)
     chains = _chains([_regions(job, arch, places) for job in jobs])
+    for number in range(len(jobs)):
+        _check_memories(number, jobs, places, next(chain for chain in chains if number in chain.jobs))
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
     writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, memory, noted, number)
                for number, chain in enumerate(chains)]
@@ -97,7 +120,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
         for place, job in enumerate(chain.jobs):
             if place:
                 backs.append(Chain([writer.back()], (number, place)))
-            writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0)
+            writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0, jobs[job].resumes)
             found[job] = _written(writer, job, jobs[job])
     size = page_bytes(arch.system, len(places))
     pages = Pages([*(Chain(writer.jobs) for writer in writers), *backs], size)
@@ -106,7 +129,9 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     limit = (sum(writer.limit + CYCLES_PER_COMMAND * len(writer.lines) for writer in writers)
              + CYCLES_PER_BYTE * memory.used)
     return Firmware(pages.text(), _tables(places, chains, claimed=bool(columns)), size, first, tuple(memory.content), report,
-                    layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places))
+                    layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
+                    tuple(next(writer.saved[job] for writer in writers if job in writer.saved) for job in range(len(jobs))),
+                    any(job.keeps for job in jobs))
 
 
 @dataclass
@@ -169,6 +194,24 @@ def _regions(job: Job, arch: Arch, places: Sequence[Place]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _check_memories(number: int, jobs: Sequence[Job], places: Sequence[Place], chain: _Chain) -> None:
+    """UserError for a job that cannot keep its memories, or resume with those of another one."""
+    job = jobs[number]
+    if job.keeps:
+        memories.check(job.program, places[chain.regions[0]].arch)
+    if job.keeps and len(chain.regions) > 1:
+        raise UserError(f"job '{job.name}' keeps what memories hold, wherever it runs", "firmware",
+                        "give it a region, in which it is resumed")
+    if job.resumes is None:
+        return
+    if job.resumes not in chain.jobs[:chain.jobs.index(number)] or not jobs[job.resumes].keeps:
+        raise UserError(f"job '{job.name}' resumes with what job {job.resumes} keeps", "firmware",
+                        "name an earlier job of the same region, with `keeps`")
+    if jobs[job.resumes].program != job.program:
+        raise UserError(f"job '{job.name}' resumes with memories of another program, that of job {job.resumes}", "firmware",
+                        "give both the same program")
+
+
 def _layout(noted: Noted, pages: Pages, size: int, jobs: int) -> Layout:
     """Where the report has what was noted."""
     words: dict[int, list[int]] = {}
@@ -189,11 +232,19 @@ def _written(writer: Writer, number: int, job: Job) -> tuple[tuple[Launch, tuple
     """Write a job; its launches, and where each leaves its words."""
     writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
     writer.mark(Mark(number, "configure"))
-    writer.write(prepare(job.program, writer.arch), Mark(number, "configured"))
+    program = job.program if job.resumes is None else replace(job.program, contents={})
+    writer.write(prepare(program, writer.arch), Mark(number, "configured"))
+    if job.resumes is not None:
+        writer.mark(Mark(number, "restore"))
+        writer.write(memories.restores(program, writer.arch), Mark(number, "restored"))
     found = tuple(_launches(writer, number, job))
     # What is being taken may lie where the next configurations come to.
     writer.settle()
     writer.mark(Mark(number, "left"))
+    if job.keeps:
+        writer.write(memories.saves(program, writer.arch))
+        writer.settle()
+        writer.mark(Mark(number, "saved"))
     writer.add("JOB_DONE")
     return found
 

@@ -17,7 +17,8 @@ Source:  Amber JSSC IV-B (data in memory tiles are saved and restored later).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..compiler.backend.encode import address
@@ -25,7 +26,11 @@ from ..compiler.ir.program import Program, Site
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import MEMORY_REGISTER
 from ..hw.arch.errors import UserError
+from . import host
+from .commands import Command, Restore, Save
+from .data import images
 from .device import Device
+from .plan import streaming
 
 
 def saved(device: Device, program: Program) -> Program:
@@ -33,7 +38,14 @@ def saved(device: Device, program: Program) -> Program:
 
     With power domains those of the program's tiles: what is off holds nothing.
     """
-    arch = device.arch
+    check(program, device.arch)
+    found: dict[int, list[int]] = {}
+    host.execute(device, saves(program, device.arch), saved=found)
+    return holding(program, device.arch, found)
+
+
+def check(program: Program, arch: Arch) -> None:
+    """UserError for a machine whose memories cannot be saved under a program."""
     if not arch.memory_readback:
         raise UserError("what memories hold cannot be read", f"machine '{arch.name}'",
                         "describe it with `memory_readback`, or begin anew with the program as it was compiled")
@@ -43,9 +55,40 @@ def saved(device: Device, program: Program) -> Program:
     if program.fingerprint != arch.fingerprint:
         raise UserError(f"the program is for machine {program.fingerprint:016x}, not {arch.fingerprint:016x}",
                         f"machine '{arch.name}'", "give the program that it is configured for")
-    contents = {site: _held(device, site) for site in memories(arch, program)}
+
+
+def holding(program: Program, arch: Arch, found: Mapping[int, Sequence[int]]) -> Program:
+    """A program with what was saved, by the addresses of `saves`, as its contents."""
+    contents = {site: tuple(word >> shift & 0xFFFF for word in found[_first(site)] for shift in (0, 16))
+                for site in memories(arch, program)}
     sizes = {f"{x},{y}": len(words) for (x, y), words in contents.items()}
     return replace(program, contents=contents, source={**program.source, "contents": sizes})
+
+
+def saves(program: Program, arch: Arch) -> Iterator[Save]:
+    """The commands that save what memories hold under a program."""
+    return (Save(_first(site), words // 2) for site, words in memories(arch, program).items())
+
+
+def restores(program: Program, arch: Arch) -> Iterator[Command]:
+    """The commands that put back what those of `saves` have saved, on a machine that is configured for the program: in rounds
+    of as much as the GLB tiles hold, streamed by their configuration DMAs."""
+    parts: dict[int, list[list[Restore]]] = defaultdict(list)   # of a tile, round by round
+    room = arch.glb.tile_bytes // 8
+    for site, words in memories(arch, program).items():
+        tile, _ = images.address(_first(site), arch)
+        first, left = 0, words // 2
+        while left:
+            if not parts[tile] or not (free := room - sum(each.pairs for each in parts[tile][-1])):
+                parts[tile].append([])
+                free = room
+            now = parts[tile][-1]
+            at = tile * arch.glb.tile_bytes + 8 * sum(each.pairs for each in now)
+            now.append(Restore(at, _first(site), first, min(free, left)))
+            first, left = first + now[-1].pairs, left - now[-1].pairs
+    for number in range(max(map(len, parts.values()), default=0)):
+        yield from streaming({tile: (sum(each.pairs for each in rounds[number]), rounds[number])
+                              for tile, rounds in sorted(parts.items()) if len(rounds) > number}, arch)
 
 
 def memories(arch: Arch, program: Program) -> Mapping[Site, int]:
@@ -54,8 +97,6 @@ def memories(arch: Arch, program: Program) -> Mapping[Site, int]:
             if spec.has_memory and (not arch.power_domains or site in program.config)}
 
 
-def _held(device: Device, site: Site) -> tuple[int, ...]:
-    """The 16-bit words of a tile's memory."""
-    pairs = (device.read_configuration(address(*site, MEMORY_REGISTER + n))
-             for n in range(device.arch.tiles[site].buffer_words // 2))
-    return tuple(word >> shift & 0xFFFF for word in pairs for shift in (0, 16))
+def _first(site: Site) -> int:
+    """The configuration address of the first two words of a tile's memory."""
+    return address(*site, MEMORY_REGISTER)

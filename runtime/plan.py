@@ -40,7 +40,7 @@ from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
 from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room
+from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES, Glb
@@ -131,9 +131,13 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
 
     configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
 
-    Raises UserError for a program that uses what the machine's description says to avoid, as it was compiled for another one.
+    Raises UserError for a program that uses what the machine's description says to avoid, as it was compiled for another one,
+    and for streams that are not where the machine has them, whose loads would count on other chains of GLB tiles than it has.
     """
     check_avoided(program, arch)
+    if not placed(program.transfers, arch):
+        raise UserError("a stream of the program has another place in the global buffer than there is for it",
+                        f"machine '{arch.name}'", "compile the program for this description")
     for tile in range(arch.glb_tiles):
         for name in ("load_control", "store_control"):
             yield WriteRegister(name, 0, tile)
@@ -171,16 +175,22 @@ def _chains(program: Program, arch: Arch) -> Iterator[Command]:
 
 def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
     """A round of configuration words (`images`) into memory, from where the configuration DMAs stream them."""
+    return streaming({tile: (len(lines), [WriteMemory(tile * arch.glb.tile_bytes, lines.view("<u2"))])
+                      for tile, lines in given.items()}, arch)
+
+
+def streaming(given: Mapping[int, tuple[int, Sequence[Command]]], arch: Arch) -> Iterator[Command]:
+    """A round of configuration words: of each GLB tile how many, and the commands that bring them to its first byte."""
     control = named(glb_registers(arch.glb))["config_control"]
     for tile in range(arch.glb_tiles):
         yield WriteRegister("config_control", control.word(enable=int(tile in given)), tile)
-    for tile, lines in given.items():
-        yield WriteMemory(tile * arch.glb.tile_bytes, lines.view("<u2"))
+    for tile, (count, brings) in given.items():
+        yield from brings
         yield WriteRegister("config_start", 0, tile)
-        yield WriteRegister("config_words", len(lines), tile)
+        yield WriteRegister("config_words", count, tile)
     yield from _interrupts()
     yield Start(configure=True)
-    yield Wait(max(map(len, given.values())) + arch.rows + CONFIG_CYCLES, configure=True)
+    yield Wait(max(count for count, _ in given.values()) + arch.rows + CONFIG_CYCLES, configure=True)
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],

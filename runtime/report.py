@@ -30,7 +30,8 @@ class Mark:
     Parameters
     ----------
     job : int        Which job.
-    what : str       ``configure``, ``configured``, ``start`` or ``end`` of a launch, ``left``: all words are outside.
+    what : str       ``configure``, ``configured``, ``start`` or ``end`` of a launch, ``left``: all words are outside; where it
+                     resumes ``restore``, ``restored``, where it keeps its memories ``saved``.
     launch : int     Which of its launches.
     """
 

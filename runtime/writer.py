@@ -22,7 +22,8 @@ from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
-from .commands import Box, Command, Configure, Count, Landing, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Box, Command, Configure, Count, Landing, Read, Restore, Save, Start, Wait, WriteMemory, WriteRegister
+from .data.images import address as streamed_address
 from .device import register_address, whole_lines
 from .pages import Line
 from .plan import Launch
@@ -34,6 +35,8 @@ from .rows import rows
 PIECE_BYTES = 512
 # What the processor takes to ask for a row.
 CYCLES_PER_ROW = 44
+# Far above what it takes to read two words of a memory.
+CYCLES_PER_PAIR = 1_000
 # Far above what the system DMA takes for a byte.
 CYCLES_PER_BYTE = 16
 
@@ -123,6 +126,8 @@ class Writer:
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._counted: dict[int, int] = {}      # of GLB tiles, which of the counts is the last
         self._notes = 0
+        self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
+        self._job, self._resumes = 0, 0
         self._held: dict[tuple[str, int | None], int] = {}
         self._moving: dict[str, None] = {}      # what waits for transfers that may go on
         self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
@@ -133,10 +138,15 @@ class Writer:
         """Those of all jobs."""
         return [line for lines in self.jobs for line in lines]
 
-    def begin(self, number: int, otherwise: int) -> None:
-        """A job begins; otherwise: the page where it goes on if this one is stopped, 0 if nothing comes after it."""
+    def begin(self, number: int, otherwise: int, resumes: int | None = None) -> None:
+        """A job begins; otherwise: the page where it goes on if this one is stopped, 0 if nothing comes after it. resumes: the
+        job whose memories it restores; if that was stopped it is, too."""
         self.jobs.append([])
         self.add(f"JOB({number}u, {otherwise}u)", 2)
+        self._job, self.saved[number] = number, {}
+        if resumes is not None:
+            self._resumes = resumes
+            self.add(f"RESUMES({resumes}u)")
 
     def back(self) -> list[Line]:
         """What stands in for the commands before, where these were not all done: transfers have ended, and registers hold what
@@ -229,6 +239,15 @@ class Writer:
                     whose, note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
                                            remark=f"{ends.what} {ends.launch}")
                     self._noted.marks.append((ends, (whose, note), (whose, note + 1)))
+                case Save(address, pairs):
+                    outside = self.saved[self._job][address] = self.memory.room(8 * pairs)
+                    there = address + (self._first * self.arch.glb.columns_per_tile << 24)
+                    _, meant = streamed_address(address, self.arch)
+                    self.move(f"SAVE({pairs}u, {there:#x}u, {meant:#x}u, {outside:#x}u)", 4, "TAKEN")
+                    self.limit += CYCLES_PER_PAIR * pairs
+                case Restore(address, saved, first, pairs):
+                    outside = self.saved[self._resumes][saved] + 8 * first
+                    self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {8 * pairs:#x}u)", 4, "BROUGHT")
                 case Count(_, glb_tile):
                     self._counted[glb_tile] = len(self._noted.counts)
                     self._noted.counts.append(self.add(f"COUNT({self._tile(glb_tile)}u)", notes=1))

@@ -9,14 +9,15 @@ Errors:  UserError without a C compiler, or where memory is too small; Assertion
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch, with_processor
 from ..hw.arch.errors import UserError
 from ..hw.tables import header
-from ..runtime import toolchain
+from ..runtime import memories, toolchain
 from ..runtime.data.blocks import Blocks
 from ..runtime.faults import stopped
 from ..runtime.firmware import Firmware, Job, firmware, stored
@@ -40,6 +41,8 @@ class Ran:
     line : str                What the serial line said.
     build_s, simulate_s       Seconds spent on building the simulation, and in it.
     verilog : Path            Folder of the Verilog that ran.
+    saved : mapping           Of jobs that keep their memories, by number: the program with what they held, as of
+                              `Session.save`.
     """
 
     firmware: Firmware
@@ -51,6 +54,7 @@ class Ran:
     build_s: float
     simulate_s: float
     verilog: Path
+    saved: Mapping[int, Program]
 
     def stopped(self, job: int) -> UserError | AssertionError | None:
         """Why a job was stopped; None if it was not. What it stored is lost, also of launches that had ended."""
@@ -116,5 +120,16 @@ def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arc
             for blocks in stored(made, number, job.program, report.counts, system.read):
                 for block in blocks:
                     take(block)
+        kept = {number: _kept(system, job, made.places[fate.region].arch, made.saved[number])
+                for number, (job, fate) in enumerate(zip(jobs, report.jobs, strict=True))
+                if job.keeps and fate.done and fate.region is not None}
         return Ran(made, report, cycles, tuple(system.moves(False)), tuple(system.moves(True)), system.line.decode("ascii"),
-                   system.model.build_s, time.perf_counter() - began, system.model.executable.parent / "verilog")
+                   system.model.build_s, time.perf_counter() - began, system.model.executable.parent / "verilog",
+                   kept)
+
+
+def _kept(system: SimulatedSystem, job: Job, arch: Arch, places: Mapping[int, int]) -> Program:
+    """The program of a job with what it has kept of its memories; arch: of its region, places: as of `Firmware.saved`."""
+    return memories.holding(job.program, arch, {
+        each.address: system.read(places[each.address], 4 * each.pairs).view("<u4")[::2].tolist()
+        for each in memories.saves(job.program, arch)})

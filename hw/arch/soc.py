@@ -97,7 +97,8 @@ _EVENTS = (("done", FINISHED, 1, "every enabled load and store has finished, in 
            ("watchdog", WATCHDOG, 1, "nothing moved for watchdog_limit cycles; the run was stopped"),
            ("store_limit", STORE_LIMIT, 1, "a store reached its limit; the run was stopped"),
            ("store_lost", STORE_LOST, 1, "a static store found its bank busy and lost a word, or a load or store was for a "
-                                         "bank beyond its chain of GLB tiles or was to start inside one; the run was stopped"),
+                                         "bank beyond its chain of GLB tiles or was to start inside one, or the hops of a load "
+                                         "were not those of its chain; the run was stopped"),
            ("cycle_limit", CYCLE_LIMIT, 1, "the run took more than cycle_limit cycles; it was stopped"),
            ("configured", CONFIGURED, 1, "every word of the enabled configuration DMAs is in its register"),
            ("astray", ASTRAY, 1, "a word of a configuration DMA was for a column that its words do not reach, or of another "
@@ -214,7 +215,8 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("ring_control", RW, "the chain of GLB tiles whose banks the load and store of the first one reach, one tile behind "
                              "the other in their addresses",
          (("connected", 0, 1, "the tile belongs to the chain of the tile to the west; its own load and store do not start"),
-          ("hops", 8, HOPS_BITS, "of the first tile: how many follow it; words of its load take 2 cycles more for each"))),
+          ("hops", 8, HOPS_BITS, "of the first tile: how many follow it, 0 without a chain; words of its load take 2 cycles "
+                             "more for each. A run with a load that has another number ends with `store_lost`"))),
     ] if glb.ring > 1 else []
     return register_file(
         ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),

@@ -26,9 +26,13 @@ def writes(bits: int) -> Members:
 
 
 def ring_link(glb: Glb) -> Members:
-    """Between a tile and the one to the east: what is asked there and words on their way out, and words on their way back."""
+    """Between a tile and the one to the east: what is asked there and words on their way out, and words on their way back.
+
+    tiles: the one to the east and those that follow it in the chain, `Glb.ring` of them at most.
+    """
     bits = line_bits(glb.chain_bytes)
-    return {**reads(bits), **writes(bits), "word": Out(8 * LINE_BYTES), "back": In(8 * LINE_BYTES)}
+    return {**reads(bits), **writes(bits), "word": Out(8 * LINE_BYTES), "back": In(8 * LINE_BYTES),
+            "tiles": In(glb.ring.bit_length())}
 
 
 class RingSwitch(wiring.Component):
@@ -58,6 +62,8 @@ class RingSwitch(wiring.Component):
                                    cycle, whoever else asks; a read and a write are for different banks.
     word : In(64)                  What they show `Glb.read_latency` cycles after a read.
     west, east : In, Out           Links with the neighbours (`ring_link`).
+    hops : Out                     Tiles that follow this one in the chain, so many cycles after that was made; `Glb.ring` for
+                                   all that are too many.
     busy : Out(1)                  An access is on its way to the east.
     astray : Out(1)                One is dropped, for no tile to the east is connected, or the tile's own units ask inside a
                                    chain.
@@ -80,7 +86,7 @@ class RingSwitch(wiring.Component):
             "store": In(wiring.Signature(writes(self.chain_bits))), "load_grant": Out(1), "store_grant": Out(1),
             "load_word": Out(8 * LINE_BYTES),
             "here": Out(wiring.Signature({**reads(self.tile_bits), **writes(self.tile_bits)})), "word": In(8 * LINE_BYTES),
-            "west": In(link), "east": Out(link), "busy": Out(1), "astray": Out(1)})
+            "hops": Out(glb.ring.bit_length()), "west": In(link), "east": Out(link), "busy": Out(1), "astray": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -112,6 +118,9 @@ class RingSwitch(wiring.Component):
         inside = self.connected & (self.load.read | self.store.write)
         m.d.comb += [self.busy.eq(self.east.read | self.east.write),
                      self.astray.eq((goes_on[0] | goes_on[1]) & ~self.east_connected | inside)]
+
+        m.d.comb += self.hops.eq(Mux(self.east_connected, self.east.tiles, 0))
+        m.d.sync += self.west.tiles.eq(Mux(self.hops == self.glb.ring, self.glb.ring, self.hops + 1))
 
         # Bit 0: asked of the banks here in the cycle before.
         mine = Signal(self.glb.read_latency)

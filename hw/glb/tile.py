@@ -125,8 +125,9 @@ class GlbTile(wiring.Component):
                                    to the chain of this one.
 
     In a chain the load and the store of the first tile reach the banks of all. They come first at each bank, whose words take
-    as long from everywhere. The units of the other tiles do not start: if one is enabled, or an access is for a tile beyond
-    the last one, `lost` says so until the next start. `busy` and `store_ends` count what is on its way.
+    as long from everywhere. The units of the other tiles do not start: if one is enabled, an access is for a tile beyond
+    the last one, or a load counts on more tiles or fewer than the chain has, `lost` says so until the next start. `busy` and
+    `store_ends` count what is on its way.
 
     Timing: a bank serves one access per cycle: the load first, then the store, then configuration, then the host. A linear load
     or store needs its bank once per four words. One that jumps from line to line needs it for every word, and the others wait
@@ -167,12 +168,18 @@ class GlbTile(wiring.Component):
         if self.glb.ring > 1:
             connected = field("ring_control", "connected") & self.west_open
             m.d.comb += load.hops.eq(field("ring_control", "hops"))
-            asked, astray = self._ring(m, load, store, connected, clock("ring", STATIC))
+            asked, astray, hops = self._ring(m, load, store, connected, clock("ring", STATIC))
             with m.If(self.start):
                 m.d.sync += astray.eq(connected & (load_on | store_on))
             # Nothing is on its way in the ring when a run ends.
             leaving = store.holds | self.ring_east.read | self.ring_east.write
             starts, busy, lost = starts & ~connected, busy | leaving, lost | astray
+            # Words of a load that counts on another chain than there is would come in other cycles than it takes them. A chain
+            # that was made just before the start is counted by then, and no word has come.
+            counted = Signal(self.glb.ring)
+            m.d.sync += counted.eq(Mux(self.stop, 0, counted << 1 | (starts & load_on)))
+            with m.If(counted[-1] & ((hops != load.hops) | (hops == self.glb.ring))):
+                m.d.sync += astray.eq(1)
         m.d.comb += [
             load.first.eq(values["load_start"]), load.start.eq(starts & load_on), load.stop.eq(self.stop),
             store.first.eq(values["store_start"]), store.start.eq(starts & store_on), store.stop.eq(self.stop),
@@ -287,8 +294,10 @@ class GlbTile(wiring.Component):
         m.d.comb += values["store_words"].eq(store.words)
         return values
 
-    def _ring(self, m: Module, load: Macro, store: Macro, connected: Value, clock: Clock | None) -> tuple[Asked, Signal]:
-        """What the first tile of a chain asks of the banks here, and a register that keeps that something was astray."""
+    def _ring(self, m: Module, load: Macro, store: Macro, connected: Value,
+              clock: Clock | None) -> tuple[Asked, Signal, Value]:
+        """What the first tile of a chain asks of the banks here, a register that keeps that something was astray, and how many
+        tiles follow in the chain."""
         m.submodules.ring = ring = macro(RingSwitch(self.glb), clock=clock)
         astray = Signal()
         with m.If(ring.astray):
@@ -306,7 +315,8 @@ class GlbTile(wiring.Component):
         wiring.connect(m, wiring.flipped(self.ring_west), ring.west)
         wiring.connect(m, ring.east, wiring.flipped(self.ring_east))
         here = ring.here
-        return Asked(here.read, here.read_line, ring.word, (), here.write, here.write_line, here.lanes, here.data, ()), astray
+        banks = Asked(here.read, here.read_line, ring.word, (), here.write, here.write_line, here.lanes, here.data, ())
+        return banks, astray, ring.hops
 
     def _banks(self, m: Module, asked: Asked, store: StoreDma, config: Macro | None, clocks: Sequence[Clock | None]) -> None:
         """Memory banks, each giving its cycle to the first that asks: load, store, configuration, host, whose reads and writes

@@ -26,6 +26,7 @@ struct queue {
     uint32_t away, tile, window;            /* what its commands count from */
     uint32_t job, otherwise;                /* the page where it goes on if the job is stopped */
     uint32_t row;                           /* of BRING_ROWS or TAKE_ROWS, the one that comes next */
+    uint32_t pair;                          /* of SAVE, likewise */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
     _Alignas(8) volatile uint32_t pages[2][PAGE_WORDS];
@@ -35,6 +36,11 @@ struct queue {
 static struct queue queues[REGIONS];
 static uint8_t begun[CHAINS];
 static _Alignas(8) volatile struct report report;
+
+/* Where a job keeps memories: pairs of their words on the way out, the address that a configuration DMA has for one, above its words. */
+#define PAIRS 16u
+static _Alignas(8) volatile uint32_t kept[PAIRS][2];
+static uint32_t keeping;    /* the number of their transfer */
 
 /* How many transfers were asked for, each way. */
 static uint32_t asked[2];
@@ -199,6 +205,25 @@ SELDOM void stop(struct queue *queue, uint32_t region, uint32_t status)
         queue->comes = bring_page(queue, queue->following, 1u - queue->half);
 }
 
+/* Reads some more pairs of a memory; whether these were the last ones. Regions take turns with the place that pairs go out from. */
+SELDOM int save(struct queue *queue, uint32_t region, uint32_t pairs, const volatile uint32_t *words)
+{
+    const uint32_t base = SARDONYX_REGION(region), first = queue->pair, left = pairs - first, count = left < PAIRS ? left : PAIRS;
+    if (!attend(OUT, keeping) || !room(OUT))
+        return 0;
+    for (uint32_t pair = 0; pair < count; ++pair) {
+        *machine(base + SARDONYX_CONFIG_ADDRESS) = words[0] + first + pair;
+        *machine(base + SARDONYX_CONFIG_READ) = 0;
+        while (*machine(base + SARDONYX_STATUS) >> SARDONYX_STATUS_CONFIG_BUSY_LSB & 1u)
+            ;
+        kept[pair][0] = *machine(base + SARDONYX_CONFIG_DATA);
+        kept[pair][1] = words[1] + first + pair;
+    }
+    queue->taken = keeping = move(OUT, (uint32_t)kept, words[2] + 8u * first, 8u * count);
+    queue->pair = count == left ? 0 : first + count;
+    return count == left;
+}
+
 /* Lets a free region begin with the first chain that is for it and that nobody has begun; whether there is one. */
 SELDOM int begin(struct queue *queue, uint32_t region)
 {
@@ -227,7 +252,7 @@ static enum state execute(struct queue *queue, uint32_t region)
     volatile uint32_t *note = queue->note;
     enum state state = MOVES;
     for (;;) {
-        const uint32_t word = *next++, number = word & 0x0FFFFFFFu, kind = word >> 28;
+        const uint32_t word = *next++, number = word & ((1u << KIND_LSB) - 1u), kind = word >> KIND_LSB;
         if (kind <= KIND_GLB_REGISTERS) {
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
             const volatile uint32_t *const end = next + 2u * number;
@@ -297,6 +322,15 @@ static enum state execute(struct queue *queue, uint32_t region)
             report.jobs[number].state = region << REGION_LSB | BEGUN;
         } else if (kind == KIND_JOB_DONE) {
             report.jobs[queue->job].state |= DONE;
+        } else if (SAVES && kind == KIND_SAVE) {
+            if (!save(queue, region, number, next))
+                break;
+            next += 3;
+        } else if (SAVES && kind == KIND_RESUMES) {
+            if (!(report.jobs[number].state & DONE)) {
+                stop(queue, region, 0);
+                next = queue->following ? &go_on : &give_up;
+            }
         } else {
             /* The other half is free when its notes have gone, and full when its page has come. */
             if (!attend(OUT, queue->noted) || !attend(IN, queue->comes))

@@ -11,11 +11,13 @@
 
 #include "sardonyx.h"
 
-/* 16 of them have room in a word. */
+/* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
-            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_NEXT, KIND_END };
+            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE, KIND_RESUMES, KIND_NEXT,
+            KIND_END };
 
-#define COMMAND(kind, number) ((uint32_t)(kind) << 28 | (number))
+#define KIND_LSB 27
+#define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
 /* The first word of a page: which page comes after it, 0 if none does. Those of chain c begin with page c. */
 #define FOLLOWED_BY(page) (page)
 /* Go on in that page. */
@@ -26,6 +28,11 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
 #define JOB(job, otherwise) COMMAND(KIND_JOB, (job)), (otherwise)
 /* All of it was done. */
 #define JOB_DONE COMMAND(KIND_JOB_DONE, 0u)
+/* Do nothing of a job if that one was stopped. */
+#define RESUMES(job) COMMAND(KIND_RESUMES, (job))
+/* Read a memory over configuration, so many pairs of words from an address on, and take them as words of a configuration DMA, which
+ * has that address for the first one. */
+#define SAVE(pairs, address, as, outside) COMMAND(KIND_SAVE, (pairs)), (address), (as), (outside)
 /* Write so many registers, each as it is set behind it; in such a chain those of the region's controller, or of its GLB tiles. */
 #define REGISTERS(count) COMMAND(KIND_REGISTERS, (count))
 #define GLB_REGISTERS(count) COMMAND(KIND_GLB_REGISTERS, (count))

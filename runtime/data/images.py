@@ -17,8 +17,14 @@ def images(writes: Iterable[tuple[int, int]], arch: Arch) -> Iterator[dict[int, 
     """
     lines: dict[int, list[int]] = defaultdict(list)
     for where, word in writes:
-        tile, way = divmod(where >> 24, arch.glb.columns_per_tile)
-        lines[tile].append(way << 56 | (where & 0xFF_FFFF) << 32 | word)
+        tile, meant = address(where, arch)
+        lines[tile].append(meant << 32 | word)
     room = arch.glb.tile_bytes // 8
     for first in range(0, max(map(len, lines.values()), default=0), room):
         yield {tile: np.array(each[first:first + room], "<u8") for tile, each in sorted(lines.items()) if len(each) > first}
+
+
+def address(where: int, arch: Arch) -> tuple[int, int]:
+    """The GLB tile of a configuration address, and the address as its DMA's words have it."""
+    tile, way = divmod(where >> 24, arch.glb.columns_per_tile)
+    return tile, way << 24 | where & 0xFF_FFFF

@@ -340,6 +340,12 @@ def test_the_chains_of_a_program_are_made_before_it_runs_and_all_others_ended() 
     assert [each for each in commands if isinstance(each, WriteRegister) and each.name == "ring_control"] == [
         WriteRegister("ring_control", word, tile) for tile, word in enumerate((0, 2 << 8, 1, 1, 0, 0))]
     assert "ring_control" not in {each.name for each in prepare(copier(LEAST), LEAST) if isinstance(each, WriteRegister)}
+    for tiles in (2, 4):
+        one, other = program.transfers
+        with pytest.raises(UserError) as error:
+            list(prepare(replace(program, transfers=(one, replace(other, tiles=tiles))), arch))
+        assert str(error.value) == ("machine 'least': a stream of the program has another place in the global buffer than "
+                                    "there is for it\n  try: compile the program for this description")
     with pytest.raises(UserError) as error:
         list(launches(program, arch, [{"a_vals": block(1)}], {"b_vals": 1537}))
     assert str(error.value) == ("a block of stream b_vals takes 1537 words but its part of 3 chained tiles of the global "

@@ -348,6 +348,61 @@ def test_a_unit_inside_a_chain_does_not_start_and_is_told(unit: str) -> None:
     assert script.run(f2g0=[1, 2]).status == FINE
 
 
+@EACH
+def test_a_load_that_counts_on_another_chain_than_there_is_is_told(glb: Glb) -> None:
+    for length, count in ((1, 1), (2, 0), (2, 2), (glb.ring, glb.ring - 2), (glb.ring - 1, glb.ring - 1), (glb.ring, 0)):
+        script = Script(words_of(glb, glb.ring, 11), glb, glb.ring, Chain)
+        chained(script, length)
+        script.registers(ring_control=hops(script, count % 8))
+        script.load(linear(0, 40))
+        script.add(START)
+        for _ in range(2 * glb.ring):
+            script.show("load_start")
+        script.add(STOP)
+        script.add(WAIT)
+        assert script.run().status == FINE | {"lost": 1}, (length, count)
+        # It is forgotten with the next start, of a load that has the number.
+        script.registers(ring_control=hops(script, length - 1))
+        script.add(START)
+        script.add(WAIT)
+        assert script.run().status == FINE, (length, count)
+
+
+def test_a_chain_that_is_made_right_before_a_start_is_counted_in_time_and_no_store_counts() -> None:
+    contents = words_of(RING, RING.ring, 12)
+    script = Script(contents, RING, RING.ring, Chain)
+    script.load(linear(0, 4 * RING.tile_bytes // 2))
+    script.registers(ring_control=hops(script, RING.ring - 1))
+    for tile in range(1, RING.ring):
+        connect(script, tile, True)
+    script.add(START)
+    script.add(WAIT)
+    result = script.run()
+    assert result.status == FINE and result.outputs["g2f0"] == loaded(contents, linear(0, 4 * RING.tile_bytes // 2))
+    script = Script(contents, RING, RING.ring, Chain)
+    chained(script, 3)
+    script.registers(ring_control=hops(script, 1))
+    script.store(linear(0, 20), limit=20)
+    script.add(START)
+    script.add(WAIT)
+    assert script.run(f2g0=range(20)).status == FINE
+
+
+def test_of_a_chain_that_is_too_long_no_number_is_right() -> None:
+    glb = replace(RINGS[3], ring=2)
+    for count in range(8):
+        script = Script(words_of(glb, 4, 13), glb, 4, Chain)
+        chained(script, 4)
+        script.registers(ring_control=hops(script, count))
+        script.load(linear(0, 8))
+        script.add(START)
+        for _ in range(2 * glb.ring):
+            script.show("load_start")
+        script.add(STOP)
+        script.add(WAIT)
+        assert script.run().status == FINE | {"lost": 1}, count
+
+
 @pytest.mark.parametrize("glb", RINGS[:2], ids=["queue", "no queue"])
 def test_a_tile_that_is_connected_while_its_store_runs_ends_the_run_and_its_banks_are_free(glb: Glb) -> None:
     contents = words_of(glb, 8, 3)

@@ -1,0 +1,149 @@
+"""Firmware that saves what memories hold and restores it, in Verilog: a program interrupted by another one in its region."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import halide as hl
+import numpy as np
+import pytest
+from halide_programs import X, Y, load
+from machines import BESIDE, PART, copier
+from riscv import needs_compiler
+from stencil_machine import STENCILS
+
+from sardonyx.compiler.halide import CompiledDense, compile_halide
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.system import System
+from sardonyx.runtime import host, memories
+from sardonyx.runtime.data.frames import Frames
+from sardonyx.runtime.firmware import Job, firmware
+from sardonyx.runtime.plan import Transaction, loops_of_transactions, prepare
+from sardonyx.runtime.region import part
+from sardonyx.runtime.session import Session
+from sardonyx.sim import system
+from sardonyx.sim.rtl import simulator
+
+# Two regions of four columns, one of them of three MEM tiles.
+TABLES = replace(STENCILS, name="tables", columns=8, regions=2, memory_readback=True,
+                 mem=replace(STENCILS.mem, sram_lines=64), system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+HALF = part(TABLES, 4)
+SHAPE, TILE = (14, 8), (7, 4)
+
+
+def looked_up(seed: int) -> "tuple[CompiledDense, Frames, np.ndarray]":
+    """A picture through a table of random words: compiled, its tiles, and what NumPy makes of it."""
+    draw = np.random.default_rng(seed)
+    photo, table = draw.integers(0, 256, SHAPE[::-1], dtype=np.uint8), draw.integers(0, 65536, 256, dtype=np.uint16)
+    curve, image, mapped = hl.Buffer(table), hl.ImageParam(hl.UInt(8), 2, "photo"), hl.Func("mapped")
+    mapped[X, Y] = curve[hl.i32(image[X, Y])]
+    compiled = compile_halide(load(mapped), HALF, TILE)
+    return compiled, Frames(compiled.walk, {"photo": photo}, SHAPE, TILE), table[photo]
+
+
+def pieces(frames: Frames) -> "list[Transaction]":
+    return list(frames.transactions(loops_of_transactions(TABLES.glb)))
+
+
+def ran(jobs: Sequence[Job], arch: Arch, columns: Sequence[int]) -> "tuple[system.Ran, list[list[dict[str, np.ndarray]]]]":
+    stored: list[list[dict[str, np.ndarray]]] = [[] for _ in jobs]
+    takes = [lambda blocks, each=each: each.append(dict(blocks)) for each in stored]
+    return system.run_jobs(jobs, takes, arch, lambda stage: None, columns=columns), stored
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch, columns, region", [
+    (TABLES, (4, 4), 1),
+    pytest.param(replace(TABLES, name="one region", columns=4, regions=1), (), None, marks=pytest.mark.slow)],
+    ids=["regions", "one region"])
+def test_a_program_that_another_one_interrupts_has_its_memories_again(arch: Arch, columns: "tuple[int, ...]",
+                                                                      region: "int | None") -> None:
+    """The other has a table of its own where the first one's was. What is kept is what a host saves there."""
+    (one, first, expected), (other, second, others) = looked_up(1), looked_up(2)
+    begun, rest = pieces(first)[:2], pieces(first)[2:]
+    jobs = [Job("one", one.program, begun, {}, region, keeps=True), Job("other", other.program, pieces(second), {}, region),
+            Job("rest", one.program, rest, {}, region, keeps=True, resumes=0)]
+    done, stored = ran(jobs, arch, columns)
+    done.check()
+    np.testing.assert_array_equal(first.picture([*stored[0], *stored[2]]), expected)
+    np.testing.assert_array_equal(second.picture(stored[1]), others)
+    assert done.saved.keys() == {0, 2} and done.saved[0] == done.saved[2]
+    tables = {words[:256] for words in done.saved[0].contents.values()}
+    assert {each[:256] for each in one.program.contents.values()} <= tables, "its table, wherever it stands"
+    with simulator.whole_machine(replace(TABLES, system=System())).start() as machine:
+        session = Session(machine, [4, 4])
+        session.load(1, other.program)      # so that what the first one does not touch is not of the reset
+        session.load(1, one.program)
+        session.run(1, begun)
+        session.wait(1)
+        kept = session.save(1)
+    for site, words in one.program.contents.items():
+        assert kept.contents[site][:len(words)] == done.saved[0].contents[site][:len(words)] == words
+
+
+def test_a_host_that_does_the_commands_of_firmware_has_the_same_words_in_memories() -> None:
+    one, other = looked_up(3)[0].program, looked_up(4)[0].program
+    with simulator.whole_machine(replace(TABLES, system=System())).start() as machine:
+        view = Session(machine, [4, 4]).regions[1]
+        host.execute(view, prepare(one, HALF))
+        held: dict[int, list[int]] = {}
+        host.execute(view, memories.saves(one, HALF), saved=held)
+        assert memories.holding(one, HALF, held) == memories.saved(view, one)
+        host.execute(view, prepare(other, HALF))
+        assert memories.saved(view, one) != memories.holding(one, HALF, held)
+        host.execute(view, prepare(replace(one, contents={}), HALF))
+        host.execute(view, memories.restores(one, HALF), saved=held)
+        assert memories.saved(view, one) == memories.holding(one, HALF, held)
+
+
+@pytest.mark.parametrize("bank_bytes", [64, 512, 8192])
+def test_what_is_restored_comes_once_in_rounds_that_fit_the_banks(bank_bytes: int) -> None:
+    arch = replace(HALF, glb=replace(HALF.glb, bank_bytes=bank_bytes))
+    program = looked_up(5)[0].program
+    seen: dict[int, int] = {}
+    for each in memories.restores(program, arch):
+        if isinstance(each, memories.Restore):
+            assert each.address % arch.glb.tile_bytes + 8 * each.pairs <= arch.glb.tile_bytes
+            assert seen.setdefault(each.saved, 0) == each.first and each.pairs > 0
+            seen[each.saved] += each.pairs
+    assert seen == {each.address: each.pairs for each in memories.saves(program, arch)} and len(seen) == 3
+
+
+# Without MEM tiles, which saves nothing, and quick to build.
+BARE = replace(BESIDE, name="bare", memory_readback=True)
+
+
+def copies(words: Sequence[Sequence[int]], region: int, keeps: bool = False, resumes: "int | None" = None) -> Job:
+    return Job("copy", copier(PART), [{"a_vals": np.array(each, np.uint16)} for each in words], {"b_vals": 9}, region, keeps,
+               resumes)
+
+
+@needs_compiler
+def test_a_job_that_resumes_one_that_was_stopped_is_not_begun_and_what_follows_is_done() -> None:
+    jobs = [copies([[5, 1]], 1, keeps=True), copies([[2, 7, 8]], 1), copies([[1, 3]], 1, resumes=0), copies([[1, 4]], 1)]
+    done, stored = ran(jobs, BARE, (2, 2, 2))
+    assert [each.done for each in done.report.jobs] == [False, True, False, True]
+    assert [str(done.stopped(number)) for number in (0, 2)] == [
+        "the firmware stopped at status 0x208 of region 1",
+        "region 1: the job whose memories it resumes with was stopped\n  try: see what stopped that"]
+    assert not done.spans(2, "configure") and not done.saved
+    assert [[each["b_vals"].tolist() for each in words] for words in stored] == [[], [[2, 7, 8]], [], [[1, 4]]]
+
+
+def test_jobs_whose_memories_cannot_be_kept_or_resumed_are_refused() -> None:
+    one, keeper = copies([[1, 3]], 1, resumes=0), copies([[1, 3]], 1, keeps=True)
+    named = "  try: name an earlier job of the same region, with `keeps`"
+    for jobs, arch, said in (
+            ([replace(keeper, region=None)], BARE, "firmware: job 'copy' keeps what memories hold, wherever it runs\n"
+                                                   "  try: give it a region, in which it is resumed"),
+            ([replace(keeper, keeps=False), one], BARE, f"firmware: job 'copy' resumes with what job 0 keeps\n{named}"),
+            ([replace(keeper, region=0), one], BARE, f"firmware: job 'copy' resumes with what job 0 keeps\n{named}"),
+            ([keeper, replace(one, resumes=1)], BARE, f"firmware: job 'copy' resumes with what job 1 keeps\n{named}"),
+            ([keeper, replace(one, resumes=-1)], BARE, f"firmware: job 'copy' resumes with what job -1 keeps\n{named}"),
+            ([keeper, replace(one, program=replace(one.program, source={}))], BARE,
+             "firmware: job 'copy' resumes with memories of another program, that of job 0\n  try: give both the same program"),
+            ([keeper], BESIDE, "machine 'beside, 2 columns': what memories hold cannot be read\n  try: describe it with "
+                               "`memory_readback`, or begin anew with the program as it was compiled")):
+        with pytest.raises(UserError) as error:
+            firmware(jobs, arch, 1 << 20, (2, 2, 2))
+        assert str(error.value) == said
