@@ -17,7 +17,7 @@ from typing import Any
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
 from ..hw.arch.errors import UserError
-from ..hw.arch.primitive import ACCUMULATOR, LEVEL, PRIMITIVES
+from ..hw.arch.primitive import ACCUMULATOR, LEVEL, LOCATE, PRIMITIVES
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
@@ -187,6 +187,9 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
                else "put the loops of the result outermost, or choose a machine that has it" if missing == [ACCUMULATOR.name]
                else "add them to the machine's description")
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
+    if not arch.mem.locate and any(block.config.get("output") == LOCATE for block in graph.blocks.values()):
+        raise UserError(f"the program locates coordinates in dense levels, which the MEM tiles of '{arch.name}' cannot", "",
+                        "locate in outermost levels only (--locate outermost), or set mem.locate in the machine's description")
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     check_demands(mapped.graph_demands(graph, arch), arch)
 

@@ -19,7 +19,7 @@ from .cache import home
 from .compiler.backend.encode import decode
 from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, most_copies
 from .compiler.ir.transfer import WORD_BYTES
-from .compiler.lang.einsum import Einsum, parse
+from .compiler.lang.einsum import EVERY, OUTERMOST, Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
 from .compiler.sparse.lower import lower
@@ -32,7 +32,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.paths import listed
-from .options import DISPATCH, MOST, VALUES
+from .options import DISPATCH, LOCATE, MOST, VALUES
 from .outcome import Outcome, silent
 from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
 from .runtime.data.sub_tiles import Work
@@ -56,7 +56,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
-           **operands: object) -> Result:
+           locate: str = "auto", **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
     Parameters
@@ -74,6 +74,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
                             or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
     unroll : int | str      Copies of the program beside each other, which share the sub-tiles; ``most``: as many as fit.
     dispatch : str          How they do: order, sorted, expected or dynamic.
+    locate : str            Which dense levels are located where another operand says the coordinates, in place of a scan and an
+                            intersection: none, outermost, all; auto: all if the machine can, else outermost ones.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
@@ -82,14 +84,14 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     progress = arguments.function("progress", progress)
     how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
-    return _run(program, data, how, edges, progress, *copies)
+    return _run(_located(program, locate, how.arch), data, how, edges, progress, *copies)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
-           dispatch: str = "order", **operands: object) -> Result:
+           dispatch: str = "order", locate: str = "auto", **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
     how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
@@ -107,7 +109,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
         if access.tensor not in data:
             shape = tuple(extents[index] for index in access.modes)
             data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return _run(program, data, how, edges, progress, *copies)
+    return _run(_located(program, locate, how.arch), data, how, edges, progress, *copies)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -195,6 +197,12 @@ def _copies(unroll: object, dispatch: object) -> tuple[int | None, str]:
     return copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH)
 
 
+def _located(program: Einsum, locate: object, arch: Arch) -> Einsum:
+    """A statement with the dense levels that are located."""
+    which = arguments.choice("way to locate", locate, LOCATE)
+    return dataclasses.replace(program, locate=which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST)
+
+
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
     if isinstance(value, str | Path):
         return read_tensor(value, values, seed)
@@ -252,13 +260,14 @@ def save(result: Result, path: Path) -> None:
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
                     arch: str | Arch = "small", tile: int | None = None, seed: int = 0, graph: Path | None = None,
-                    avoid: object = None, **operands: object) -> Outcome:
+                    avoid: object = None, locate: str = "auto", **operands: object) -> Outcome:
     """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut.
 
     graph: a file to write the graph to as Graphviz, one that is not there or that was written so before.
     """
     machine = avoiding(arguments.machine(arch), avoid)
     program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
+    program = _located(program, locate, machine)
     if tile is not None and not operands:
         raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
     # How they are cut depends on the pattern of their nonzeros only.

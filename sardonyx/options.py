@@ -29,5 +29,12 @@ DISPATCH = {
     "dynamic": "those of the most expected cycles first, each to the first copy that is free",
 }
 
+LOCATE = {
+    "auto": "outermost, or all on a machine whose MEM tiles can",
+    "none": "every dense level is scanned and intersected",
+    "outermost": "of the outermost dense level of a tensor, coordinates are the references",
+    "all": "inner dense levels multiply and add, too; needs mem.locate of the description",
+}
+
 # In place of a number of copies: as many as fit.
 MOST = "most"

@@ -1,5 +1,6 @@
 """The Python interface: values of every kind, engines without hardware, files, refusals."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ from machines import LEAST
 
 import sardonyx
 from sardonyx import api
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
 RANDOM = np.random.default_rng(5)
@@ -269,3 +271,20 @@ def test_an_unknown_register_is_refused_with_the_names():
 def test_copies_without_work_are_reported_too():
     result = sardonyx.einsum("x(i) = b(i)", b=np.zeros(3, int), unroll=2, arch="onyx", engine="tokens")
     assert (result.report["copies"], result.report["rounds"], np.count_nonzero(result.value)) == (2, 0, 0)
+
+
+def test_dense_levels_are_located_as_the_machine_can_and_the_user_says():
+    small = presets.get("small")
+    able = dataclasses.replace(small, mem=dataclasses.replace(small.mem, locate=True))
+    located = {(arch.name if arch is small else "able", how): api.explain_program(
+        "X(i,j) = B(i,k) * C(k,j)", formats={"B": "dd01", "C": "ss10"}, arch=arch, locate=how).text.count("Locator(")
+        for arch in (small, able) for how in ("auto", "none", "outermost", "all") if arch is able or how != "all"}
+    assert located == {("small", "auto"): 0, ("small", "none"): 0, ("small", "outermost"): 0,
+                       ("able", "auto"): 1, ("able", "none"): 0, ("able", "outermost"): 0, ("able", "all"): 1}
+    value = sardonyx.kernel("spmm_ijk", engine="tokens", size=7, seed=2).value
+    assert (sardonyx.kernel("spmm_ijk", engine="fabric", size=7, seed=2, arch=able).value != value).nnz == 0
+    with pytest.raises(UserError) as refusal:
+        sardonyx.kernel("spmm_ijk", engine="tokens", size=7, locate="all")
+    assert str(refusal.value) == ("the program locates coordinates in dense levels, which the MEM tiles of 'small' cannot\n"
+                                  "  try: locate in outermost levels only (--locate outermost), or set mem.locate in the "
+                                  "machine's description")

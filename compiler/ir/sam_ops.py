@@ -19,7 +19,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ...hw.arch.op import BY_NAME
-from ...hw.arch.primitive import ACCUMULATOR, ALU, DROPPER, JOINER, LEVEL, MOST_ACCUMULATED, REDUCER, REPEATER, Primitive
+from ...hw.arch.primitive import (
+    ACCUMULATOR,
+    ALU,
+    DROPPER,
+    JOINER,
+    LEVEL,
+    LOCATE,
+    MOST_ACCUMULATED,
+    PASS_THROUGH,
+    REDUCER,
+    REPEATER,
+    Primitive,
+)
 from .mapped import LOAD, STORE, VALUES
 
 Ports = dict[str, str]
@@ -167,6 +179,75 @@ class Repeater(Operation):
 
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
         return {"type": "repeat", "index": self.index, "tensor": self.slot, "root": str(self.root).lower()}
+
+
+@dataclass(frozen=True)
+class Locator(Operation):
+    """Gives the references of coordinates in a dense level of an operand, one for each reference of a fiber."""
+
+    slot: str
+    level: int
+    index: str
+    primitive: ClassVar[Primitive] = LEVEL
+
+    @property
+    def inputs(self) -> Ports:
+        return {"ref": REF, "crd": CRD}
+
+    @property
+    def outputs(self) -> Ports:
+        return {"ref_o": REF}
+
+    @property
+    def renamed(self) -> Ports:
+        # Coordinates enter a MEM where they are written otherwise.
+        return {"crd": "wr"}
+
+    @property
+    def settings(self) -> Settings:
+        return {"input": "block", "output": LOCATE, "dense": True}
+
+    @property
+    def moved(self) -> Moved:
+        return Moved(LOAD, self.slot, self.level)
+
+    def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
+        need(bool(given["crd"]) and given["crd"][-1][0] == self.index, f"the coordinates are not those of {self.index}")
+        need(given["ref"] == given["crd"], "references and coordinates are not of the same loops")
+        return {"ref_o": given["crd"]}
+
+    def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
+        return {"type": "locator", "index": self.index, "tensor": self.slot, "mode": _mode(formats[self.slot], self.level),
+                "src": "true", "root": "false"}
+
+
+@dataclass(frozen=True)
+class RootLocator(Operation):
+    """The same in the outermost level: the coordinates themselves, so that no tile has it (`map_graph`)."""
+
+    slot: str
+    index: str
+    primitive: ClassVar[Primitive] = PASS_THROUGH
+
+    @property
+    def inputs(self) -> Ports:
+        return {"i": CRD}
+
+    @property
+    def outputs(self) -> Ports:
+        return {"o": REF}
+
+    @property
+    def settings(self) -> Settings:
+        return {}
+
+    def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
+        need(bool(given["i"]) and given["i"][-1][0] == self.index, f"the coordinates are not those of {self.index}")
+        return {"o": given["i"]}
+
+    def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
+        return {"type": "locator", "index": self.index, "tensor": self.slot, "mode": _mode(formats[self.slot], 0),
+                "src": "false", "root": "true"}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ...hw.arch.errors import UserError, shown
 from ...tensors.fibertree import Format
@@ -25,6 +26,7 @@ from .sam_accumulate import add_accumulator
 from .sam_arith import add_arithmetic
 from .sam_build import At, Builder
 from .sam_join import add_joiner
+from .sam_locate import add_locator, tensor_of
 from .sam_merged import FiberDropper, MergedReducer, merged
 from .sam_ops import CRD, REF, VAL, Dropper, Operation, Reducer, Repeater, Scanner, Values
 from .sam_result import Written, add_writers
@@ -94,7 +96,8 @@ class _Reader:
         kinds: dict[str, Callable[[PublicNode], None]] = {
             "fiberlookup": self._lookup, "repeat": self._repeat, "arrayvals": self._values, "intersect": self._join,
             "union": self._join, "reduce": self._reduce, "crddrop": self._drop, "fiberwrite": self._write,
-            "crdhold": self._hold, "spaccumulator": self._accumulate, "vectorreducer": self._accumulate}
+            "locator": self._locate, "crdhold": self._hold, "spaccumulator": self._accumulate,
+            "vectorreducer": self._accumulate}
         for node in in_order(self.graph):
             self.build.where = node.where
             if node.type in kinds:
@@ -146,9 +149,9 @@ class _Reader:
                             f"give it one of type {kind}")
         return self._source(wires[0], *hints)
 
-    def _tensor(self, node: PublicNode) -> str:
-        """The tensor of a node, of which a format is known."""
-        tensor = node.get("tensor")
+    def _tensor(self, node: PublicNode, named: str = "") -> str:
+        """The tensor of a node, or one that is named, of which a format is known."""
+        tensor = named or node.get("tensor")
         if tensor not in self.graph.formats:
             raise UserError(f"tensor {shown(tensor)} has no format", node.where,
                             f"add it to the comment of the graph, which has {shown(', '.join(self.graph.formats))}")
@@ -217,6 +220,13 @@ class _Reader:
         made = self._add(node, Repeater(at.tensor, self.build.spaces[crd][-1][0], root), crd=crd, **inputs)
         self.build.at[Pin(made, "ref_o")] = at
         self._put(node, ref=Pin(made, "ref_o"))
+
+    def _locate(self, node: PublicNode) -> None:
+        wires = [(wire, self._source(wire)) for wire in node.wires]
+        tensor = self._tensor(node, tensor_of(node, self.graph))
+        located = add_locator(self.build, node, tensor, self.graph.formats[tensor], wires, partial(self._slot, tensor))
+        self.indices[tensor, located.mode, located.runs] = None
+        self._put(node, ref=located.ref)
 
     def _values(self, node: PublicNode) -> None:
         tensor = self._tensor(node)

@@ -39,6 +39,10 @@ from .expr import (
 from .formats import check_named, choose_format
 from .functions import FUNCTIONS, SUM
 
+# Dense levels whose references are computed of the coordinates of others, in place of a scan and an intersection: none; the
+# outermost ones of their tensors, where they are the coordinates themselves; all, which needs MEM tiles that can do so.
+SCANNED, OUTERMOST, EVERY = LOCATED = ("none", "outermost", "all")
+
 
 @dataclass(frozen=True)
 class Einsum:
@@ -51,6 +55,7 @@ class Einsum:
     expr : Expr        What it is.
     order : tuple      Index variables from the outermost loop in.
     origin : str       Where the text stands, for errors.
+    locate : str       Of `LOCATED`: which dense levels are located where another operand says the coordinates.
     """
 
     text: str
@@ -58,6 +63,7 @@ class Einsum:
     expr: Expr
     order: tuple[str, ...]
     origin: str = field(default="", compare=False)
+    locate: str = SCANNED
 
     @property
     def operands(self) -> tuple[Access, ...]:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from graphlib import TopologicalSorter
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import LEVEL, PASS_THROUGH
+from ...hw.arch.primitive import LEVEL, LOCATE, PASS_THROUGH
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 
 # Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
@@ -27,9 +27,15 @@ from ..ir.mapped import Block, MappedGraph, Net, Pin
 NET_LATENCY = 3
 # Tokens that a net holds anyway: the two entries of the input FIFO and the registers of a short route.
 NET_TOKENS = 4
+# The same of a net to a locator. It forks to the repeater beside it, so that both take each token in the same cycle; with 4
+# there is no slack, and a product of a dense and a sparse matrix takes 1.8 times as many cycles.
+LOCATED_TOKENS = 1
 # A net gets at most so many pass-throughs. With 4 of 4 tokens the kernels of apps/sparse take as many cycles as with 2 of 16;
 # with 2 of 4, matrix sums take 2 % more, and without any slack SpMSpM takes 2.8 times as many.
 MOST = 4
+
+# Where blocks enter a MEM tile.
+BLOCK = next(port.tile_port for port in LEVEL.inputs if port.name == "block")
 
 
 def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedGraph:
@@ -75,10 +81,17 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
         for sink in net.sinks:
             ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + net_latency
             slack = arrival[sink.block] - ready
-            # A level's inputs are not taken in step.
-            if net.layer == "data" and graph.blocks[sink.block].primitive not in ("", LEVEL.name) and slack > NET_TOKENS:
-                wanted[net.source, sink] = min(MOST, -(-(slack - NET_TOKENS) // depth))
+            holds = LOCATED_TOKENS if graph.blocks[sink.block].primitive == LEVEL.name else NET_TOKENS
+            if net.layer == "data" and _in_step(graph.blocks[sink.block], sink.port) and slack > holds:
+                wanted[net.source, sink] = min(MOST, -(-(slack - holds) // depth))
     return wanted
+
+
+def _in_step(block: Block, port: str) -> bool:
+    """Whether an input is taken in step with others. Of a level only those of a locator are."""
+    if block.primitive == LEVEL.name:
+        return block.config["output"] == LOCATE and port != BLOCK
+    return block.primitive != ""
 
 
 def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, int]:

@@ -4,8 +4,9 @@
     values_B      =>   io "B_vals" -> mem "values_B" -> val
     write_X_i     =>   mem "write_X_i" -> io "X0"
 
-Forks need no node: the interconnect broadcasts. Source: Onyx JSSC IV-B (triplets, broadcasts become wires); joiners are
-binary in the sparse graph already (see `lower`).
+Forks need no node: the interconnect broadcasts; neither does what gives coordinates as references.
+
+Source: Onyx JSSC IV-B (triplets, broadcasts become wires); joiners are binary in the sparse graph already (see `lower`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections import defaultdict
 
 from ...hw.arch.primitive import Flow, Primitive
 from ..ir.mapped import LOAD, VALUES, Block, MappedGraph, Net, Pin, Stream, level_name
+from ..ir.sam import Pin as SamPin
 from ..ir.sam import SamGraph
-from ..ir.sam_ops import Moved
+from ..ir.sam_ops import Moved, RootLocator
 
 
 def map_graph(sam: SamGraph) -> MappedGraph:
@@ -24,6 +26,8 @@ def map_graph(sam: SamGraph) -> MappedGraph:
     streams: list[Stream] = []
     sinks: dict[Pin, list[Pin]] = defaultdict(list)
     for name, op in sam.nodes.items():
+        if isinstance(op, RootLocator):
+            continue
         blocks[name] = Block(name, "mem" if op.primitive.memory else "pe", op.primitive.name, op.settings)
         if op.moved:
             stream = _stream(op.moved)
@@ -33,10 +37,16 @@ def map_graph(sam: SamGraph) -> MappedGraph:
                 sinks[Pin(stream.block, "g2f")].append(_pin(op.primitive, name, "block", Flow.IN))
             else:
                 sinks[_pin(op.primitive, name, "block_o", Flow.OUT)].append(Pin(stream.block, "f2g"))
+    feeds = sam.feeds
     for edge in sam.edges:
-        source, sink = (sam.nodes[pin.node].primitive for pin in (edge.src, edge.dst))
-        leaves, enters = (sam.nodes[pin.node].renamed.get(pin.port, pin.port) for pin in (edge.src, edge.dst))
-        sinks[_pin(source, edge.src.node, leaves, Flow.OUT)].append(_pin(sink, edge.dst.node, enters, Flow.IN))
+        if isinstance(sam.nodes[edge.dst.node], RootLocator):
+            continue
+        src = edge.src
+        while isinstance(sam.nodes[src.node], RootLocator):
+            src = feeds[SamPin(src.node, "i")]
+        source, sink = (sam.nodes[pin.node].primitive for pin in (src, edge.dst))
+        leaves, enters = (sam.nodes[pin.node].renamed.get(pin.port, pin.port) for pin in (src, edge.dst))
+        sinks[_pin(source, src.node, leaves, Flow.OUT)].append(_pin(sink, edge.dst.node, enters, Flow.IN))
     nets = tuple(Net(source, tuple(each)) for source, each in sinks.items())
     loads_first = sorted(streams, key=lambda stream: stream.direction != LOAD)
     return MappedGraph(blocks, nets, tuple(loads_first))

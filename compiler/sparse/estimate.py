@@ -9,7 +9,7 @@ DMAs read the levels of its result, which are whole only when the last token is 
 
 A level is scanned once for every turn of the loops around it; its fibers are taken to be of average length, and their
 coordinates to be anywhere in the tile, so that of a and b out of n both have a b / n, or as many times more as the operands
-are alike (`alike.py`). A joiner looks at those in common once.
+are alike (`alike.py`). A joiner looks at those in common once. A dense level that is located takes no cycles of its own.
 
 That is between 0.85 and 1.1 times what the Verilog takes for nearly all of the operands and edges of
 `scripts/bench_edges.py`; docs/performance.md has what is chosen by it.
@@ -31,7 +31,7 @@ from sardonyx.tensors.coordinates import Ints
 
 from .alike import Ratios
 from .meetings import most_words, shape_words
-from .normalize import Node, Product, Sum, leaves, nested
+from .normalize import Node, Product, Sum, leaves, located, nested
 from .pipeline import Floats, makespan, over
 from .tiles import Tiling
 
@@ -121,6 +121,7 @@ class Estimate:
         self._held: tuple[list[Floats], list[Floats]] = ([np.zeros(self.count)], [np.zeros(self.count)])     # Words of buffers.
         self._places: dict[str, Ints] = {}      # By index: coordinates that it has.
         self._lengths: dict[tuple[str, str], Floats] = {}
+        self._located: set[str] = set()         # Slots whose level at a loop is not scanned.
         self._fibers = np.zeros(self.count)     # At the innermost loop so far.
         self._shares: dict[tuple[int, int], tuple[Floats | float, ...]] = {}    # By sum and term: of turns in which what is
         # before it, it, and both have a fiber.
@@ -209,20 +210,25 @@ class Estimate:
 
     def _loop(self, part: Node, index: str, turns: Floats) -> Floats:
         """Take a part through a loop that is entered `turns` times; how often its inside is."""
-        joined = self._joined(part, index, turns)
+        joined = self._joined_at(part, index, turns)
         assert joined is not None, "a loop spans a part that uses its index"
         self._fibers = turns
         return turns * joined
 
     def _counted(self, root: Node, index: str, turns: Floats) -> Floats:
         """Take the expression through a loop at which the result has every coordinate; loops inside those it adds are empty."""
-        joined, extent = self._joined(root, index, turns), self.tiling.edges[index]
+        joined, extent = self._joined_at(root, index, turns), self.tiling.edges[index]
         assert joined is not None, "a result has the indices of its expression"
         self._tokens(turns * (extent + 1) + 1)
         for access in leaves(root):
             self._there[access.slot] = self._there.get(access.slot, 1.0) * joined / extent
         self._fibers = turns
         return turns * extent
+
+    def _joined_at(self, part: Node, index: str, turns: Floats) -> Floats | None:
+        """The same as `_joined` at a loop of its own."""
+        self._located = {access.slot for access in located(part, index, self.tiling.einsum.locate)}
+        return self._joined(part, index, turns)
 
     def _joined(self, part: Node, index: str, turns: Floats) -> Floats | None:
         """The average number of coordinates a part has at a loop; None if it does not depend on the index."""
@@ -232,7 +238,7 @@ class Estimate:
             if not parts:
                 return None
             return self._united(part, parts, index, turns) if isinstance(part, Sum) else self._met(parts, index, turns)
-        if (part.slot, index) not in self._lengths:
+        if (part.slot, index) not in self._lengths or part.slot in self._located:
             return None
         length = self._lengths[part.slot, index] * self._there.get(part.slot, 1.0)
         dense = part.format.is_dense(part.stored.index(index))

@@ -14,6 +14,14 @@ coordinates aligned. What the nest gives is accumulated, from the innermost inde
 what is applied to the sums. Zeros, which an accumulator does not give, are dropped at the innermost result level, and
 then coordinates above that have lost their fibers, or stops of fibers that hold none.
 
+With `Einsum.locate`, the dense level of a factor is neither scanned nor intersected where another factor says the
+coordinates: its reference is repeated for each of them and a locator adds the coordinate, as the fiber begins at reference
+times extent. In the outermost level the coordinate is the reference, and nothing is repeated before.
+
+    x(i) = B(i,j) * c(j), c dense    scan_B_i, scan_B_j; values of c at the coordinates of scan_B_j
+
+A fiber that is absent gives absent references there, whose values are 0, where an intersection would give nothing.
+
 Dense levels of the result are the outermost ones. Their coordinates are united with all that there are, counted by scanners of
 the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They are neither
 thinned out nor written.
@@ -34,9 +42,11 @@ from sardonyx.compiler.ir.sam_ops import (
     Dropper,
     Joiner,
     LevelWriter,
+    Locator,
     Operation,
     Reducer,
     Repeater,
+    RootLocator,
     Scanner,
     Values,
     ValuesWriter,
@@ -45,16 +55,16 @@ from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
 
-from .normalize import Node, Product, Sum, leaves, nested
+from .normalize import Node, Product, Sum, intersected, leaves, located, nested
 
 
 def lower(einsum: Einsum) -> SamGraph:
     """The sparse graph of a statement."""
     root, after = nested(einsum)
-    build = _Builder()
     result = einsum.result
     dense = result.format.dense_levels
     framed = Sum(((1, root), (1, result)))
+    build = _Builder(einsum.locate, _begun(root, einsum))
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)
     for index, inner in reversed(einsum.accumulated.items()):
@@ -72,6 +82,21 @@ def lower(einsum: Einsum) -> SamGraph:
     build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
     formats = {access.slot: str(access.format) for access in (result, *einsum.operands)}
     return verify(SamGraph(einsum.text, einsum.order, formats, build.nodes, tuple(build.edges)))
+
+
+def _begun(root: Node, einsum: Einsum) -> frozenset[str]:
+    """The slots whose outermost level is located, which need no reference before."""
+    loops = [*((root, index) for index in einsum.nest), *((part, part.contract) for part in _products(root) if part.contract)]
+    return frozenset(access.slot for part, index in loops for access in located(part, index, einsum.locate)
+                     if access.stored[0] == index)
+
+
+def _products(node: Node) -> list[Product]:
+    """The products in a part."""
+    if isinstance(node, Access):
+        return []
+    parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
+    return [*([node] if isinstance(node, Product) else []), *(found for part in parts for found in _products(part))]
 
 
 def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
@@ -98,8 +123,13 @@ class _Set:
 
 @dataclass
 class _Builder:
-    """A graph under construction: where the reference of each tensor has got to."""
+    """A graph under construction: where the reference of each tensor has got to.
 
+    locate: of `LOCATED`. begun: slots that get their first reference from a coordinate.
+    """
+
+    locate: str
+    begun: frozenset[str]
     nodes: dict[str, Operation] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     refs: dict[str, Pin] = field(default_factory=dict)
@@ -123,21 +153,41 @@ class _Builder:
         for access in leaves(part):
             if access.slot in joined.refs:
                 self.refs[access.slot] = joined.refs[access.slot]
-            else:
-                current = {"ref": self.refs[access.slot]} if access.slot in self.refs else {}
-                node = self.add(f"repeat_{access.slot}_{index}",
-                                Repeater(access.slot, index, root=not current),
-                                crd=joined.crd, **current)
-                self.refs[access.slot] = Pin(node, "ref_o")
+            elif access.slot in self.refs or access.slot not in self.begun:
+                self.refs[access.slot] = self._repeat(access, index, joined.crd)
         return joined.crd
+
+    def _repeat(self, access: Access, index: str, crd: Pin) -> Pin:
+        current = {"ref": self.refs[access.slot]} if access.slot in self.refs else {}
+        node = self.add(f"repeat_{access.slot}_{index}", Repeater(access.slot, index, root=not current), crd=crd, **current)
+        return Pin(node, "ref_o")
 
     def _join(self, part: Node, index: str) -> _Set | None:
         """The coordinates a part has at a loop; None if it does not depend on the index."""
         if isinstance(part, Access):
             return self._scan(part, index) if index in part.indices else None
         if isinstance(part, Product):
-            return self._combine("intersect", index, [self._join(factor, index) for factor in part.factors])
+            return self._intersect(part, index)
         return self._combine("union", index, [self._join(term, index) for _, term in part.terms])
+
+    def _intersect(self, part: Product, index: str) -> _Set | None:
+        """The coordinates of all factors, and the references at them of those whose dense level is located."""
+        found = located(part, index, self.locate)
+        here = [each for each in intersected(part) if each in found] if found else []
+        others = [each for each in intersected(part) if each not in here] if here else part.factors
+        joined = self._combine("intersect", index, [self._join(each, index) for each in others])
+        if joined is None or not here:
+            return joined
+        refs = {access.slot: self._locate(access, index, joined.crd) for access in here if isinstance(access, Access)}
+        return _Set(joined.crd, joined.refs | refs)
+
+    def _locate(self, access: Access, index: str, crd: Pin) -> Pin:
+        """The reference of an access at each coordinate of its dense level."""
+        name, level = f"locate_{access.slot}_{index}", access.stored.index(index)
+        if not level:
+            return Pin(self.add(name, RootLocator(access.slot, index), i=crd), "o")
+        ref = self._repeat(access, index, crd)
+        return Pin(self.add(name, Locator(access.slot, level, index), ref=ref, crd=crd), "ref_o")
 
     def _scan(self, access: Access, index: str) -> _Set:
         level = access.stored.index(index)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx.compiler.lang.einsum import Einsum, factors, fold, peel, shared
+from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum, factors, fold, peel, shared
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
 from sardonyx.compiler.lang.functions import GREATER
 
@@ -79,6 +79,31 @@ def leaves(node: Node) -> tuple[Access, ...]:
         return (node,)
     parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
     return tuple(leaf for part in parts for leaf in leaves(part))
+
+
+def intersected(part: Product) -> tuple[Node, ...]:
+    """The factors of a product and of the products in it: their coordinates are intersected."""
+    return tuple(each for factor in part.factors for each in
+                 (intersected(factor) if isinstance(factor, Product) else (factor,)))
+
+
+def located(part: Node, index: str, which: str) -> tuple[Access, ...]:
+    """The accesses of a part whose dense level at a loop is located at the coordinates of other factors, of those that an
+    `Einsum.locate` names. Where all factors are dense, only outermost levels are, and one of them says the coordinates: two
+    dense levels that are scanned side by side meet at each step."""
+    if isinstance(part, Access) or which == SCANNED:
+        return ()
+    if isinstance(part, Sum):
+        return tuple(access for _, term in part.terms for access in located(term, index, which))
+    every = [each for each in intersected(part) if index in live(each)]
+    dense = [each for each in every if isinstance(each, Access) and each.format.is_dense(each.stored.index(index))]
+    outermost = [access for access in dense if not access.stored.index(index)]
+    others = [each for each in every if each not in dense]
+    if others:
+        able = dense if which == EVERY else outermost
+    else:
+        able = outermost if len(outermost) < len(dense) else outermost[1:]
+    return (*able, *(access for each in others for access in located(each, index, which)))
 
 
 def unsplit(node: Node, inside: bool = False) -> frozenset[str]:

@@ -157,17 +157,20 @@ PASS_THROUGH = Primitive(
     ConfigSet("pass_through"),
     "sardonyx.hw.sparse.pass_through:PassThrough", latency=1, sized=True)
 
+# How a dense level is read if its tile can do so (`TileSpec.locate`).
+LOCATE = "locate"
+
 LEVEL = Primitive(
     "level", "level writer, buffer and scanner: holds a level of a fibertree, or its values",
     (_in("ref", "in0", "references of fibers to scan, or of values to look up"),
-     _in("wr", "in1", "coordinates or values to write, from the array"),
+     _in("wr", "in1", "coordinates or values to write, from the array; coordinates to locate"),
      _in("block", "in2", "block of a level, from the global buffer"),
      _out("crd", "out0", "coordinates scanned, or values looked up"),
-     _out("ref_o", "out1", "references scanned"),
+     _out("ref_o", "out1", "references scanned or located"),
      _out("block_o", "out2", "block of the level, to the global buffer")),
     ConfigSet("level",
               Field("input", 1, "what is written", ("block", "stream")),
-              Field("output", 2, "how it is read", ("scan", "lookup", "block")),
+              Field("output", 2, "how it is read; locate only with `mem.locate`", ("scan", "lookup", "block", LOCATE)),
               Field("values", 1, "a value array, else segments and coordinates"),
               Field("dense", 1, "coordinates are counted up to the extent in the block"),
               Field("root", 1, "scan the root fiber once; ref is not connected")),

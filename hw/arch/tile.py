@@ -25,7 +25,7 @@ WALLED = ("e", "w")
 
 # Fields that size a tile of a kind, in the order of a machine's description.
 SIZES = {"pe": ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree"),
-         "mem": (*MEM_SIZES, "multiplier_tree")}
+         "mem": (*MEM_SIZES, "multiplier_tree", "locate")}
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class TileSpec(MemSizes):
     multiplier_tree : bool
         Products come from a tree of adders, small and fast in cells; else from the operator of Verilog, for the multipliers
         that an FPGA has (PE; MEM: of references and the extents of dense levels).
+    locate : bool
+        A dense level can give the reference of a coordinate by arithmetic: the primitive `level` has the output `locate` (MEM).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
@@ -72,6 +74,7 @@ class TileSpec(MemSizes):
     register_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS, zero=True)] = 32
     register_schedules: bool = True
     multiplier_tree: bool = True
+    locate: bool = False
 
     def __post_init__(self) -> None:
         check(self, f"tile {shown(self.kind)}", self._misfits)

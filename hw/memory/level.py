@@ -6,7 +6,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from ..arch.primitive import LEVEL
+from ..arch.primitive import LEVEL, LOCATE
 from ..arch.tile import TileSpec
 from ..emit import macro
 from ..sparse.interface import members
@@ -24,9 +24,15 @@ class Level(wiring.Component):
 
         wr ``4 7 S0 S0 9 S1 D``, ref ``2 0 S0 D``     crd ``9 S0 4 7 S1 D``, ref_o ``2 S0 0 1 S1 D``
 
+    With output `locate`, if the tile has it, the level comes as a block, is dense, and `wr` has the coordinates whose
+    references are wanted, in step with `ref`. With extent 5:
+
+        wr ``4 0 S0 3 S1 D``, ref ``1 1 S0 2 S1 D``   ref_o ``9 5 S0 13 S1 D``
+
     Parameters
     ----------
-    spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2; its `multiplier_tree`.
+    spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2; its `multiplier_tree`
+                        and `locate`.
     shared : bool       The SRAM is outside, on `sram`; else it is inside.
 
     Members
@@ -58,13 +64,13 @@ class Level(wiring.Component):
 
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
-        self.multiplier_tree = spec.multiplier_tree
+        self.multiplier_tree, self.locates = spec.multiplier_tree, spec.locate
         port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
         super().__init__(members(LEVEL) | {"overflow": Out(1), "fault": Out(1)} | port)
 
     @property
     def emit_key(self) -> object:
-        return self.lines, self.lanes, self.multiplier_tree, self.shared
+        return self.lines, self.lanes, self.multiplier_tree, self.locates, self.shared
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -75,14 +81,21 @@ class Level(wiring.Component):
         else:
             m.submodules.sram = sram = macro(Sram(self.lines, self.lanes))
             wiring.connect(m, buffer.sram, sram)
-        m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes, self.multiplier_tree)
+        m.submodules.scanner = scanner = LevelScanner(self.lines // HALVES, self.lanes, self.multiplier_tree,
+                                                      self.locates)
         wiring.connect(m, writer.o, buffer.i)
         m.d.comb += writer.count.eq(buffer.count)
         wiring.connect(m, buffer.level, scanner.level)
         wiring.connect(m, scanner.segments, buffer.segments)
         wiring.connect(m, scanner.entries, buffer.entries)
-        for name in ("wr", "block"):
-            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(writer, name))
+        if self.locates:
+            m.d.comb += [each.eq(self.wr.payload) for each in (writer.wr.payload, scanner.at.payload)]
+            m.d.comb += [each.eq(self.wr.valid) for each in (writer.wr.valid, scanner.at.valid)]
+            # One of them does not read it.
+            m.d.comb += self.wr.ready.eq(writer.wr.ready | scanner.at.ready)
+        else:
+            wiring.connect(m, wiring.flipped(self.wr), writer.wr)
+        wiring.connect(m, wiring.flipped(self.block), writer.block)
         wiring.connect(m, wiring.flipped(self.ref), scanner.ref)
         for name in ("crd", "ref_o", "block_o"):
             wiring.connect(m, getattr(scanner, name), wiring.flipped(getattr(self, name)))
@@ -99,6 +112,8 @@ class Level(wiring.Component):
             scanner.values.eq(self.cfg.values),
             scanner.extent.eq(buffer.extent), buffer.free.eq(scanner.free), self.overflow.eq(buffer.overflow),
         ]
+        if self.locates:
+            m.d.comb += scanner.locate.eq(self.cfg.output == outputs.index(LOCATE))
         with m.If(writer.wrong | scanner.wrong):
             m.d.sync += self.fault.eq(1)
         return m

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
-from ..options import DISPATCH, ENGINES, MOST, POWER, VALUES
+from ..options import DISPATCH, ENGINES, LOCATE, MOST, POWER, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
@@ -221,10 +221,16 @@ def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") ->
     parser.add_argument("--arch", metavar="NAME|FILE", default=arch,
                         help=f"a preset or a description file (default: {arch})")
     _add_avoid(parser)
+    _add_locate(parser)
     parser.add_argument("--tile", metavar="N", type=whole(1),
                         help="extent of a sub-tile (default: that of the fewest estimated cycles)")
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
                         help="seed of placement and random operands (default: 0)")
+
+
+def _add_locate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--locate", choices=tuple(LOCATE), default="auto", metavar="HOW",
+                        help=f"dense levels where another operand says the coordinates; {_listed(LOCATE)} (default: auto)")
 
 
 def _add_avoid(parser: argparse.ArgumentParser) -> None:
@@ -281,7 +287,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
     if len(formats) < len(options.format):
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
-             "seed": options.seed, "avoid": options.avoid}
+             "seed": options.seed, "avoid": options.avoid, "locate": options.locate}
     others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",

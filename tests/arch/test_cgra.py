@@ -158,3 +158,11 @@ def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
     with pytest.raises(UserError) as error:
         presets.get(str(path))
     assert str(error.value).startswith(f"{path}:2: not JSON: ")
+
+
+def test_a_machine_that_locates_has_another_fingerprint_and_one_that_does_not_that_of_before():
+    tiny = presets.get("tiny")
+    plain = {key: value for key, value in tiny.to_json()["mem"].items() if key != "locate"}
+    assert cgra.from_json(tiny.to_json() | {"mem": plain}) == tiny
+    other = cgra.from_json(tiny.to_json() | {"mem": plain | {"locate": True}})
+    assert other.fingerprint != tiny.fingerprint and other.config_map("mem").layout == tiny.config_map("mem").layout

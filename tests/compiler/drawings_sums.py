@@ -67,6 +67,23 @@ MATMUL_DROP = MATMUL._replace(nodes=MATMUL.nodes + """
 22 17 val inner-k
 """)
 
+# The coordinates of B go to a locator, which says neither tensor nor fibers: those of the loop around, in which nothing reads
+# the references of C.
+_LOOKED_UP = "12 fiberlookup k C 0\n13 intersect k\n"
+LOCATED = Public("X=ss01,B=ss01,C=dd10", MATMUL.statement, MATMUL.nodes.replace("j C 1", "j C 1 dense").replace(
+    _LOOKED_UP, "12 locator lvl=0 dim_size=30\n"), MATMUL.edges.replace("6 12 ref\n", "").replace("""
+11 13 crd in-B
+11 13 ref in-B
+12 13 crd in-C
+12 13 ref in-C
+13 14 ref out-B
+13 15 ref out-C
+""", """
+11 12 crd
+11 14 ref
+12 15 ref
+"""))
+
 
 RESIDUAL = Public("x=s0,b=s0,C=ss01,d=s0", "x(i) = b(i) - C(i,j) * d(j)", """
 17 fiberlookup i b 0 root

@@ -7,7 +7,19 @@ primitive maps whole token lists; it fails an assertion where streams that shoul
 from __future__ import annotations
 
 from sardonyx.compiler.ir.sam import Pin, SamGraph
-from sardonyx.compiler.ir.sam_ops import Accumulator, Alu, Dropper, Joiner, LevelWriter, Reducer, Repeater, Scanner, Values
+from sardonyx.compiler.ir.sam_ops import (
+    Accumulator,
+    Alu,
+    Dropper,
+    Joiner,
+    LevelWriter,
+    Locator,
+    Reducer,
+    Repeater,
+    RootLocator,
+    Scanner,
+    Values,
+)
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
 
 Tokens = list[int]
@@ -26,6 +38,10 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
             found = scan(blocks[op.slot][op.level], op.dense, given.get("ref", ROOT))
         elif isinstance(op, Repeater):
             found = {"ref_o": repeat(given.get("ref", ROOT), given["crd"])}
+        elif isinstance(op, Locator):
+            found = {"ref_o": locate(blocks[op.slot][op.level], given["ref"], given["crd"])}
+        elif isinstance(op, RootLocator):
+            found = {"o": given["i"]}
         elif isinstance(op, Joiner):
             found = join(op.op, given["crd0"], given["crd1"], given.get("ref0"), given.get("ref1"))
         elif isinstance(op, Values):
@@ -69,6 +85,16 @@ def scan(words: list[int], dense: bool, refs: Tokens) -> dict[str, Tokens]:
         crd.append(token)
         ref.append(token)
     return {"crd": [*crd, DONE], "ref_o": [*ref, DONE]}
+
+
+def locate(words: list[int], refs: Tokens, crd: Tokens) -> Tokens:
+    """Where coordinates are in the fibers that references name, of a level of some extent."""
+    assert len(refs) == len(crd), "a coordinate for each reference"
+    out = []
+    for ref, at in zip(refs, crd):
+        assert at == ref if is_control(ref) and ref != MAYBE else at < words[2], "the streams are not aligned"
+        out.append(ref if is_control(ref) else ref * words[2] + at)
+    return out
 
 
 def repeat(refs: Tokens, signal: Tokens) -> Tokens:

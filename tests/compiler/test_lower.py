@@ -1,4 +1,6 @@
+from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -8,8 +10,8 @@ from sam_reference import run
 from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE
-from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Reducer, Repeater
-from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Locator, Reducer, Repeater, RootLocator, Scanner
+from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.hw.arch.errors import UserError
@@ -42,30 +44,32 @@ def test_graph_gives_the_words_of_golden(text, extents, densities, seed):
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
 
 
+@pytest.mark.parametrize("locate", LOCATED)
 @pytest.mark.parametrize("text", [text for text in DENSE if "(" in text.split("=")[1]])
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(letters=st.lists(st.sampled_from("ds"), min_size=16, max_size=16),
        densities=st.lists(DENSITIES, min_size=2,
                                                                                           max_size=2),
        extents=st.lists(st.sampled_from([1, 2, 3, 5]), min_size=4, max_size=4), seed=st.integers(0, 999))
-def test_dense_levels_give_the_same(text, letters, densities, extents, seed):
+def test_dense_levels_give_the_same(text, locate, letters, densities, extents, seed):
     ranks = parse(text).tensors
     formats = {name: "".join(letters[at:at + rank]) for at, (name, rank) in enumerate(ranks.items())}
-    einsum = parse(text, formats=formats)
+    einsum = replace(parse(text, formats=formats), locate=locate)
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
 
 
 @pytest.mark.parametrize("text", [text for text in DENSE if not text.startswith("x =")])
 @settings(max_examples=12)
-@given(dense=st.integers(1, 3), letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
+@given(dense=st.integers(1, 3), locate=st.sampled_from(LOCATED),
+       letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
        densities=st.lists(DENSITIES, min_size=2, max_size=2),
        extents=st.lists(st.sampled_from([1, 2, 3, 5]), min_size=4, max_size=4), seed=st.integers(0, 999))
-def test_dense_levels_of_the_result_hold_zeros(text, dense, letters, densities, extents, seed):
+def test_dense_levels_of_the_result_hold_zeros(text, dense, locate, letters, densities, extents, seed):
     plain = parse(text)
     rank = len(plain.result.indices)
     formats = {name: "".join(letters[at:at + rank]) for at, (name, rank) in enumerate(plain.tensors.items())}
     formats[plain.result.tensor] = ("d" * dense + "sss")[:rank]
-    einsum = parse(text, formats=formats)
+    einsum = replace(parse(text, formats=formats), locate=locate)
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
 
 
@@ -169,3 +173,20 @@ def test_a_copy_drops_no_zeros_and_a_copy_of_a_dense_level_does():
 def test_lowering_is_deterministic():
     text = "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))"
     assert lower(parse(text)).to_json() == lower(parse(text)).to_json()
+
+
+@pytest.mark.parametrize("text,formats,scans,locators", [
+    ("X(i,j) = B(i,k) * C(k,j)", {"B": "dd"}, {"B": 1, "C": 2}, ["B1"]),
+    ("X(i,j) = B(i,j) * C(i,k) * D(k,j)", {"C": "dd", "D": "dd"}, {"B": 2, "C": 1, "D": 1}, ["C0", "D0"]),
+    ("x(i) = B(i,j) * c(j)", {"c": "d"}, {"B": 2}, ["c0"]),
+    ("X(i,j) = B(i,j) * C(i,j) + D(i,j)", {"B": "dd", "D": "dd"}, {"C": 2, "D": 2}, ["B0", "B1"]),
+    # Two dense levels meet at each step, so that nothing is gained inside.
+    ("X(i,j) = B(i,j) * C(i,j)", {"B": "dd", "C": "dd"}, {"B": 2, "C": 1}, ["C0"]),
+    ("X(i,j) = B(i,j) + C(i,j)", {"B": "dd", "C": "ss"}, {"B": 2, "C": 2}, [])])
+def test_a_dense_level_is_located_where_another_factor_says_the_coordinates(text, formats, scans, locators):
+    ops = [*lower(replace(parse(text, formats=formats), locate=EVERY)).nodes.values()]
+    assert Counter(op.slot for op in ops if isinstance(op, Scanner)) == scans
+    found = [f"{op.slot}{getattr(op, 'level', 0)}" for op in ops if isinstance(op, Locator | RootLocator)]
+    assert sorted(found) == locators
+    # What is located at a coordinate of the outermost level is not repeated before.
+    assert not any(isinstance(op, Repeater) and op.root and f"{op.slot}0" in locators for op in ops)

@@ -8,7 +8,7 @@ from drawing import draw
 from drawings import PUBLIC
 from drawings_accumulated import GUSTAVSON, OUTER
 from drawings_elementwise import ADD3, ELEMMUL, MASKED, MUL3, SCALED
-from drawings_sums import INNER, MATMUL, RESIDUAL, SPMV
+from drawings_sums import INNER, LOCATED, MATMUL, RESIDUAL, SPMV
 from graph_operands import operand_sets
 
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
@@ -17,7 +17,7 @@ from sardonyx.compiler.ir.sam_dot import to_dot
 from sardonyx.compiler.ir.sam_ops import Joiner, Reducer, Scanner
 from sardonyx.compiler.ir.sam_read import read_drawing, read_sam
 from sardonyx.compiler.ir.sam_verify import faults
-from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.einsum import EVERY, parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.graph_job import check_statement, graph_data
@@ -30,7 +30,8 @@ OTHERS = ("x(i) = b(i) * b(i)", "X(i,j) = B(i,k) * B(k,j)", "x = b * c - -3 * d"
           "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))")
 # Dense levels of results are not in the dialect.
 STATEMENTS = [*(load_kernel(name).einsum() for name in kernel_names() if name != "mat_sp2dn"), *map(parse, OTHERS),
-              parse("X(i,j) = B(i,k) * C(k,j)", "jik"), parse("x(i) = B(i,j) * c(j)", formats={"B": "dd01", "c": "d0"})]
+              parse("X(i,j) = B(i,k) * C(k,j)", "jik"), parse("x(i) = B(i,j) * c(j)", formats={"B": "dd01", "c": "d0"}),
+              *(replace(load_kernel(name).einsum(), locate=EVERY) for name in ("spmm_ijk", "sddmm"))]
 
 
 def operations(graph):
@@ -135,8 +136,8 @@ REFUSED = [
     (ELEMMUL.text.replace('type="mul"', 'type="fp_exp"'),
      "f.gv: node 3 (fp_exp): the array does not compute type 'fp_exp'\n"
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
-     "intersect, union, reduce, crddrop, fiberwrite, crdhold, spaccumulator, vectorreducer, broadcast, repsiggen, add, sub, "
-     "mul, max, min, abs, sign, nonzero"),
+     "intersect, union, reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, broadcast, repsiggen, "
+     "add, sub, mul, max, min, abs, sign, nonzero"),
     (OUTER.text.replace('order="2"', 'order="3"'), "f.gv: node 16 (spaccumulator): its order is '3'\n  try: write 1 to 2"),
     (OUTER.text.replace('in1="i"', 'in1="k"'), "f.gv: node 16 (spaccumulator): its values are not those of k and j\n"
      "  try: give it one stream of values of these loops"),
@@ -220,6 +221,26 @@ REFUSED = [
      .replace("    12 [", '    99 [type="arrayvals" tensor="e"]\n    12 [', 1).replace("C=ss01", "C=ss01,e=none"),
      "f.gv: node 4 (mul): the operands are not of the same loops\n  try: connect streams of the same loops; "
      "`sardonyx explain program --graph` writes a graph that does"),
+    (without(LOCATED.text, "11 12 crd"),
+     "f.gv: node 12 (locator): it has inputs of no kind\n  try: give it one of type crd, and perhaps one of type ref"),
+    (LOCATED.text.replace("C=dd10", "C=ds10"),
+     "f.gv: node 12 (locator): level 1 of C is compressed in its format ds10\n"
+     "  try: locate in a dense level, or look up and intersect"),
+    (LOCATED.text.replace('type="locator"', 'type="locator" mode="2"'),
+     "f.gv: node 12 (locator): tensor C has no mode '2'\n  try: its format is dd10"),
+    (LOCATED.text.replace('type="locator"', 'type="locator" tensor="D"'),
+     "f.gv: node 12 (locator): tensor D has no format\n  try: add it to the comment of the graph, which has X, B, C"),
+    (LOCATED.text.replace('type="arrayvals" tensor="C"', 'type="reduce"'),
+     'f.gv: node 12 (locator): it says no tensor, and neither does what takes its references\n  try: write tensor="..."'),
+    (with_edge(LOCATED.text, "1 12 ref"),
+     "f.gv: node 12 (locator): it locates in level 1 of C, and its reference is for level 1 of B\n"
+     "  try: take the reference of the lookup above"),
+    (LOCATED.text.replace('type="locator"', 'type="locator" mode="1" tensor="C"')
+     .replace("}\n", '    6 -> 12 [type="ref"]\n}\n'),
+     "f.gv: node 12 (locator): it locates in the outermost level and has a reference\n  try: take the edge away"),
+    (with_edge(without(LOCATED.text, "11 12 crd"), "1 12 crd"),
+     "f.gv: node 12 (locator): there is no reference of C for level 1 in the loops around it\n"
+     "  try: give it one by an edge of type ref"),
 ]
 
 

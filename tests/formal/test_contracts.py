@@ -28,7 +28,7 @@ from sardonyx.hw.sparse.interface import members
 from sardonyx.hw.tile.core import build
 
 SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER, *SHARING_PRIMITIVES)}
-SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2)
+SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2, locate=True)
 FEW = dataclasses.replace(MEM, sram_lines=8, sram_lanes=2)
 # With the operator for the multiplier, which the prover replaces.
 CHEAP = dataclasses.replace(PE, multiplier_tree=False)

@@ -21,7 +21,8 @@ BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(proces
 
 # For nearly every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0),
-               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR)), glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR), locate=True),
+               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 
 # For those with more operands than it has loads.
 WIDE = replace(KERNELS, name="wide", columns=15)

@@ -16,7 +16,7 @@ from sardonyx.tensors.fibertree import COMPRESSED, Format, flatten, from_blocks
 
 
 @pytest.mark.parametrize("name", ["matmul_drop", "spmv_drop", "residual", "mul3", "mttkrp", "sddmm", "to_sparse", "add_relu",
-                                  "outer", "rows"])
+                                  "outer", "rows", "located"])
 def test_public_graph_gives_the_result_of_numpy_in_generated_verilog(name):
     reading, statement = read_sam(PUBLIC[name].text, name), parse(PUBLIC[name].statement)
     compiled = compile_graph(reading.graph, KERNELS)

@@ -5,6 +5,7 @@ kernels but those of four and five factors fit, without the dense parts (test_de
 tile library serves all of them; a machine in one piece is built per kernel.
 """
 
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from statements import agreeing, random_operands
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD
-from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.einsum import LOCATED, parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
@@ -129,6 +130,26 @@ def test_kernel_gives_the_same_words_and_cycles_in_a_machine_that_is_built_for_i
     stored, run = form(compiled.program, arch, inputs)
     assert engines.differences(stored, expected)[1] == []
     assert run.cycles == simulated(compiled.program, arch, inputs, full=True)[1].cycles
+
+
+@pytest.mark.parametrize("text,formats,extents,least", [
+    ("X(i,j) = B(i,k) * C(k,j)", {"B": "dd01", "C": "ss10"}, {"i": 11, "j": 13, "k": 29}, 2.0),     # spmm_ijk
+    ("X(i,j) = B(i,j) * C(i,k) * D(k,j)", {"C": "dd01", "D": "dd10"}, {"i": 23, "j": 29, "k": 7}, 1.2),     # sddmm
+    ("x(i) = B(i,j) * c(j)", {"c": "d0"}, {"i": 23, "j": 31}, 2.0)])
+def test_locating_gives_the_same_words_in_fewer_cycles_than_scanning(text, formats, extents, least):
+    plain = parse(text, formats=formats)
+    data = [operands(plain, extents, density, seed) for seed, density in enumerate((0.05, 0.05, 0.3))]
+    sparse = {name for name in plain.tensors if "d" not in formats.get(name, "s")}
+    every = [*data, *(each | {name: Coo.empty(each[name].shape) for name in names} for each in data[:1]
+                      for names in (sparse, plain.tensors))]
+    pairs, cycles = [whole(plain, each) for each in every], {}
+    for locate in LOCATED:
+        compiled = compile_einsum(replace(plain, locate=locate), KERNELS)
+        loaded = [{name: blocks[name] for name in (each.name for each in compiled.program.loads)} for blocks, _ in pairs]
+        stored, run = simulated(compiled.program, KERNELS, loaded, full=True)
+        assert engines.differences(stored, [right for _, right in pairs])[1] == []
+        cycles[locate] = run.cycles
+    assert cycles["none"] > least * cycles["all"]
 
 
 def fits(graph, arch):

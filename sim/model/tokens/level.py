@@ -1,14 +1,15 @@
-"""Level: a writer and, by `output`, a scanner, a lookup or a reader, with complete levels queueing between them."""
+"""Level: a writer and, by `output`, a scanner, a lookup, a locator or a reader, with complete levels queueing between them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....hw.arch.primitive import LOCATE
 from .process import Config, Parts
 
 # Levels that a MEM tile holds: one is written while one is read.
 BUFFERED = 2
-READERS = {"scan": "scanner", "lookup": "lookup", "block": "reader"}
+READERS = {"scan": "scanner", "lookup": "lookup", "block": "reader", LOCATE: "locator"}
 
 
 class Level(NamedTuple):
@@ -26,5 +27,5 @@ def parts(config: Config) -> Parts:
     return Parts(
         nodes={"writer": ("writer", config), "reader": (READERS[output], config)},
         edges=((("writer", "level"), ("reader", "level"), BUFFERED),),
-        inputs={given: ("writer", given), "ref": ("reader", "ref")},
+        inputs={given: ("writer", given), "ref": ("reader", "ref"), **({"wr": ("reader", "at")} if output == LOCATE else {})},
         outputs={"block_o": ("reader", "block_o")} if output == "block" else outputs)

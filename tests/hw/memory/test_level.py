@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.primitive import BUFFER, LEVEL
 from sardonyx.hw.arch.tile import MEM, TileSpec
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop
+from sardonyx.sim.model.tokens.network import Network
 from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 
 HALF = 1024
@@ -236,3 +237,53 @@ def test_references_wait_for_the_level():
     stored, refs = Stored([3]), [0, DONE]
     result = run({}, {"block": stored.block(), "ref": refs}, both([scanned(refs, stored.fiber)]))
     assert result.stamps["crd"][0] > result.stamps["block"][-1]
+
+
+LOCATES = replace(MEM, locate=True)
+
+
+@st.composite
+def located(draw):
+    """References of a dense level and the coordinates wanted of each: an extent, and both streams."""
+    extent = draw(st.integers(1, 9) | st.sampled_from([255, 65535]))
+    refs = [ref for ref in draw(reference_streams(40)) if ref != DONE]
+    return extent, refs, [ref if is_control(ref) and ref != MAYBE else draw(st.integers(0, extent - 1)) for ref in refs]
+
+
+@pytest.mark.parametrize("multiplier_tree", [True, False])
+@settings(max_examples=40)
+@given(cases=st.lists(located(), min_size=1, max_size=5), seed=stalls)
+@example(cases=[(1, [], [])] * 4, seed=None)
+@example(cases=[(3, [stop(0), stop(1)], [stop(0), stop(1)]), (5, [7], [4])], seed=None)
+def test_locating_multiplies_and_adds(multiplier_tree, cases, seed):
+    inputs = {"block": joined([2, 0, extent, 0] for extent, _, _ in cases),
+              "ref": joined([*refs, DONE] for _, refs, _ in cases), "wr": joined([*crds, DONE] for _, _, crds in cases)}
+    wanted = [[token if is_control(token) else (token * extent + crd) % 65536 for token, crd in zip(refs, crds)] + [DONE]
+              for extent, refs, crds in cases]
+    config = {"dense": 1, "output": "locate"}
+    result = run(config, inputs, {"ref_o": joined(wanted)}, seed, replace(LOCATES, multiplier_tree=multiplier_tree))
+    meaning = Network({"level": ("level", config)}).run({("level", port): each for port, each in inputs.items()})
+    assert meaning.outputs["level", "ref_o"] == result.outputs["ref_o"]
+
+
+def test_a_coordinate_is_located_every_cycle_stops_included():
+    tokens = [*([3] * 50), stop(0), *([2] * 50), stop(0), stop(1), DONE]
+    result = run({"dense": 1, "output": "locate"}, {"block": [2, 0, 4, 0], "ref": tokens, "wr": tokens},
+                 {"ref_o": [token if is_control(token) else token * 5 for token in tokens]}, spec=LOCATES)
+    stamps = result.stamps["ref_o"]
+    assert stamps[-1] - stamps[0] == len(tokens) - 1
+
+
+@pytest.mark.parametrize("ref,crd,words", [
+    ([1, stop(0), DONE], [0, stop(1), DONE], []), ([1, 1, DONE], [0, stop(0), DONE], []), ([DONE], [0, DONE], [])])
+def test_locating_waits_where_the_streams_are_out_of_step(ref, crd, words):
+    inputs = {"block": [2, 0, 4, 0] * 3, "ref": ref * 3, "wr": crd * 3}
+    result = primitive_bench("level", LOCATES).run(inputs, LEVEL.config.encode(dense=1, output="locate"), idle=200)
+    assert result.left and DONE not in result.outputs["ref_o"]
+
+
+@pytest.mark.parametrize("crd,fault", [(3, 0), (4, 1)])
+def test_a_located_coordinate_beyond_the_extent_is_a_fault(crd, fault):
+    inputs = {"block": [2, 0, 4, 0], "ref": [1, DONE], "wr": [crd, DONE]}
+    result = primitive_bench("level", LOCATES).run(inputs, LEVEL.config.encode(dense=1, output="locate"), idle=200)
+    assert result.status["fault"] == fault
