@@ -144,9 +144,10 @@ class Controller(wiring.Component):
         events = {event: Signal(name=f"event{event}") for event in (*EVENTS, *[AT_WALL] * walls)}
         ends = Signal()
         command_start, command_stop, command_configure = (
-            written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)]
-            | (self.commands[place] if walls else 0)
-            for place, command in enumerate(COMMANDS))
+            written["control"] & self.register_data[named(CONTROLLER)["control"].bits(command)] for command in COMMANDS)
+        if walls:
+            command_start, command_stop, command_configure = (
+                own | given for own, given in zip((command_start, command_stop, command_configure), self.commands, strict=True))
         loading, loaded = self._load(m, values, command_configure, command_stop)
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
