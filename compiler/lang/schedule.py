@@ -1,0 +1,159 @@
+"""Schedules: how statements are computed, as a value and as text.
+
+    reorder(k,i,j)      the loops of the statement with these index variables, the outermost first
+    split(i,32)         sub-tiles have 32 coordinates of i
+    parallelize(i,4)    4 copies of the program share the sub-tiles that i is cut into
+    fuse(T)             T stays inside the array (`compiler/sparse/fuse.py`)
+
+Whatever has no effect is refused: an index or a tensor that is not there, what is said twice, here where the text is known,
+and where operands are cut, an index that is one tile.
+
+Errors:  UserError with the place in the text.
+Source:  Onyx JSSC IV-B; the names are those of the schedules of TACO, which compiles tensor algebra.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from sardonyx.hw.arch.errors import UserError
+
+from .einsum import Einsum
+from .expr import mistake
+from .program import Program, parse_program
+
+_DIRECTIVE = re.compile(r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)\s*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_EXAMPLE = "write it as 'reorder(k,i,j) split(i,32) parallelize(i,4) fuse(T)'"
+NAMES = ("reorder", "split", "parallelize", "fuse")
+MOST = 1 << 16      # Coordinates of a sub-tile, and copies.
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is said of a program; each method gives a schedule with one thing more.
+
+        >>> str(Schedule().reorder("k", "i", "j").split("i", 32))
+        'reorder(k,i,j) split(i,32)'
+
+    Parameters
+    ----------
+    orders : tuple      Loop orders, each of the statement with these index variables.
+    edges : mapping     Coordinates of a sub-tile, by index variable.
+    copies : tuple      An index variable, and the number of copies; or nothing.
+    fused : tuple       Intermediates that stay inside the array.
+    """
+
+    orders: tuple[tuple[str, ...], ...] = ()
+    edges: Mapping[str, int] = field(default_factory=dict)
+    copies: tuple[str, int] | None = None
+    fused: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Schedule()
+
+    def reorder(self, *indices: str) -> Schedule:
+        """The loops of the statement with these index variables, the outermost first."""
+        _named(f"reorder({','.join(map(str, indices))})", indices)
+        if any(set(order) == set(indices) for order in self.orders):
+            raise UserError(f"the loops of {' and '.join(sorted(indices))} are ordered twice", "schedule",
+                            "leave out one reorder")
+        return replace(self, orders=(*self.orders, indices))
+
+    def split(self, index: str, edge: int) -> Schedule:
+        """Sub-tiles of so many coordinates of an index."""
+        _named(f"split({index},{edge})", (index,), edge)
+        if index in self.edges:
+            raise UserError(f"index {index} is split twice", "schedule", "leave out one split")
+        return replace(self, edges={**self.edges, index: edge})
+
+    def parallelize(self, index: str, copies: int) -> Schedule:
+        """So many copies of the program, which share the sub-tiles that an index is cut into."""
+        _named(f"parallelize({index},{copies})", (index,), copies)
+        if self.copies is not None:
+            raise UserError("the program is parallelized twice", "schedule", "leave out one parallelize: copies are of the "
+                            "whole program, and share all its sub-tiles")
+        return replace(self, copies=(index, copies))
+
+    def fuse(self, *tensors: str) -> Schedule:
+        """Let intermediates stay inside the array."""
+        _named(f"fuse({','.join(map(str, tensors))})", tensors)
+        for tensor in tensors:
+            if tensor in self.fused:
+                raise UserError(f"{tensor} is fused twice", "schedule", "name it once")
+        return replace(self, fused=(*self.fused, *tensors))
+
+    def __str__(self) -> str:
+        said = [f"reorder({','.join(order)})" for order in self.orders]
+        said += [f"split({index},{edge})" for index, edge in self.edges.items()]
+        said += [f"parallelize({self.copies[0]},{self.copies[1]})"] if self.copies else []
+        return " ".join([*said, *([f"fuse({','.join(self.fused)})"] if self.fused else [])])
+
+
+def parse_schedule(text: str) -> Schedule:
+    """The schedule of a text."""
+    found, at = Schedule(), 0
+    while text[at:].strip():
+        match = _DIRECTIVE.match(text, at)
+        column = len(text) - len(text[at:].lstrip())
+        if match is None:
+            raise mistake(text, column, "a directive was expected here", _EXAMPLE, "schedule")
+        name, words = match[1], [word.strip() for word in match[2].split(",")]
+        if name not in NAMES:
+            near = get_close_matches(name, NAMES, 1)
+            raise mistake(text, column, f"there is no directive {name}", f"use {near[0] if near else ', '.join(NAMES)}",
+                          "schedule")
+        try:
+            found = _with(found, name, words)
+        except UserError as error:
+            raise mistake(text, column, error.what, error.fix, "schedule") from None
+        at = match.end()
+    return found
+
+
+def _with(found: Schedule, name: str, words: Sequence[str]) -> Schedule:
+    if name in ("reorder", "fuse"):
+        return found.reorder(*words) if name == "reorder" else found.fuse(*words)
+    if len(words) != 2 or not re.fullmatch("[0-9]{1,9}", words[1], re.ASCII):
+        raise UserError(f"{name} takes an index and a number", "schedule", f"write {name}(i,4)")
+    return (found.split if name == "split" else found.parallelize)(words[0], int(words[1]))
+
+
+def _named(what: str, names: Sequence[str], number: int = 1) -> None:
+    """UserError unless names are such, each once, and a number is in range."""
+    for name in names:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise UserError(f"{what} names '{name}', which is no name", "schedule", _EXAMPLE)
+    if not names or len(set(names)) < len(names):
+        raise UserError(f"{what} names {'nothing' if not names else 'something twice'}", "schedule", _EXAMPLE)
+    if not isinstance(number, int) or not 1 <= number <= MOST:
+        raise UserError(f"{what}: the number is not in 1 to {MOST}", "schedule", f"use 1 to {MOST}")
+
+
+def scheduled(text: str, schedule: Schedule, order: str | Sequence[str] = "", formats: Mapping[str, str] | None = None,
+              origin: str = "") -> Program:
+    """A program whose loops are in the order of a schedule, or as `parse_program` takes it."""
+    plain = parse_program(text, order, formats if not schedule.orders else None, origin)
+    for tensor in schedule.fused:
+        if tensor not in plain.intermediates:
+            known = ", ".join(plain.intermediates)
+            raise UserError(f"{tensor} is not computed by one statement for another", f"fuse({','.join(schedule.fused)})",
+                            f"name one of {known}" if known else "write statements with ';' between them")
+    if not schedule.orders:
+        return plain
+    if order:
+        raise UserError("loops have an order and are reordered", f"order {order}, {schedule}", "give one of them")
+    for wanted in schedule.orders:
+        if not any(set(each.order) == set(wanted) for each in plain.statements):
+            raise UserError(f"no statement has the index variables {', '.join(wanted)} and no others",
+                            f"reorder({','.join(wanted)})",
+                            f"name those of one: {' or '.join(', '.join(each.order) for each in plain.statements)}")
+    orders = [_order(each, schedule) for each in plain.statements]
+    return parse_program(text, orders if len(orders) > 1 else orders[0], formats, origin)
+
+
+def _order(statement: Einsum, schedule: Schedule) -> tuple[str, ...]:
+    return next((order for order in schedule.orders if set(order) == set(statement.order)), ())
