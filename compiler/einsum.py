@@ -34,11 +34,20 @@ def most_copies(einsum: Einsum, arch: Arch, dynamic: bool = False) -> int:
     return unroll.most_copies(map_graph(lower(einsum)), arch, dynamic)
 
 
+def copies_and_groups(einsum: Einsum, arch: Arch, copies: int | None = None, dynamic: bool = False) -> tuple[int, int]:
+    """How many copies of a statement's program there will be, as many as fit for None, and in how many groups with links of
+    their own, at most. Copies that do not fit are refused when they are compiled."""
+    graph = map_graph(lower(einsum))
+    copies = unroll.most_copies(graph, arch, dynamic) if copies is None else copies
+    return copies, min(copies, unroll.most_groups(graph, arch, dynamic))
+
+
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,
-                   dynamic: bool = False, groups: int | None = None) -> CompiledEinsum:
-    """Compile a statement for a machine; the same arguments give the same program. Errors and copies as of `compile_graph`."""
+                   dynamic: bool = False, groups: int | None = None, balanced: bool = True) -> CompiledEinsum:
+    """Compile a statement for a machine; the same arguments give the same program. The others and errors as of
+    `compile_graph`."""
     tell(LOWER)
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
-    found = compile_graph(lower(einsum), arch, seed, tell, source, copies, dynamic, groups)
+    found = compile_graph(lower(einsum), arch, seed, tell, source, copies, dynamic, groups, balanced)
     return CompiledEinsum(**vars(found), einsum=einsum)

@@ -39,10 +39,12 @@ class CompiledGraph(Compiled):
 
 
 def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent, source: Mapping[str, Any] | None = None,
-                  copies: int = 1, dynamic: bool = False, groups: int | None = None) -> CompiledGraph:
+                  copies: int = 1, dynamic: bool = False, groups: int | None = None,
+                  balanced: bool = True) -> CompiledGraph:
     """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish` and `grouped`.
 
-    source: more of the program's text. copies, dynamic, groups: of the program beside each other, see `grouped`.
+    source: more of the program's text. copies, dynamic, groups: of the program beside each other, see `grouped`. balanced:
+    paths that meet again are, with tiles that hold tokens.
     """
     tell(MAP)
     graph = map_graph(sam)
@@ -50,8 +52,9 @@ def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent,
 
     def fit(route: Route) -> Fitted:
         tell(BALANCE)
-        balanced = unroll(balance(graph, arch, spare_pes(graph, arch, linked)), linked)
-        return Fitted(balanced, route(balanced, 0))
+        one = balance(graph, arch, spare_pes(graph, arch, linked)) if balanced else graph
+        unrolled = unroll(one, linked)
+        return Fitted(unrolled, route(unrolled, 0))
 
     text = {**(source or {}), **({"copies": [list(each) for each in linked.groups]} if copies > 1 else {})}
     found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell)

@@ -44,14 +44,16 @@ class Outcome:
 
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
-        configurable: bool = True, overlapped: bool = True, prepared: bool = False) -> Iterator[Outcome]:
+        configurable: bool = True, overlapped: bool = True, prepared: bool = False,
+        single: bool = False) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
     of their own.
 
-    bounds: see `launches`. configurable: the device has its configuration network; then tiles can be asked where tokens wait.
-    overlapped: else nothing is written or read while a launch computes. prepared: the device is configured for the program.
+    bounds, single: see `launches`. configurable: the device has its configuration network; then tiles can be asked where tokens
+    wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured for the
+    program.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
@@ -69,7 +71,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     if not prepared:
         do(prepare(program, device.arch, configurable))
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
-    for phase, launch in ordered(launches(program, device.arch, transactions, bounds), overlapped):
+    for phase, launch in ordered(launches(program, device.arch, transactions, bounds, single), overlapped):
         match phase:
             case Phase.LOADS:
                 do(launch.loads)

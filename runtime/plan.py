@@ -194,17 +194,19 @@ def streaming(given: Mapping[int, tuple[int, Sequence[Command]]], arch: Arch) ->
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
-             bounds: Mapping[str, int] | None = None) -> Iterator[Launch]:
+             bounds: Mapping[str, int] | None = None, single: bool = False) -> Iterator[Launch]:
     """The launches that compute transactions, in order.
 
     bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
+    single: each transaction is a launch of its own.
     """
     most = {each.name: (bounds or {}).get(each.name, each.sections * (arch.mem.level_words + 1)) for each in program.stores}
     static = program.mode == STATIC
     works = (_static(program, each) if static else _elastic(program, each, most) for each in transactions)
     before: int | None = None
     pictures: dict[str, np.ndarray] = {}      # what store streams give
-    for batch in _batches(program, arch.glb, works):
+    batches = (_Batch((work,), None) for work in works) if single else _batches(program, arch.glb, works)
+    for batch in batches:
         place = _Place(arch.glb, batch.half)
         reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
                  for each in program.loads}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
@@ -17,13 +18,14 @@ from . import arguments
 from .avoid import avoiding
 from .cache import home
 from .compiler.backend.encode import decode
-from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, most_copies
+from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, copies_and_groups, most_copies
 from .compiler.ir.transfer import WORD_BYTES
 from .compiler.lang.einsum import EVERY, OUTERMOST, Einsum, parse
 from .compiler.lang.kernel import kernel_names, load_kernel
 from .compiler.pipeline import used
 from .compiler.sparse.lower import lower
 from .compiler.sparse.tiles import Tiling
+from .compiler.sparse.tiling import alone
 from .compiler.sparse.tiling import tile as cut
 from .execute import Options, Result, execute, options
 from .graphs import write_graph
@@ -32,7 +34,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.paths import listed
-from .options import DISPATCH, LOCATE, MOST, VALUES
+from .options import DISPATCH, FEATURES, LOCATE, MOST, VALUES
 from .outcome import Outcome, silent
 from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
 from .runtime.data.sub_tiles import Work
@@ -56,7 +58,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
-           locate: str = "auto", **operands: object) -> Result:
+           locate: str = "auto", without: str | Sequence[str] | None = None, **operands: object) -> Result:
     """Run an expression on its operands and check every word against NumPy.
 
     Parameters
@@ -76,25 +78,28 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     dispatch : str          How they do: order, sorted, expected or dynamic.
     locate : str            Which dense levels are located where another operand says the coordinates, in place of a scan and an
                             intersection: none, outermost, all; auto: all if the machine can, else outermost ones.
+    without : str           Features to leave out, such as ``"pipelining,balancing"``, to see what they gain; also narrowing
+                            and sharing.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
     program = arguments.statement(expression, order, formats, operands, misplaced)
     progress = arguments.function("progress", progress)
-    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
+    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch, without)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
-    return _run(_located(program, locate, how.arch), data, how, edges, progress, *copies)
+    return _run(_located(program, locate, how.arch), data, how, edges, progress, copies)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
            formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
-           dispatch: str = "order", locate: str = "auto", **operands: object) -> Result:
+           dispatch: str = "order", locate: str = "auto", without: str | Sequence[str] | None = None,
+           **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says."""
-    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch)
+    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch, without)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
     program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
@@ -109,7 +114,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
         if access.tensor not in data:
             shape = tuple(extents[index] for index in access.modes)
             data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return _run(_located(program, locate, how.arch), data, how, edges, progress, *copies)
+    return _run(_located(program, locate, how.arch), data, how, edges, progress, copies)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -191,10 +196,31 @@ def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | No
     return None if tile is None else arguments.whole("tile", tile, 1)
 
 
-def _copies(unroll: object, dispatch: object) -> tuple[int | None, str]:
-    """The copies of a program, None for as many as fit, and how sub-tiles are dealt to them."""
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """How a sparse program is compiled and run, checked.
+
+    Parameters
+    ----------
+    copies : int         None for as many as fit.
+    dispatch : str       How sub-tiles are dealt to them.
+    without : frozenset  Of `FEATURES`.
+    """
+
+    copies: int | None = 1
+    dispatch: str = ORDER
+    without: frozenset[str] = frozenset()
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the array deals sub-tiles."""
+        return self.dispatch == DYNAMIC
+
+
+def _copies(unroll: object, dispatch: object, without: object) -> Wanted:
     copies = None if isinstance(unroll, str) and unroll == MOST else arguments.whole("unroll", unroll, 1)
-    return copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH)
+    return Wanted(copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH),
+                  arguments.names("feature", without, FEATURES))
 
 
 def _located(program: Einsum, locate: object, arch: Arch) -> Einsum:
@@ -210,32 +236,38 @@ def _operand(value: object, name: str, values: str, seed: int) -> Coo:
 
 
 def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None], copies: int | None = 1, dispatch: str = ORDER) -> Result:
+         progress: Callable[[str], None], wanted: Wanted = Wanted()) -> Result:
     began = time.perf_counter()
     if how.engine == engines.GOLDEN:
         value = value_of(program, golden.evaluate(program, data))
         return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
     progress("cutting the operands into sub-tiles")
-    work = Work(_cut(program, data, how.arch, tile, progress))
+    work = Work(_cut(program, data, how.arch, tile, progress, wanted))
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
-    dynamic = dispatch == DYNAMIC
-    copies = most_copies(inner, how.arch, dynamic) if copies is None else copies
+    copies = most_copies(inner, how.arch, wanted.dynamic) if wanted.copies is None else wanted.copies
     # A group shares out its sub-tiles best if it is large, unless its links are too few.
-    groups = groups_needed(work, copies) if dynamic else None
+    groups = groups_needed(work, copies) if wanted.dynamic else None
 
     def job(tell: Callable[[str], None]) -> TensorJob:
-        compiled = compile_einsum(inner, how.arch, how.seed, tell, copies, dynamic, groups)
-        return TensorJob(compiled, data, work, program, dispatch)
+        compiled = compile_einsum(inner, how.arch, how.seed, tell, copies, wanted.dynamic, groups,
+                                  "balancing" not in wanted.without)
+        return TensorJob(compiled, data, work, program, wanted.dispatch)
 
-    return execute(how, job, began, progress)
+    return execute(dataclasses.replace(how, single="pipelining" in wanted.without), job, began, progress)
 
 
 def _cut(program: Einsum, data: Mapping[str, Coo], arch: Arch, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None] = silent) -> Tiling:
+         progress: Callable[[str], None] = silent, wanted: Wanted = Wanted()) -> Tiling:
     """The sub-tiles of operands for a machine."""
+    @functools.cache
+    def share(inner: Einsum) -> tuple[int, int]:
+        return copies_and_groups(inner, arch, wanted.copies, wanted.dynamic)
+
     return cut(program, data, arch.mem.level_words, tile, arch.glb.bank_bytes // WORD_BYTES,
-               lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"))
+               lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"),
+               "narrowing" not in wanted.without, alone if wanted.copies == 1 or "sharing" in wanted.without else share,
+               "pipelining" in wanted.without)
 
 
 def save(result: Result, path: Path) -> None:
@@ -278,10 +310,11 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         program, cuts = work.tiling.einsum, {"work": work.told}
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
-    if graph is not None and (twice := [access for access in program.operands if access.repeated]):
+    drawn = program if not data else work.tiling.whole
+    if graph is not None and (twice := [access for access in drawn.operands if access.repeated]):
         raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),
                         "write the statement with the diagonal as an operand of its own")
-    written = {} if graph is None else {"graph": str(write_graph(lower(program), Path(graph)))}
+    written = {} if graph is None else {"graph": str(write_graph(lower(drawn), Path(graph)))}
     compiled = compile_einsum(program, machine, seed)
     report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),
               "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net, **written}

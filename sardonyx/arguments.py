@@ -17,7 +17,7 @@ from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
 OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid", "unroll",
-           "dispatch", "locate")
+           "dispatch", "locate", "without")
 # Dimensions of an array of NumPy.
 MOST_SIZES = 64
 MOST_SEED = (1 << 63) - 1
@@ -49,6 +49,17 @@ def whole(name: str, value: object, least: int = 0, most: int = LONGEST) -> int:
 def seed(value: object) -> int:
     """A seed of random numbers."""
     return whole("seed", value, most=MOST_SEED)
+
+
+def names(name: str, value: object, known: Collection[str]) -> frozenset[str]:
+    """Some of the known names: a text with commas, or several texts."""
+    if value is None:
+        return frozenset()
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Iterable):
+        raise UserError(f"it is {said(value)}, which are no names", name, f"give some of {', '.join(known)}")
+    parts = list(islice(parts, MOST_SIZES))
+    return frozenset(choice(name, part.strip() if isinstance(part, str) else part, known) for part in parts)
 
 
 def share(name: str, value: object) -> float:

@@ -41,13 +41,14 @@ class Result(Outcome):
 
 @dataclass(frozen=True)
 class Options:
-    """How a program is compiled and run, checked."""
+    """How a program is compiled and run, checked. single: each transaction is a launch of its own."""
 
     engine: str | Device
     arch: Arch
     dump: Dump | None
     seed: int
     power: str | None = None
+    single: bool = False
 
 
 def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
@@ -143,7 +144,7 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         how.dump.write(compiled.files())
     run = Run()
     for part in job.parts():
-        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None)
+        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single)
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {

@@ -36,5 +36,13 @@ LOCATE = {
     "all": "inner dense levels multiply and add, too; needs mem.locate of the description",
 }
 
+# What a sparse program can be compiled and run without, to see what it gains.
+FEATURES = {
+    "pipelining": "sub-tiles follow each other in one launch; without, each is a launch of its own",
+    "balancing": "tiles hold tokens where paths of different latency meet",
+    "narrowing": "indices of which sub-tiles have one coordinate are left out of the program",
+    "sharing": "edges are chosen for all copies and their links; without, for one copy",
+}
+
 # In place of a number of copies: as many as fit.
 MOST = "most"

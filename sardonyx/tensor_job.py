@@ -109,12 +109,13 @@ class TensorJob:
         uncut = ", ".join(sorted(unsplit(normalize(tiling.einsum))))
         copies = {"copies": self.compiled.copies.count, **self._rounds.facts()} if self._rounds is not None else {}
         return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges), **copies,
+                **({"program": tiling.einsum.text} if tiling.statement else {}),
                 **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),
                 **({"by_the_host": f"{tiling.after}, where sub-tiles are added"} if tiling.after else {}),
                 "slack_tiles": self.compiled.slack}
 
     def useful(self) -> tuple[str, int]:
-        return "operation", golden.operations(self.compiled.einsum, self.operands)
+        return "operation", golden.operations(self.work.tiling.whole, self.operands)
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
         limit = {"bottleneck": self._rounds.bottleneck(cycles)} if self._rounds else {}

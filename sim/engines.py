@@ -128,10 +128,11 @@ def name_of(engine: str | Device) -> str:
 
 
 def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Data, take: Take, progress: Progress = silent,
-        counting: bool = False) -> Run:
+        counting: bool = False, single: bool = False) -> Run:
     """Run a compiled program on every transaction of its data, and give `take` what each stored.
 
-    counting: see `simulate`; for the engines of Verilog.
+    counting: see `simulate`; for the engines of Verilog. single: each transaction is a launch of its own, for all engines with
+    launches but that of a whole system.
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
     transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else loops_of_transactions(arch.glb))
@@ -144,12 +145,12 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
                       take, progress)
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
-                         what=f"running {total} on the device", count=len(data))
+                         what=f"running {total} on the device", count=len(data), single=single)
     if engine == RTL_SYSTEM:
         return _system(compiled.program, arch, data, transactions, take, progress)
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
-                    count=len(data), cycles=data.cycles(), progress=progress, counting=counting)
+                    count=len(data), cycles=data.cycles(), progress=progress, counting=counting, single=single)
 
 
 def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
@@ -194,27 +195,28 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
              bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, cycles: int = 0,
-             cache: Path | None = None, progress: Progress = silent, counting: bool = False) -> Run:
+             cache: Path | None = None, progress: Progress = silent, counting: bool = False, single: bool = False) -> Run:
     """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
-    bounds: see `launches`. total, count: what is simulated and how much, for `progress`. cycles: how many are expected, which
-    decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting: count what
-    moves, on all tiles.
+    bounds, single: see `launches`. total, count: what is simulated and how much, for `progress`. cycles: how many are
+    expected, which decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting:
+    count what moves, on all tiles.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
     with _preparing:
         made = (simulator.counting_machine(arch, cache) if counting else simulator.whole_machine(arch, cache) if full
                 else simulator.for_program(arch, program, cycles, cache))
-    return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress)
+    return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress,
+                  single=single)
 
 
 def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,
            bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, progress: Progress = silent,
-           check: bool = False) -> Run:
-    """Run transactions on a simulator; check: see `Machine`."""
+           check: bool = False, single: bool = False) -> Run:
+    """Run transactions on a simulator; check: see `Machine`; single: see `launches`."""
     with made.start(check) as machine:
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", count=count,
-                          progress=progress, configurable=made.configurable, overlapped=not made.counting)
+                          progress=progress, configurable=made.configurable, overlapped=not made.counting, single=single)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
@@ -222,11 +224,11 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
               bounds: Mapping[str, int] | None, what: str, count: int, progress: Progress, configurable: bool = True,
-              overlapped: bool = True) -> Run:
+              overlapped: bool = True, single: bool = False) -> Run:
     """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`."""
     found, done, began = Run(cycles=0), 0, time.monotonic()
     progress(what)
-    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped):
+    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, single=single):
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)

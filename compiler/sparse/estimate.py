@@ -49,10 +49,34 @@ FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of work: its cycles, and the most words of a half of a level buffer that the result of an item takes."""
+    """What is expected of work.
+
+    Parameters
+    ----------
+    cycles : float          Of one copy of the program.
+    result_words : float    The most words of a half of a level buffer that the result of an item takes.
+    items, longest          How many items, and the cycles of the longest one.
+    busiest : float         Words of the fullest link.
+    fill : float            Cycles of launches in which nothing is computed.
+    apart : float           Cycles of one copy where each item is a launch of its own, in which nothing overlaps.
+    """
 
     cycles: float
     result_words: float
+    items: int
+    longest: float
+    busiest: float
+    fill: float
+    apart: float
+
+    def shared(self, copies: int, groups: int, times: float = 1.0) -> float:
+        """Cycles of `times` as many items on copies of the program: those of the copies, or of the links of their groups, in
+        which a word in front of each block says its copy."""
+        if copies == 1:
+            return times * self.cycles
+        link = (self.busiest + self.items * (copies > groups)) / groups
+        work = (self.cycles - self.fill) / min(copies, max(1, self.items * times))
+        return times * (max(work, link) + self.fill) + self.longest
 
 
 def cycles(root: Node, tiling: Tiling, room: int = ROOM) -> float:
@@ -72,17 +96,21 @@ def each_cycles(root: Node, tiling: Tiling) -> Floats:
 
 def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
     """The estimate for all items."""
-    total, longest = 0.0, 0.0
+    total, result_words, longest, apart = 0.0, 0.0, 0.0, 0.0
     sums: dict[str, float] = {}
     ratios = Ratios(tiling.tiles, tiling.extents)
     for begin in range(0, len(tiling), CHUNK):
         estimate = Estimate(tiling, slice(begin, begin + CHUNK), ratios)
-        longest = max(longest, float(estimate.run(root).max()))
+        result_words = max(result_words, float(estimate.run(root).max()))
+        longest = max(longest, float(reduce(np.maximum, estimate.stages).max()))
+        apart += sum(float(stage.sum()) for stage in estimate.stages)
         total += estimate.cycles()
         for name, words in estimate.loads.items():
             sums[name] = sums.get(name, 0.0) + float(words.sum())
-    launches = _launches(root, tiling, max(sums.values(), default=0.0), room)
-    return Expected(total + launches * (FILL + FILL_LOOP * len(tiling.einsum.order)), longest)
+    busiest = max(sums.values(), default=0.0)
+    launch = FILL + FILL_LOOP * len(tiling.einsum.order)
+    fill = _launches(root, tiling, busiest, room) * launch
+    return Expected(total + fill, result_words, len(tiling), longest, busiest, fill, apart + len(tiling) * launch)
 
 
 def _launches(root: Node, tiling: Tiling, loaded: float, room: int) -> int:

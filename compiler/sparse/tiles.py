@@ -89,6 +89,7 @@ class Tiling:
     extents : dict                    Per index variable: of the whole operands.
     after : Expr                      What the host makes of every value of the result once its items are added, if anything,
                                       in terms of the result.
+    statement : Einsum                What items are parts of, where their program leaves out indices of it (`narrow.py`).
     """
 
     einsum: Einsum
@@ -100,9 +101,15 @@ class Tiling:
     capacity: int
     extents: Mapping[str, int]
     after: Expr | None = None
+    statement: Einsum | None = None
 
     def __len__(self) -> int:
         return len(self.picks)
+
+    @property
+    def whole(self) -> Einsum:
+        """The statement whose parts items are, with all its indices."""
+        return self.statement or self.einsum
 
     def operands(self, item: int) -> dict[str, Coo]:
         """The tiles of an item, by slot; their shapes agree."""
@@ -110,10 +117,10 @@ class Tiling:
                 for tiles, pick in zip(self.tiles, self.picks[item].tolist())}
 
     def result_shape(self, item: int) -> tuple[int, ...]:
-        """The shape of the part of the whole result that an item adds to: less than a tile at the far end."""
-        edges = [self.edges[index] for index in self.einsum.result.indices]
-        return tuple(min(edge, extent - at * edge) for edge, extent, at in
-                     zip(edges, self.shape, self.outputs[item].tolist()))
+        """The shape of what an item gives: less than a tile at the far end."""
+        whole = zip(self.whole.result.indices, self.shape, self.outputs[item].tolist(), strict=True)
+        return tuple(min(self.edges[index], extent - at * self.edges[index]) for index, extent, at in whole
+                     if index in self.einsum.result.indices)
 
     def combine(self, results: Iterable[Coo]) -> Coo:
         """The whole result from those of all items, in order. Sums wrap."""
@@ -131,7 +138,10 @@ class Total:
 
     def __init__(self, tiling: Tiling) -> None:
         self.tiling = tiling
-        self._edges = np.array([tiling.edges[index] for index in tiling.einsum.result.indices], np.int64)
+        indices = tiling.whole.result.indices
+        self._edges = np.array([tiling.edges[index] for index in indices], np.int64)
+        # The modes that items have; of all others a tile has one coordinate.
+        self._modes = [mode for mode, index in enumerate(indices) if index in tiling.einsum.result.indices]
         self._items = 0
         self._parts = [Coo.empty(tiling.shape)]
         self._merged, self._more = 0, 0
@@ -142,9 +152,10 @@ class Total:
 
     def add_items(self, results: Coo) -> None:
         """Take those of the next items: one tensor, whose outermost index is the item."""
-        corners = self.tiling.outputs[self._items + results.coords[:, 0]] * self._edges
+        coords = self.tiling.outputs[self._items + results.coords[:, 0]] * self._edges
+        coords[:, self._modes] += results.coords[:, 1:]
         self._items += results.shape[0]
-        self._parts.append(Coo(self.tiling.shape, results.coords[:, 1:] + corners, results.values))
+        self._parts.append(Coo(self.tiling.shape, coords, results.values))
         self._more += results.nnz
         if self._more > max(self._merged, MERGED):
             self._parts = [self._sum()]

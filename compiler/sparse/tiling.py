@@ -32,7 +32,8 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
-from .estimate import LEAST, ROOM, cycles, expect
+from .estimate import LEAST, ROOM, Expected, cycles, expect
+from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .sample import Sample
@@ -46,10 +47,18 @@ HOST = 10           # Times the cycles that are worth what the host then applies
 PARTS = 5           # Parts of an extent whose edges are tried.
 TRIES = 100
 BUDGET = 10_000_000
+# Of the program of a statement: its copies, and groups of them that have links of their own.
+Share = Callable[[Einsum], tuple[int, int]]
+
+
+def alone(program: Einsum) -> tuple[int, int]:
+    """One copy."""
+    return 1, 1
 
 
 def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int | Mapping[str, int] | None = None,
-         room: int = ROOM, tell: Callable[[int], None] = lambda tried: None) -> Tiling:
+         room: int = ROOM, tell: Callable[[int], None] = lambda tried: None, narrow: bool = False,
+         share: Share = alone, single: bool = False) -> Tiling:
     """Cut operands (by tensor name) into tiles that fit.
 
     Parameters
@@ -59,17 +68,27 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
     edges : int         For every index, or a dict per index (whole extents for those left out); else chosen.
     room : int          16-bit words of a bank of the global buffer, for choosing the edges.
     tell : function     Called with the number of edges that were compared, as it rises.
+    narrow : bool       Leave indices of one coordinate a tile out of the program of an item (`narrow.py`): compile that of the
+                        tiling, not `einsum`.
+    share : function    How many copies of a program share the items, and in how many groups that have links of their own.
+    single : bool       Each item is a launch of its own, on one copy.
     """
     extents = einsum.extents({name: tensor.shape for name, tensor in operands.items()})
 
     def search(program: Einsum) -> Tiling:
-        found = _Search(program, normalize(program), operands, extents, capacity, room, tell)
+        found = _Search(program, normalize(program), operands, extents, capacity, room, tell, narrow, share, single)
         return found.chosen() if edges is None else found.given(edges)
 
+    tiling = _peeled(einsum, search, edges is None, room)
+    return narrowed(tiling) if narrow else tiling
+
+
+def _peeled(einsum: Einsum, search: Callable[[Einsum], Tiling], free: bool, room: int) -> Tiling:
+    """The sub-tiles of a statement, or of it without a function of its result, which the host then applies: where nothing else
+    fits, or, with edges that are `free`, where that saves most of the cycles."""
     inner, after = peeled(einsum)
     if with_value(inner.expr, 0) or unsplit(normalize(inner)) == unsplit(normalize(einsum)):
         return search(einsum)
-    # Whole, or with what is applied at last left to the host: that where nothing else fits, or it saves most of the cycles.
     try:
         whole = search(einsum)
     except UserError as refused:
@@ -77,7 +96,7 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
             return replace(search(inner), after=after)
         except UserError:
             raise refused from None
-    if edges is not None:
+    if not free:
         return whole
     cut = search(inner)
     saves = HOST * cycles(normalize(inner), cut, room) < cycles(normalize(einsum), whole, room)
@@ -104,6 +123,9 @@ class _Search:
     capacity: int
     room: int
     tell: Callable[[int], None]
+    narrow: bool
+    share: Share
+    single: bool
     tried: dict[tuple[int, ...], _Tried] = field(default_factory=dict)
     spent: int = 0
     too_many: tuple[Mapping[str, int], int] | None = None      # The first edges with too many items, and how many.
@@ -243,10 +265,18 @@ class _Search:
                 self.too_many = self.too_many or (edges, round(many.count * times))
             return nothing
         self.spent += len(tiling)
-        expected = expect(self.root, tiling, self.room)
+        expected = self._expected(tiling)
         if expected.result_words > self.capacity:
             return nothing
-        return _Tried(edges, times * expected.cycles, times * len(tiling))
+        copies, groups = self.share(tiling.einsum) if not self.narrow else self.share(narrow(tiling.einsum, edges)[0])
+        cycles = times * expected.apart if self.single else expected.shared(copies, groups, times)
+        return _Tried(edges, cycles, times * len(tiling))
+
+    def _expected(self, tiling: Tiling) -> Expected:
+        """What is expected of work as its program is compiled."""
+        if self.narrow and (program := narrowed(tiling)) is not tiling:
+            return expect(normalize(program.einsum), program, self.room)
+        return expect(self.root, tiling, self.room)
 
     def _best_first(self) -> list[_Tried]:
         """What was tried and fits as far as is known, the best ones first; of those about as good the one with the fewest

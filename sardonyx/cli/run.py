@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
-from ..options import DISPATCH, ENGINES, LOCATE, MOST, POWER, VALUES
+from ..options import DISPATCH, ENGINES, FEATURES, LOCATE, MOST, POWER, VALUES
 from .console import Console, table
 from .parser import Parser, add_common, fraction, tensor_format, whole
 
@@ -261,6 +261,8 @@ def _add_copies(parser: argparse.ArgumentParser) -> None:
                         help="copies of the program beside each other, which share the sub-tiles; most: what fits (default: 1)")
     parser.add_argument("--dispatch", choices=tuple(DISPATCH), default="order", metavar="HOW",
                         help=f"how copies get sub-tiles; {_listed(DISPATCH)} (default: order)")
+    parser.add_argument("--without", metavar="NAMES",
+                        help=f"leave features out, names with commas, to see what they gain; {_listed(FEATURES)}")
 
 
 def _copies(text: str) -> int | str:
@@ -288,7 +290,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed, "avoid": options.avoid, "locate": options.locate}
-    others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch"}
+    others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch", "without"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
@@ -301,7 +303,7 @@ def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str
 
 
 def _copy_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    return {"unroll": options.unroll, "dispatch": options.dispatch}
+    return {"unroll": options.unroll, "dispatch": options.dispatch, "without": options.without}
 
 
 def run_einsum(options: argparse.Namespace, console: Console) -> int:

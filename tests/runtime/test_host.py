@@ -84,6 +84,13 @@ def test_blocks_that_share_a_place_do_not_meet_there(machine: Machine) -> None:
     copy(machine, blocks[4:13])
 
 
+def test_transactions_are_launched_one_by_one_if_asked_for(machine: Machine) -> None:
+    given = [{"a_vals": block([number])} for number in range(3)]
+    outcomes = list(run(machine, copier(LEAST), given, {"b_vals": 2}, single=True))
+    assert [[stored["b_vals"].tolist() for stored in each.stored] for each in outcomes] == [[[1, 0]], [[1, 1]], [[1, 2]]]
+    assert len(list(run(machine, copier(LEAST), given, {"b_vals": 2}))) == 1
+
+
 def test_every_launch_gives_its_cycles_when_it_is_done(machine: Machine) -> None:
     program = copier(LEAST)
     blocks = [{"a_vals": block(list(range(ROOM // 4 - 1)))}] * 5
