@@ -34,6 +34,7 @@ from .compiler.lang import sparsity as skips
 from .compiler.lang.recurrence import Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
+from .compiler.spatial.elastic import elastic
 from .compiler.spatial.pareto import pareto
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
@@ -57,11 +58,13 @@ from .functionality import (
     variables,
 )
 from .hw import emit
+from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.spatial import Spatial
 from .hw.spatial.array import SpatialArray
+from .hw.spatial.elastic_array import ElasticArray
 from .outcome import Outcome, silent
-from .runtime.data.ports import collected, fed
+from .runtime.data import fibers, ports
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 from .sparsity import skip
@@ -69,6 +72,8 @@ from .sparsity import skip
 __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
            "minimum", "outputs", "search", "select", "skip", "variables"]
 
+# The names of modules that arrays are made of.
+PARTS = r"fifo2_w\d+|fifo_w\d+_d\d+|spatial_beat_\d+_\d+|spread_\d+_\d+_w\d+"
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
 
@@ -111,7 +116,7 @@ class Design:
             raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
                             "use [sp.skip(j, where=B(k, j) == 0)]")
         object.__setattr__(self, "sparsity", tuple(self.sparsity))
-        if re.fullmatch(r"fifo2_w\d+|spatial_beat_\d+_\d+", arguments.text("name", self.name).lower()):
+        if re.fullmatch(PARTS, arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
     @functools.cached_property
@@ -130,6 +135,11 @@ class Design:
         return project(self.pruned.unrolled, self.dataflow, self.name)
 
     @functools.cached_property
+    def elastic(self) -> Elastic | None:
+        """The description of the array where skips depend on values; None where none does."""
+        return None if self.pruned.is_static else elastic(self.pruned, self.dataflow, self.name)
+
+    @functools.cached_property
     def _promises(self) -> Promises:
         return Promises(self.functionality, self.unrolled.bounds, self.pruned.skips)
 
@@ -141,13 +151,18 @@ class Design:
         return drawn(self.spatial.operands, self._promises, count, arguments.seed(seed))
 
     def explain(self) -> Outcome:
-        """How variables move, and what the array is made of."""
+        """How variables move, what skips cut, and what the array is made of."""
+        try:
+            made, refusal = report.made(self.spatial, self.elastic), ""
+        except UserError as refused:
+            # What skips cut is worth knowing of arrays that cannot be made, too.
+            made, refusal = report.facts(self.spatial), f"cannot be made: {refused.where}: {refused.what}; {refused.fix}"
+        cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
+                "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
+        text = report.explained(self.unrolled, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
-                        "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)),
-                        "cut": [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index,
-                                 "skipped": cut.skipped, "instead": "output" if cut.is_sum else "input"}
-                                for cut in self.pruned.cuts], **report.facts(self.spatial)},
-                       report.explained(self.unrolled, self.dataflow, self.spatial, self.pruned))
+                        "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
+                        **made}, f"{text}\n{refusal}" if refusal else text)
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""
@@ -168,12 +183,14 @@ class Design:
         folder = Dump(Path(out))
         progress(f"generating the Verilog of '{self.name}'")
         with tempfile.TemporaryDirectory() as made:
-            modules = emit.emit(SpatialArray(self.spatial), Path(made))
+            array = SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
+            modules = emit.emit(array, Path(made))
             files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
-        documents = {"array.json": json.dumps(self.spatial.to_json(), indent=1) + "\n", "array.svg": self.picture()}
+        described = json.dumps((self.elastic or self.spatial).to_json(), indent=1)
+        documents = {"array.json": described + "\n", "array.svg": self.picture()}
         folder.write({**files, **documents})
         size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
-        return Outcome({**report.facts(self.spatial), "modules": len(modules), "verilog_bytes": size,
+        return Outcome({**report.made(self.spatial, self.elastic), "modules": len(modules), "verilog_bytes": size,
                         "file_list": str(Path(out) / f"{self.name.lower()}.f"), "documents": sorted(documents),
                         "elapsed_s": round(time.perf_counter() - began, 2)})
 
@@ -199,23 +216,36 @@ class Design:
         count = len(next(iter(given.values()))) if given else 1
         progress("computing with NumPy")
         wanted = self._golden(given, count)
-        facts: dict[str, object] = {"engine": engine, **report.facts(self.spatial), "operations": count}
+        facts: dict[str, object] = {"engine": engine, **report.made(self.spatial, self.elastic), "operations": count}
         cycles = None
         if engine != "golden":
             progress(f"running {count} operation{'s' if count > 1 else ''} on '{self.name}', engine {engine}")
-            streams = fed(self.spatial, given)
-            ran = (engines.run_tokens(self.spatial, streams, count) if engine == "tokens"
-                   else engines.run_rtl(self.spatial, streams, count, patterns))
-            found = collected(self.spatial, ran.outputs, count)
+            found, cycles = self._streamed(engine, given, count, patterns)
             for name, array in wanted.items():
                 assert np.array_equal(found[name], array), f"{name} of engine {engine} is not NumPy's"
-            cycles = ran.cycles
-            useful = count * sum(len(cell.steps) for cell in self.spatial.cells)
-            facts |= {"elements_checked": sum(array.size for array in wanted.values()), "cycles": cycles,
-                      "utilisation": round(useful / (cycles * len(self.spatial.cells)), 3)}
+            facts |= {"elements_checked": sum(array.size for array in wanted.values()), "cycles": cycles}
+            if self.elastic is None:
+                useful = count * sum(len(cell.steps) for cell in self.spatial.cells)
+                facts["utilisation"] = round(useful / (cycles * len(self.spatial.cells)), 3)
+            else:
+                dense = project(self.unrolled, self.dataflow)
+                facts["cycles_without_skips"] = dense.interval * (count - 1) + dense.steps
         values = {name: array if several else array[0] for name, array in wanted.items()}
         return Result({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
                       value=values if len(values) > 1 else next(iter(values.values())), cycles=cycles)
+
+    def _streamed(self, engine: str, given: Mapping[str, np.ndarray], count: int, stalls: int | None
+                  ) -> tuple[dict[str, np.ndarray], int]:
+        """The results that the streams of an engine give, and its cycles."""
+        if self.elastic is not None:
+            pairs = fibers.fed(self.elastic, given)
+            gave = (engines.run_elastic_tokens(self.elastic, pairs) if engine == "tokens"
+                    else engines.run_elastic_rtl(self.elastic, pairs, stalls))
+            return fibers.collected(self.elastic, gave.outputs, count), gave.cycles
+        words = ports.fed(self.spatial, given)
+        ran = (engines.run_tokens(self.spatial, words, count) if engine == "tokens"
+               else engines.run_rtl(self.spatial, words, count, stalls))
+        return ports.collected(self.spatial, ran.outputs, count), ran.cycles
 
     def _golden(self, given: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
         found = [evaluate(self.functionality, self.unrolled.bounds, {name: array[at] for name, array in given.items()})
@@ -224,11 +254,7 @@ class Design:
 
     def _check_runs(self) -> None:
         """UserError for a space that no hardware computes."""
-        if not self.pruned.is_static:
-            dynamic = next(skip for skip in self.pruned.skips if not skip.is_static)
-            raise UserError("no hardware finds indices by values yet", str(dynamic),
-                            "give conditions on indices alone; explain and picture show what this skip leaves")
-        if self.pruned.unrolled.partial:
+        if self.pruned.is_static and self.pruned.unrolled.partial:
             tensor, at, _ = self.pruned.unrolled.partial[0]
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")

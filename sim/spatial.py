@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..hw.arch.elastic import Elastic
 from ..hw.arch.spatial import Spatial, wrapped
 from ..hw.spatial.array import SpatialArray
+from ..hw.spatial.elastic_array import ElasticArray
+from .model.elastic import simulate as simulate_elastic
 from .model.spatial import simulate
 from .rtl.bench import Bench
 
 # Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
 PATIENCE = 200
+# A coordinate, a token, and a value.
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,14 @@ class Ran:
     """The words of every output port, and how many steps or cycles that took."""
 
     outputs: dict[str, list[int]]
+    cycles: int
+
+
+@dataclass(frozen=True)
+class RanElastic:
+    """The pairs of every output port, and how many steps or cycles that took."""
+
+    outputs: dict[str, list[Pair]]
     cycles: int
 
 
@@ -45,3 +58,20 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     assert not found.left, f"words are left at ports {', '.join(found.left)}"
     return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
                found.cycles)
+
+
+def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]]) -> RanElastic:
+    """Run an elastic array on its description."""
+    found = simulate_elastic(elastic, inputs)
+    return RanElastic(found.outputs, found.steps)
+
+
+def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None) -> RanElastic:
+    """Run an elastic array in generated Verilog; otherwise as `run_rtl`."""
+    bits = {port.name: elastic.bits(port.tensor) for port in (*elastic.inputs, *elastic.outputs)}
+    words = {name: [value % (1 << bits[name]) | crd << bits[name] for crd, value in pairs] for name, pairs in inputs.items()}
+    most = PATIENCE * (1 + sum(map(len, words.values())))
+    found = Bench(ElasticArray(elastic)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE)
+    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    return RanElastic({port.name: [(word >> bits[port.name], wrapped(word, bits[port.name]))
+                                   for word in found.outputs[port.name]] for port in elastic.outputs}, found.cycles)

@@ -29,14 +29,24 @@ def test_only_the_transform_tells_designs_of_a_product_apart() -> None:
     assert len(set(texts)) == 1
 
 
+def test_only_the_skips_tell_sparse_designs_of_a_product_apart() -> None:
+    names = [name for name in designs.names() if name.startswith("sparse_") and name != "sparse_sum"]
+    assert len(names) == 4
+    texts = [re.sub(r'""".*?"""|sparsity=\[.*\]|name="\w+"', "", Path(
+        f"{sardonyx.__path__[0]}/apps/spatial/{name}.py").read_text(), flags=re.S) for name in names]
+    assert len(set(texts)) == 1
+    for name in names:
+        assert designs.design(name).run("tokens").report["elements_checked"] == 128
+
+
 @pytest.mark.parametrize("engine,stalls", [("tokens", None), ("rtl", None), ("rtl", 5)])
 def test_a_diagonal_matrix_takes_the_pes_of_the_diagonal_alone(engine: str, stalls: "int | None") -> None:
     design, random = designs.design("sparse_diagonal"), np.random.default_rng(1)
     a = np.stack([np.diag(row) for row in random.integers(-99, 99, (6, 4))])
-    b = random.integers(-99, 99, (6, 4, 4))
+    b = random.integers(-99, 99, (6, 4, 32))
     result = design.run(engine, stalls, A=a, B=b)
     assert np.array_equal(result.value, a @ b) and result.report["pes"] == 4
-    assert design.run("tokens").report["elements_checked"] == 16
+    assert design.run("tokens").report["elements_checked"] == 128
     with pytest.raises(UserError) as refused:
         design.run("golden", A=np.ones((4, 4), int))
     assert refused.value.what == "A(0, 1) is not 0, but is skipped: skip i and k where i != k"
@@ -113,6 +123,8 @@ def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[
     assert all(name in capsys.readouterr().out for name in ("matmul_hexagonal",))
     assert main(["spatial", "explain", "matmul_hexagonal", "--picture", str(tmp_path / "hex.svg")]) == 0
     assert "37 PEs, 90 wires between them" in capsys.readouterr().out
+    assert main(["spatial", "run", "sparse_gustavson", "--engine", "tokens", "--operations", "3", "--bound", "j=5"]) == 0
+    assert "elements checked      60" in capsys.readouterr().out
     assert main(["spatial", "run", "matmul_deep", "--engine", "tokens", "--operations", "3", "--bound", "i=2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"]["elements_checked"] == 24
     np.save(tmp_path / "x.npy", np.arange(16, dtype=np.int16))

@@ -11,5 +11,5 @@ i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B")
 
 design = sp.Design(
-    sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), {"i": 4, "j": 4, "k": 4},
+    sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), {"i": 4, "j": 32, "k": 4},
     sparsity=[sp.skip(i, k, where=i != k)], name="sparse_diagonal")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...hw.arch.elastic import Elastic, Spread
 from ...hw.arch.spatial import Spatial
 from ..lang.sparsity import dependencies
 from .points import Point, Unrolled
@@ -75,7 +76,19 @@ def removed(cut: Cut, transform: Transform) -> str:
     return f"no {wire}, {instead} at each PE: {cut.index} finds {cut.skipped} ({cut.skip})"
 
 
-def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned) -> str:
+def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
+    """Numbers of an array; those of an elastic one without steps, which values decide, but with what adds up."""
+    numbers = facts(spatial)
+    if elastic is None:
+        return numbers
+    spreads = sum(isinstance(unit.kind, Spread) for unit in elastic.units)
+    mergers = len(elastic.units) - spreads - len(spatial.cells)
+    borders = Counter(port.tensor for port in (*elastic.inputs, *elastic.outputs))
+    return {**{name: numbers[name] for name in ("pes", "wires", "kept_in_pes")}, "mergers": mergers, "spreads": spreads,
+            "ports": dict(borders)}
+
+
+def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> str:
     """All of it as text."""
     cuts = {(cut.use.variable, cut.use.distance): removed(cut, transform) for cut in pruned.cuts}
     rows = [("variable", "distance", "on its way")]
@@ -92,8 +105,20 @@ def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned
         f"transform {transform}, determinant {transform.determinant}", *_skipped(pruned), "", *lines, "",
         f"{numbers['pes']} PEs, {numbers['wires']} wires between them, {numbers['kept_in_pes']} values kept in PEs",
         f"ports: {ports}",
-        f"{'' if pruned.is_static else 'without a zero '}{spatial.steps} steps for an operation, "
-        f"the next one {spatial.interval} later"])
+        *_duration(spatial, pruned, elastic)])
+
+
+def _duration(spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> list[str]:
+    """How long operations take, and of an elastic array what adds up its partial sums."""
+    if pruned.is_static:
+        return [f"{spatial.steps} steps for an operation, the next one {spatial.interval} later"]
+    if elastic is None:
+        return []
+    numbers = made(spatial, elastic)
+    results = len(elastic.outputs)
+    return [f"behind them {numbers['mergers']} mergers and {numbers['spreads']} spreads, to {results} ports of "
+            f"{elastic.outputs[0].tensor}",
+            f"an operation takes a PE a cycle for each {elastic.time} that is left, and one"]
 
 
 def _skipped(pruned: Pruned) -> list[str]:

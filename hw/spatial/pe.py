@@ -178,7 +178,7 @@ class Pe(Component):
         operations = {logic.operation if isinstance(logic, Apply) else "" for logic in found}
         if len(operations) == 1 and "" not in operations:
             columns = zip(*(logic.operands for logic in found if isinstance(logic, Apply)))
-            return _applied(operations.pop(), [self._choice(port, column, ago) for column in columns])
+            return applied(operations.pop(), [self._choice(port, column, ago) for column in columns])
         *special, last = (self._logic(logic, ago) for logic in found)
         chosen = [(getattr(self, port)[at], value) for at, value in enumerate(special)]
         return reduce(lambda rest, one: Mux(one[0], one[1], rest), chosen, last)
@@ -190,14 +190,14 @@ class Pe(Component):
         if isinstance(logic, Feed):
             return Value.cast(getattr(self, feed_name(logic.tensor, logic.slot))).as_signed()
         if isinstance(logic, Apply):
-            return _applied(logic.operation, [self._logic(each, ago) for each in logic.operands])
+            return applied(logic.operation, [self._logic(each, ago) for each in logic.operands])
         assert isinstance(logic, Tap), "logic is of one of four classes"
         if any(logic.offset):
             return Value.cast(getattr(self, tap_name(logic))).as_signed()
         return ago[logic.variable, logic.delay]
 
 
-def _applied(operation: str, operands: Sequence[Value]) -> Value:
+def applied(operation: str, operands: Sequence[Value]) -> Value:
     """An operation on exact values, with a sign."""
     value = Value.cast(HARDWARE[operation](*operands))
     return value if value.shape().signed else Cat(value, 0).as_signed()

@@ -1,0 +1,298 @@
+"""Make an elastic array of a space in which indices are found by values.
+
+All indices but one are axes of PEs; along the last one, fibers go through each PE. An operand that has this index is a fiber,
+any other one a word in each operation. A PE has it from a neighbour where the wire was not cut, else from a port. A sum along
+the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers, each of which
+adds two fibers by their coordinates. Where a skipped index of the result is one of PEs, its coordinate is known when the
+word with it is there: a spread leads the fibers of PEs to their rows in front of the mergers.
+
+Input:   Pruned, Transform.
+Output:  Elastic.
+Errors:  UserError for a transform or skips that need what is not there: several indices in time, coordinates of PEs that
+         change in time, sums that are cut in time.
+Source:  Stellar IV-B, Fig. 4; Stellar leaves what adds partial sums up to a second array and its buffers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from ...hw.arch.elastic import (
+    ALIGNED,
+    ALONG,
+    FIBER,
+    INTERSECT,
+    MOST_EXTENT,
+    MOST_LANES,
+    UNION,
+    WORD,
+    Border,
+    Elastic,
+    Found,
+    Link,
+    Spread,
+    Taken,
+    Unit,
+    Worker,
+    adder,
+)
+from ...hw.arch.errors import UserError
+from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
+from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number
+from ..lang.sparsity import Skip, dependencies, zeros
+from .operands import Operand, Usual, usual
+from .points import Point
+from .prune import Pruned
+from .transform import Transform
+
+End = tuple[str, str]
+Place = Mapping[str, int]
+
+
+def elastic(pruned: Pruned, transform: Transform, name: str = "array") -> Elastic:
+    """The elastic array of a space."""
+    return _Maker(pruned, transform, name).made()
+
+
+class _Maker:
+    """An array that is being made."""
+
+    def __init__(self, pruned: Pruned, transform: Transform, name: str) -> None:
+        self.recurrences, self.bounds, self.name = pruned.unrolled.recurrences, pruned.unrolled.bounds, name
+        self.shapes, self.skips, self.transform = pruned.unrolled.shapes, pruned.skips, transform
+        self.parts: Usual = usual(self.recurrences)
+        self.time = _time(transform, tuple(self.bounds))
+        self.space = [index for index in self.bounds if index != self.time]
+        self.cut = {(cut.use.variable, cut.index) for cut in pruned.cuts}
+        self.skipped = dependencies(self.skips)
+        self._check()
+        self.bits = self.recurrences.bits(self.parts.total)
+        self.join, self.carriers = self._joined()
+        self.units: list[Unit] = []
+        self.links: list[Link] = []
+        self.inputs: list[Border] = []
+        self.outputs: list[Border] = []
+
+    def made(self) -> Elastic:
+        self._pes()
+        self._results()
+        shaped = {role: tuple(Shaped(each.name, self.recurrences.bits(each.name), self.shapes[each.name])
+                              for each in self.recurrences.of(role) if each.name in self.shapes) for role in (INPUT, OUTPUT)}
+        found = tuple(self._found(index) for index in self.bounds if index in self.skipped)
+        carried = tuple(each.tensor for each in self.parts.operands if self.time in self.skipped and each.name in self.carriers)
+        return Elastic(self.name, tuple(self.bounds.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
+                       tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
+
+    def _check(self) -> None:
+        """UserError for what has no elastic array."""
+        for skip in self.skips:
+            if skip.is_static or skip.of:
+                raise UserError("it stands beside a skip by values", str(skip), "use one kind of skip")
+        for index, by in self.skipped.items():
+            if self.time in by:
+                raise UserError(f"{index} is found by {self.time}, which is time: PEs would change their coordinates in it",
+                                str(by[self.time]), f"choose a transform with {self.time} in space")
+        way = self.parts.way
+        if way == self.time and (self.parts.total, way) in self.cut:
+            raise UserError(f"{self.parts.total} is cut along {way}, which is time", "transform",
+                            f"choose a transform with {way} in space")
+        if sum(1 for index in self.parts.indices if index in self.skipped and index in self.space) > 1:
+            raise UserError("two indices of the result are found by values, and both are in space", "transform",
+                            "choose a transform with one of them in time")
+        if self.parts.way == self.time and any(index in self.skipped for index in self.parts.indices):
+            raise UserError("an index of the result is found by values, and the sum is in time", "transform",
+                            "choose a transform with the sum in space")
+        lanes = max(self.bounds[index] for index in self.space)
+        if lanes > MOST_LANES or prod(self.bounds[index] for index in self.space) > MOST_CELLS:
+            raise UserError(f"the bounds {dict(self.bounds)} give many PEs", "bounds",
+                            f"use {MOST_LANES} or fewer of each index in space, and {MOST_CELLS:,} PEs at most")
+        if self.bounds[self.time] > MOST_EXTENT:
+            raise UserError(f"index {self.time} has {self.bounds[self.time]:,} coordinates", "bounds",
+                            f"use {MOST_EXTENT:,} or fewer")
+
+    def _joined(self) -> tuple[str, tuple[str, ...]]:
+        """How fibers are joined, and the operands that have their coordinates."""
+        fibers = [each for each in self.parts.operands if self._form(each) == FIBER]
+        skips = [skip for skip in self.skips if self.time in skip.indices]
+        if not fibers:
+            raise UserError(f"no operand goes along {self.time}", "transform", "choose another index for time")
+        if not skips:
+            return ALIGNED, (fibers[0].name,)
+        asked = _asked(skips)
+        carriers = tuple(each.name for each in fibers if (each.tensor, each.indices) in asked)
+        if len(carriers) != len(asked) or len(carriers) > 2:
+            raise UserError(f"{self.time} is skipped by {len(asked)} elements, of which {len(carriers)} are fibers", "sparsity",
+                            "give conditions on one or two operands that the result is computed from")
+        if len(carriers) == 1:
+            return ALIGNED, carriers
+        return UNION if len(skips) == 1 else INTERSECT, carriers
+
+    def _found(self, index: str) -> Found:
+        skips = [skip for skip in self.skips if index in skip.indices]
+        reads = tuple(_asked(skips))
+        return Found(index, len(skips) > 1 or len(reads) == 1, reads)
+
+    def _places(self) -> Iterator[Place]:
+        """The PEs, by the positions of their indices."""
+        return (dict(zip(self.space, at)) for at in itertools.product(*(range(self.bounds[index]) for index in self.space)))
+
+    def _form(self, operand: Operand) -> str:
+        return FIBER if self.time in operand.indices else WORD
+
+    def _pes(self) -> None:
+        """All PEs with what they take from each other and from ports."""
+        sources = {(_name(self._at(place)), each.name): self._source(each, place)
+                   for place in self._places() for each in self.parts.operands}
+        counts: dict[End, int] = {}
+        for place in self._places():
+            name = _name(self._at(place))
+            for each in self.parts.operands:
+                giver = sources[name, each.name]
+                if giver is None:
+                    port = self._input(each, place)
+                    self.links.append(Link(("", port), (name, each.name)))
+                else:
+                    nth = counts.get((giver, each.name), 0)
+                    counts[giver, each.name] = nth + 1
+                    self.links.append(Link((giver, f"{each.name}_o{nth}"), (name, each.name)))
+        rows = [index for index in self.parts.indices if index in self.skipped and index in self.space]
+        row = next((each.name for each in self.parts.operands if rows and rows[0] in each.indices and self._form(each) == WORD),
+                   "")
+        for place in self._places():
+            name, chained = _name(self._at(place)), self._chained(place)
+            operands = [Taken(each.name, self.recurrences.bits(each.tensor), self._form(each), counts.get((name, each.name), 0))
+                        for each in self.parts.operands]
+            logic = self._logic(self.parts.value)
+            if chained:
+                operands.append(Taken(self.parts.total, self.bits, FIBER))
+                logic = Apply("add", (Feed(self.parts.total, 0), logic))
+                self.links.append(Link((_name(self._at({**place, self.parts.way: place[self.parts.way] - 1})), "o"),
+                                       (name, self.parts.total)))
+            bits = {each.name: each.bits for each in operands}
+            if (wide := width(logic, bits.__getitem__)) > MOST_BITS:
+                raise UserError(f"what is assigned to {self.parts.total} has {wide} bits", "functionality",
+                                f"at most {MOST_BITS} bits are computed at once")
+            self.units.append(Unit(name, Worker(
+                tuple(operands), self.join, self.carriers, logic, self.bits, sums=self.parts.way == self.time,
+                quiet=not self._is_chain and self.parts.way != self.time, row=row)))
+
+    @property
+    def _is_chain(self) -> bool:
+        """Whether sums are handed on from PE to PE."""
+        way = self.parts.way
+        return bool(way) and way != self.time and (self.parts.total, way) not in self.cut
+
+    def _chained(self, place: Place) -> bool:
+        return self._is_chain and place[self.parts.way] > 0
+
+    def _source(self, operand: Operand, place: Place) -> str | None:
+        """The PE that hands an operand on to this one; None for a port."""
+        for variable, way in reversed(operand.ways):
+            if way == self.time or not place[way]:
+                continue
+            return None if (variable, way) in self.cut else _name(self._at({**place, way: place[way] - 1}))
+        return None
+
+    def _input(self, operand: Operand, place: Place) -> str:
+        name = f"{operand.tensor}_{_text(self._at(place))}"
+        if any(port.name == name for port in self.inputs):
+            name += f"_{operand.name}"
+        crd = next((index for index in operand.indices if index in self.skipped and index in self.parts.indices), "")
+        at = tuple((index, ALONG if index == self.time else place[index]) for index in operand.indices)
+        self.inputs.append(Border(name, operand.tensor, self._form(operand), self._with_places(operand, at, place),
+                                  crd if self._form(operand) == WORD else ""))
+        return name
+
+    def _with_places(self, operand: Operand, at: tuple[tuple[str, int], ...], place: Place
+                     ) -> tuple[tuple[str, int], ...]:
+        """The place of an operand, with those of the indices by which its own ones, and the fibers of its PE, are found."""
+        asked = [*operand.indices, *([self.time] if self._form(operand) == FIBER else [])]
+        more = dict.fromkeys(by for index in asked for by in self.skipped.get(index, {}) if by not in dict(at))
+        return (*at, *((index, place[index]) for index in more))
+
+    def _results(self) -> None:
+        """What PEs give, spread, added up, and led to ports."""
+        way, result = self.parts.way, self.parts.indices
+        rows = [index for index in result if index in self.skipped and index in self.space]
+        lanes: dict[tuple[tuple[str, int], ...], End] = {
+            tuple(place.items()): (_name(self._at(place)), "o") for place in self._places()
+            if not self._is_chain or place[way] == self.bounds[way] - 1}
+        for row in rows:
+            lanes = self._spread(lanes, row)
+        groups: dict[Point, list[End]] = {}
+        for at, end in lanes.items():
+            place = dict(at)
+            groups.setdefault(tuple(place[index] for index in result if index != self.time), []).append(end)
+        form = WORD if way == self.time else FIBER
+        for group, ends in groups.items():
+            fixed = iter(group)
+            at_port = tuple((index, ALONG if index == self.time else next(fixed)) for index in result)
+            name = f"{self.parts.result}_{_text(group)}" if group else self.parts.result
+            self.outputs.append(Border(name, self.parts.result, form, at_port))
+            self.links.append(Link(self._merged(ends, _text(group)), ("", name)))
+
+    def _spread(self, lanes: Mapping[tuple[tuple[str, int], ...], End], row: str) -> dict[tuple[tuple[str, int], ...], End]:
+        """Lanes by coordinates of an index, from those by its positions."""
+        groups: dict[tuple[tuple[str, int], ...], list[End]] = {}
+        for at, end in lanes.items():
+            groups.setdefault(tuple(each for each in at if each[0] != row), []).append(end)
+        found: dict[tuple[tuple[str, int], ...], End] = {}
+        for nth, (others, ends) in enumerate(groups.items()):
+            name = f"spread_{nth}"
+            self.units.append(Unit(name, Spread(len(ends), self.bounds[row], self.bits)))
+            # The first lanes wait for the last one, which begins later by as many cycles as it is away.
+            self.links += [Link(end, (name, f"i{at}"), 2 + len(ends) - 1 - at) for at, end in enumerate(ends)]
+            found |= {(*others, (row, crd)): (name, f"o{crd}") for crd in range(self.bounds[row])}
+        return found
+
+    def _merged(self, ends: Sequence[End], group: str) -> End:
+        """The sum of fibers: a tree of mergers."""
+        left, count = list(ends), 0
+        while len(left) > 1:
+            first, second, *left = left
+            name = f"merge_{group}_{count}"
+            self.units.append(Unit(name, adder(self.bits, Apply("add", (Feed("x", 0), Feed("y", 0))))))
+            self.links += [Link(first, (name, "x")), Link(second, (name, "y"))]
+            left.append((name, "o"))
+            count += 1
+        return left[0]
+
+    def _logic(self, expr: Expr) -> Logic:
+        if isinstance(expr, Number):
+            return Constant(expr.value)
+        if isinstance(expr, Call):
+            return Apply(expr.operation, tuple(self._logic(each) for each in expr.operands))
+        return Feed(expr.name, 0)
+
+    def _at(self, place: Place) -> Point:
+        """Where a PE is."""
+        return self.transform.position([place.get(index, 0) for index in self.bounds])
+
+
+def _asked(skips: Sequence[Skip]) -> dict[tuple[str, tuple[str, ...]], None]:
+    """Tensor and indices of each element that skips ask for."""
+    return dict.fromkeys((read.name, tuple(str(at) for at in read.at)) for skip in skips for read in zeros(skip.where))
+
+
+def _time(transform: Transform, indices: Sequence[str]) -> str:
+    """The index that is time; UserError if the others are not axes of space."""
+    rows = transform.space
+    single = all(sum(map(abs, row)) == 1 for row in rows) and len({tuple(map(abs, row)) for row in rows}) == len(rows)
+    if transform.time_axes != 1 or not single:
+        raise UserError("where indices are found by values, all but one of them have to be axes of space", "transform",
+                        "give rows with one 1 each, and one row of time")
+    time = next(at for at in range(len(indices)) if not any(row[at] for row in rows))
+    if transform.rows[-1][time] < 1:
+        raise UserError(f"time goes against {indices[time]}, along which fibers go", "transform",
+                        f"make the entry of {indices[time]} in the last row positive")
+    return indices[time]
+
+
+def _text(at: Sequence[int]) -> str:
+    return "_".join(str(each) if each >= 0 else f"m{-each}" for each in at)
+
+
+def _name(at: Point) -> str:
+    return f"pe_{_text(at)}"

@@ -1,0 +1,149 @@
+"""What recurrences are made of, where they have the usual form: operands that are handed on, and a sum or a value of them.
+
+    a(i, j.lower, k) = A(i, k); a(i, j, k) = a(i, j - 1, k)        an operand: A, handed on along j
+    c(i, j, k.lower) = 0; c(i, j, k) = c(i, j, k - 1) + ...        the sum, along k
+    C(i, j) = c(i, j, k.upper)                                     the result
+
+``derive`` makes this form.
+
+Errors:  UserError for any other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...hw.arch.errors import UserError, shown
+from ..lang.recurrence import (
+    INPUT,
+    LOWER,
+    OUTPUT,
+    UPPER,
+    Assignment,
+    Call,
+    Expr,
+    Number,
+    Plane,
+    Read,
+    Recurrences,
+    Sum,
+    own,
+    reads,
+)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An element of an input at every point.
+
+    Parameters
+    ----------
+    name : str          The variable, or the tensor where each point reads an element of its own.
+    tensor : str
+    indices : tuple     Of the element.
+    ways : tuple        Variable and index of each way along which it is handed on, the first way first.
+    """
+
+    name: str
+    tensor: str
+    indices: tuple[str, ...]
+    ways: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Usual:
+    """Recurrences of the usual form.
+
+    Parameters
+    ----------
+    operands : tuple
+    total : str          The variable that is the result.
+    way : str            The index along which it is a sum, or "".
+    value : Expr         What it is at a point, or what is added there; over operands.
+    result : str         The output.
+    indices : tuple      Of an element of it.
+    """
+
+    operands: tuple[Operand, ...]
+    total: str
+    way: str
+    value: Expr
+    result: str
+    indices: tuple[str, ...]
+
+
+def usual(recurrences: Recurrences) -> Usual:
+    """The parts of recurrences."""
+    outputs = [one for one in recurrences.assignments if recurrences.declared[one.target.name].role == OUTPUT]
+    if len(outputs) != 1:
+        raise _mistake(f"there are {len(outputs)} assignments of outputs", "assign one output")
+    out = outputs[0]
+    assert isinstance(out.value, Read), "outputs are assigned variables"
+    total, indices = out.value.name, _plain(out, out.target)
+    copies: dict[str, Operand] = {}
+    rest = [one for one in recurrences.assignments if one.target.name != total and one is not out]
+    for name in dict.fromkeys(one.target.name for one in rest):
+        copies[name] = _copy(name, [one for one in rest if one.target.name == name], copies, recurrences)
+    way, value, place = _total(total, [one for one in recurrences.assignments if one.target.name == total], recurrences)
+    for at, index in zip(out.value.at, recurrences.indices, strict=True):
+        if (at != Plane(index, UPPER) if index == way else not own(at, index)):
+            raise _mistake(f"{out.target} is not the last of {total}", f"read {total} at {way}.upper")
+    used: dict[str, Operand] = {}
+    for read in reads(value):
+        if recurrences.declared[read.name].role == INPUT:
+            used[read.name] = Operand(read.name, read.name, _plain(place, read), ())
+        elif read.name in copies and all(own(at, index) and isinstance(at, Sum) and not at.constant
+                                         for at, index in zip(read.at, recurrences.indices)):
+            used[read.name] = copies[read.name]
+        else:
+            raise _mistake(f"{shown(str(place), 120)} reads {read}", "read operands at the point itself")
+    return Usual(tuple(used.values()), total, way, value, out.target.name, indices)
+
+
+def _copy(name: str, found: list[Assignment], copies: Mapping[str, Operand], recurrences: Recurrences) -> Operand:
+    """A variable that hands an operand on."""
+    if len(found) == 2:
+        border, inside = sorted(found, key=lambda one: not any(isinstance(at, Plane) for at in one.target.at))
+        lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
+        if len(lower) == 1 and isinstance(border.value, Read) and inside.value == _before(inside.target, lower[0]):
+            way = (name, lower[0])
+            if recurrences.declared[border.value.name].role == INPUT:
+                return Operand(name, border.value.name, _plain(border, border.value), (way,))
+            if border.value.name in copies:
+                before = copies[border.value.name]
+                return Operand(name, before.tensor, before.indices, (*before.ways, way))
+    raise _mistake(f"{name} does not hand on an element of an input", "assign it at a lower plane, and from the point before")
+
+
+def _total(name: str, found: list[Assignment], recurrences: Recurrences) -> tuple[str, Expr, Assignment]:
+    """Along which index a variable is a sum, and of what; or what it is."""
+    if len(found) == 1 and all(own(at, index) for at, index in zip(found[0].target.at, recurrences.indices)):
+        return "", found[0].value, found[0]
+    if len(found) == 2:
+        border, inside = sorted(found, key=lambda one: not any(isinstance(at, Plane) for at in one.target.at))
+        lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
+        if len(lower) == 1 and border.value == Number(0) and isinstance(inside.value, Call) and inside.value.operation == "add":
+            before, (first, second) = _before(inside.target, lower[0]), inside.value.operands
+            if before in (first, second):
+                return lower[0], second if first == before else first, inside
+    raise _mistake(f"{name} is neither a value nor a sum along one index that begins with 0",
+                   "assign it as c(i, j, k - 1) + ..., and 0 at k.lower")
+
+
+def _before(target: Read, way: str) -> Read:
+    return Read(target.name, tuple(at - 1 if own(at, way) and isinstance(at, Sum) else at for at in target.at))
+
+
+def _plain(one: Assignment, read: Read) -> tuple[str, ...]:
+    """The indices at which a tensor is read or assigned."""
+    found = []
+    for at in read.at:
+        if not (isinstance(at, Sum) and len(at.terms) == 1 and at.terms[0][1] == 1 and not at.constant):
+            raise _mistake(f"{shown(str(one), 120)} has {read} at {at}", "use plain indices")
+        found.append(at.terms[0][0])
+    return tuple(found)
+
+
+def _mistake(what: str, fix: str) -> UserError:
+    return UserError(f"{what}: indices cannot be found by values in this functionality", "functionality", fix)

@@ -1,0 +1,198 @@
+"""The description of an elastic array: PEs that go on whenever their words are there, for spaces whose extents values decide.
+
+Words are pairs of a coordinate and a value. A *fiber* is a stream of them with rising coordinates and an end; a *word* is one
+pair in each operation, or ``N`` (`token`) where there is none. PEs, mergers and spreads are units, joined by links, each
+with a FIFO at its sink. An operation takes from each port one fiber or word, and gives one.
+
+Source: Stellar IV-B (arrays whose connections are pruned, with ports at every PE). Departure: streams in the order of
+coordinates with an end, in place of register files that are searched for coordinates, so that nothing stalls the whole array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from .check import Identifier, OneOf, Tuple, Whole, check
+from .spatial import MOST_BITS, Logic, Shaped
+from .token import DATA_BITS
+
+FIBER, WORD = "fiber", "word"
+# What a PE does with the fibers that carry coordinates: they are the same, or it takes what either has, or what both have.
+ALIGNED, UNION, INTERSECT = "aligned", "union", "intersect"
+MOST_LANES = 64
+# Coordinates are data of tokens.
+MOST_EXTENT = 1 << DATA_BITS
+MOST_DEPTH = 1 << 10
+Bits = Annotated[int, Whole(1, MOST_BITS)]
+# As a position: where a fiber goes along.
+ALONG = -1
+Position = Annotated[int, Whole(ALONG, MOST_LANES - 1)]
+
+
+class Kind:
+    """What a unit does: a `Worker` or a `Spread`."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An operand of a PE; `forwards` others have it from this one."""
+
+    name: Annotated[str, Identifier()]
+    bits: Bits
+    form: Annotated[str, OneOf((FIBER, WORD))]
+    forwards: Annotated[int, Whole(0, MOST_LANES)] = 0
+
+    def __post_init__(self) -> None:
+        check(self, "operand of a PE")
+
+
+@dataclass(frozen=True)
+class Worker(Kind):
+    """What a PE does; also a merger, which adds two fibers.
+
+    Parameters
+    ----------
+    operands : tuple       At least one fiber.
+    join, carriers         How the fibers with the coordinates of the PE are joined, and which these are: 1, or 2 to join.
+                           All others have a pair for each coordinate that is left.
+    value : Logic          Over operands, of which one that is missing counts as 0.
+    bits : int             Of the result.
+    sums : bool            The result is one word, the sum of all values; else a fiber.
+    quiet : bool           Where a word is missing no value leaves.
+    row : str              The word whose coordinate goes beside each pair of the result; "" for none.
+    """
+
+    operands: tuple[Taken, ...]
+    join: Annotated[str, OneOf((ALIGNED, UNION, INTERSECT))]
+    carriers: Annotated[tuple[str, ...], Tuple((Identifier(),), True)]
+    value: Logic
+    bits: Bits
+    sums: bool = False
+    quiet: bool = False
+    row: str = ""
+
+    def __post_init__(self) -> None:
+        check(self, "PE")
+
+
+@dataclass(frozen=True)
+class Spread(Kind):
+    """From `lanes` fibers, each of one row or none, to a fiber for each of `rows` rows."""
+
+    lanes: Annotated[int, Whole(1, MOST_LANES)]
+    rows: Annotated[int, Whole(1, MOST_LANES)]
+    bits: Bits
+
+    def __post_init__(self) -> None:
+        check(self, "spread")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A PE, merger or spread of the array."""
+
+    name: Annotated[str, Identifier()]
+    kind: Kind
+
+    def __post_init__(self) -> None:
+        check(self, "unit")
+
+
+@dataclass(frozen=True)
+class Link:
+    """From an output of a unit to an input of one, or from a port or to one, whose unit is ""; with a FIFO of some entries."""
+
+    source: tuple[str, str]
+    sink: tuple[str, str]
+    depth: Annotated[int, Whole(2, MOST_DEPTH)] = 2
+
+    def __post_init__(self) -> None:
+        check(self, "link")
+
+
+@dataclass(frozen=True)
+class Border:
+    """A port.
+
+    Parameters
+    ----------
+    name : str
+    tensor, form
+    at : tuple        For each dimension of the tensor its index, and the position there, `ALONG` where a fiber goes along;
+                      then those by which they are found.
+    crd : str         Of a word, the index whose coordinate goes with it, or "".
+    """
+
+    name: Annotated[str, Identifier()]
+    tensor: Annotated[str, Identifier()]
+    form: Annotated[str, OneOf((FIBER, WORD))]
+    at: tuple[tuple[str, Position], ...]
+    crd: str = ""
+
+    def __post_init__(self) -> None:
+        check(self, "port")
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a skipped index is found: its coordinates are those at which all, or any, of some elements are not 0.
+
+    Parameters
+    ----------
+    index : str
+    needs_all : bool
+    reads : tuple       Tensor and indices of each element.
+    """
+
+    index: Annotated[str, Identifier()]
+    needs_all: bool
+    reads: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __post_init__(self) -> None:
+        check(self, "skipped index")
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """An elastic array.
+
+    Parameters
+    ----------
+    name : str                 Of the module.
+    indices : tuple            Name and extent.
+    time : str                 The index along which fibers go.
+    operands, results : tuple
+    units, links : tuple
+    found : tuple              The skipped indices. Positions of one count the coordinates that are left, from 0.
+    carried : tuple            Tensors of which fibers hold their own nonzeros; fibers of others have the coordinates left.
+    inputs, outputs : tuple    Ports.
+    """
+
+    name: Annotated[str, Identifier()]
+    indices: tuple[tuple[str, Annotated[int, Whole(1, MOST_EXTENT)]], ...]
+    time: Annotated[str, Identifier()]
+    operands: tuple[Shaped, ...]
+    results: tuple[Shaped, ...]
+    units: tuple[Unit, ...]
+    links: tuple[Link, ...]
+    found: tuple[Found, ...]
+    carried: Annotated[tuple[str, ...], Tuple((Identifier(),), True)]
+    inputs: tuple[Border, ...]
+    outputs: tuple[Border, ...]
+
+    def __post_init__(self) -> None:
+        check(self, "elastic array")
+
+    def bits(self, tensor: str) -> int:
+        """Bits of an element."""
+        return next(each.bits for each in (*self.operands, *self.results) if each.name == tensor)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return asdict(self)
+
+
+def adder(bits: int, logic: Logic) -> Worker:
+    """A merger of two sorted fibers ``x`` and ``y``: what either has, added where both have it."""
+    return Worker((Taken("x", bits, FIBER), Taken("y", bits, FIBER)), UNION, ("x", "y"), logic, bits)

@@ -1,0 +1,202 @@
+"""Elastic arrays step by step: what every PE, merger and spread takes and gives in each step, with the FIFOs between them.
+
+A step is a cycle. FIFOs take a word in a step if they had room at its beginning, and show it in the next one, as those of the
+hardware do.
+
+Cost: 3 us for each unit and step.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Elastic, Kind, Link, Spread, Worker
+from ...hw.arch.spatial import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
+from ...hw.arch.token import is_control, stop
+
+
+class Pair(NamedTuple):
+    """A coordinate, a value, and beside them the coordinate of a row."""
+
+    crd: int
+    value: int
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The pairs of every output port, and how many steps that took."""
+
+    outputs: dict[str, list[tuple[int, int]]]
+    steps: int
+
+
+class _Queue:
+    """A FIFO in a step: `head` is what it showed at the beginning, `room` whether it took something then."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth, self.pairs = depth, deque[Pair]()
+        self.head: Pair | None = None
+        self.room = True
+        self.given: Pair | None = None
+        self.takes = False
+
+    def begin(self) -> None:
+        self.head = self.pairs[0] if self.pairs else None
+        self.room = len(self.pairs) < self.depth
+        self.given, self.takes = None, False
+
+    def end(self) -> bool:
+        if self.takes:
+            self.pairs.popleft()
+        if self.given is not None:
+            self.pairs.append(self.given)
+        return self.takes or self.given is not None
+
+
+def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) -> Simulated:
+    """Run all operations of some streams; AssertionError for pairs that are left."""
+    queues = {link: _Queue(link.depth) for link in elastic.links}
+    sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
+    fed = [(sources[link.source[1]], queues[link]) for link in elastic.links if not link.source[0]]
+    sinks = [(link.sink[1], queues[link]) for link in elastic.links if not link.sink[0]]
+    units = [_unit(unit.name, unit.kind, queues) for unit in elastic.units]
+    outputs: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in sinks}
+    step = last = 0
+    moves = True
+    while moves:
+        for queue in queues.values():
+            queue.begin()
+        for words, queue in fed:
+            if words and queue.room:
+                queue.given = words.popleft()
+        for unit in units:
+            unit.step()
+        for name, queue in sinks:
+            if queue.head is not None:
+                outputs[name].append(queue.head[:2])
+                queue.takes, last = True, step
+        moves = sum([queue.end() for queue in queues.values()]) > 0
+        step += 1
+    left = [link.sink for link, queue in queues.items() if queue.pairs]
+    assert not left and not any(sources.values()), f"pairs are left at {left}"
+    return Simulated(outputs, last + 1)
+
+
+def _unit(name: str, kind: Kind, queues: Mapping[Link, _Queue]) -> _Pe | _Spread:
+    ins = {link.sink[1]: queue for link, queue in queues.items() if link.sink[0] == name}
+    outs = {link.source[1]: queue for link, queue in queues.items() if link.source[0] == name}
+    if isinstance(kind, Worker):
+        return _Pe(kind, ins, outs)
+    assert isinstance(kind, Spread), "units are of one of two kinds"
+    return _Spread(kind, ins, outs)
+
+
+class _Pe:
+    def __init__(self, worker: Worker, ins: Mapping[str, _Queue], outs: Mapping[str, _Queue]) -> None:
+        self._worker, self._ins, self._out = worker, ins, outs["o"]
+        self._words = [each.name for each in worker.operands if each.form == WORD]
+        self._fibers = [each.name for each in worker.operands if each.form == FIBER]
+        self._on = {each.name: [outs[f"{each.name}_o{nth}"] for nth in range(each.forwards)] for each in worker.operands}
+        self._sent: set[_Queue] = set()
+        self._gone: set[_Queue] = set()
+        self._total = 0
+        self._told = False
+
+    def step(self) -> None:
+        heads = {name: self._ins[name].head for name in self._ins}
+        unsent = [(name, queue) for name in self._words for queue in self._on[name] if queue not in self._sent]
+        for name, queue in unsent:
+            if heads[name] is not None and queue.room:
+                queue.given = heads[name]
+                self._sent.add(queue)
+        taken, matched, ends = self._join(heads)
+        if taken is None or any(heads[name] is None for name in self._words) or (ends and unsent):
+            return
+        worker, known = self._worker, {name: head for name, head in heads.items() if head is not None}
+        present = not (worker.quiet and any(is_control(known[name].crd) for name in self._words))
+        offers = [(queue, known[name]) for name in taken for queue in self._on[name]]
+        values = {name: known[name].value if name in taken or name in self._words else 0 for name in known}
+        value = wrapped(_logic(worker.value, values), worker.bits) if matched else 0
+        if ends if worker.sums else ends or matched if present else not self._told:
+            row = known[worker.row].crd if worker.row else 0
+            crd = min(known[name].crd for name in worker.carriers if name in taken) if present and not ends else stop(0)
+            offers.append((self._out, Pair(0, self._total) if worker.sums else Pair(crd, value, row)))
+        for queue, pair in offers:
+            if queue not in self._gone and queue.room:
+                queue.given = pair
+                self._gone.add(queue)
+        if all(queue in self._gone for queue, _ in offers):
+            self._gone.clear()
+            self._total = 0 if ends else wrapped(self._total + value, worker.bits)
+            self._told = not ends and not present
+            for name in taken:
+                self._ins[name].takes = True
+            if ends:
+                self._sent.clear()
+                for name in self._words:
+                    self._ins[name].takes = True
+
+    def _join(self, heads: Mapping[str, Pair | None]) -> tuple[list[str] | None, bool, bool]:
+        """The fibers that are taken, None if one is missing; whether there is a value; whether they end."""
+        carriers = self._worker.carriers
+        others = [name for name in self._fibers if name not in carriers]
+        if any(heads[name] is None for name in carriers):
+            return None, False, False
+        crds = {name: head.crd for name in carriers if (head := heads[name]) is not None}
+        least = min(crds.values())
+        ends, alike = is_control(least), len(set(crds.values())) == 1
+        first = [name for name in carriers if crds[name] == least or ends]
+        matched = not ends and (alike or self._worker.join == UNION)
+        if self._worker.join == INTERSECT and not matched and not ends:
+            return first, False, False
+        if any(heads[name] is None for name in others):
+            return None, False, False
+        beside = [head.crd for name in others for head in (heads[name],) if head is not None]
+        assert all(is_control(crd) == ends for crd in beside), "fibers are aligned"
+        return [*first, *others], matched, ends
+
+
+class _Spread:
+    def __init__(self, kind: Spread, ins: Mapping[str, _Queue], outs: Mapping[str, _Queue]) -> None:
+        self._lanes = [ins[f"i{n}"] for n in range(kind.lanes)]
+        self._rows = [outs[f"o{n}"] for n in range(kind.rows)]
+        self._over: set[int] = set()
+        # Rows that no lane has in this operation and that still get an end; None before its lanes are known.
+        self._missing: set[int] | None = None
+
+    def step(self) -> None:
+        heads = [lane.head for lane in self._lanes]
+        if self._missing is None:
+            if None in heads:
+                return
+            self._missing = set(range(len(self._rows))) - {head.row for head in heads if head is not None}
+        for row in sorted(self._missing):
+            if self._rows[row].room:
+                self._rows[row].given = Pair(stop(0), 0)
+                self._missing.discard(row)
+        for at, (lane, head) in enumerate(zip(self._lanes, heads)):
+            if head is None or at in self._over:
+                continue
+            if not is_control(head.row):
+                if not self._rows[head.row].room:
+                    continue
+                assert self._rows[head.row].given is None, "no two lanes have one row"
+                self._rows[head.row].given = Pair(head.crd, head.value)
+            lane.takes = True
+            if is_control(head.crd):
+                self._over.add(at)
+        if len(self._over) == len(self._lanes) and not self._missing:
+            self._over, self._missing = set(), None
+
+
+def _logic(logic: Logic, values: Mapping[str, int]) -> int:
+    if isinstance(logic, Constant):
+        return logic.value
+    if isinstance(logic, Feed):
+        return values[logic.tensor]
+    assert isinstance(logic, Apply), "a PE of an elastic array reads operands"
+    return OPERATIONS[logic.operation].meaning(*(_logic(each, values) for each in logic.operands))

@@ -1,0 +1,81 @@
+"""The stream contract of PEs, mergers and spreads of elastic arrays: if their inputs keep it, so do their outputs."""
+
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import In
+from chains import keeps_contract
+from prover import Harness, Side, Verdict, assume, cover, free, prove, reachable
+
+from sardonyx.hw.arch.elastic import ALIGNED, FIBER, INTERSECT, UNION, WORD, Spread, Taken, Worker, adder
+from sardonyx.hw.arch.spatial import Apply, Feed
+from sardonyx.hw.emit import macro
+from sardonyx.hw.spatial import spread
+from sardonyx.hw.spatial.elastic_pe import ElasticPe
+
+SUM, PRODUCT = (Apply(name, (Feed("x", 0), Feed("y", 0))) for name in ("add", "mul"))
+X, Y = (Taken(name, 4, FIBER, 1) for name in "xy")
+WORKERS = {
+    "merger": adder(4, SUM),
+    "word": Worker((Taken("x", 4, WORD, 1), Y), ALIGNED, ("y",), SUM, 4, quiet=True, row="x"),
+    "sum": Worker((X, Y), INTERSECT, ("x", "y"), SUM, 4, sums=True),
+    "union": Worker((X, Y, Taken("z", 4, FIBER)), UNION, ("x", "y"), SUM, 4),
+}
+
+
+class Kept(Harness):
+    """A unit between sources that keep the contract and sinks that do as they like; inputs hold any words."""
+
+    def __init__(self, component: "ElasticPe | spread.Spread") -> None:
+        self.component = component
+        super().__init__()
+
+    def build(self, m: Module) -> None:
+        m.submodules.component = component = macro(self.component)
+        for name, member in self.component.signature.members.items():
+            words = getattr(component, name)
+            if member.flow is not In:
+                m.d.comb += words.ready.eq(free(m, 1, f"{name}_ready"))
+                waits = keeps_contract(m, name, words)
+                reachable(m, f"{name} is taken after it waited", waits & words.valid & words.ready)
+                continue
+            self.source(m, name, words)
+            keeps_contract(m, name, words, assume)
+
+    def source(self, m: Module, name: str, words: Any) -> None:
+        """Drive an input by anything."""
+        payload = Value.cast(words.payload)
+        m.d.comb += [words.valid.eq(free(m, 1, f"{name}_valid")), payload.eq(free(m, len(payload), f"{name}_payload"))]
+
+
+def units() -> Side:
+    return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()})
+
+
+def test_pes_and_mergers_keep_the_contract(tmp_path: Path) -> None:
+    assert prove(units(), tmp_path) == Verdict(True)
+
+
+def test_every_output_of_a_unit_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(units(), tmp_path, 5)
+
+
+class KeptSpread(Kept):
+    """A spread whose lanes have rows of any number, no two the same, or none."""
+
+    def build(self, m: Module) -> None:
+        self.rows: list[Signal] = []
+        super().build(m)
+        first, second = self.rows
+        assume(m, "no two lanes have one row", (first != second) | first[16])
+
+    def source(self, m: Module, name: str, words: Any) -> None:
+        payload, row = words.payload, free(m, 17, f"{name}_row", constant=True)
+        self.rows.append(row)
+        m.d.comb += [words.valid.eq(free(m, 1, f"{name}_valid")), payload.value.eq(free(m, 4, f"{name}_value")),
+                     payload.crd.eq(free(m, 17, f"{name}_crd")), payload.row.eq(row)]
+
+
+def test_spreads_keep_the_contract(tmp_path: Path) -> None:
+    assert prove(KeptSpread(spread.Spread(Spread(2, 2, 4))), tmp_path) == Verdict(True)
