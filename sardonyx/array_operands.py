@@ -38,6 +38,11 @@ class Promises:
         return promise.zeros(self.recurrences, self.bounds, self.skips)
 
     @cached_property
+    def groups(self) -> list[tuple[Skip, list[promise.Element]]]:
+        """Elements beside each other of which few are not 0."""
+        return [(skip, group) for skip in self.skips if skip.of for group in promise.groups(self.bounds, skip)]
+
+    @cached_property
     def sparse(self) -> frozenset[str]:
         """Operands whose zeros are skipped."""
         return frozenset(read.name for skip in self.skips if not skip.of for read in asked(skip.where))
@@ -56,6 +61,11 @@ def drawn(tensors: Sequence[Shaped], promises: Promises, operations: int, seed: 
     for name, at in promises.zeros:
         place = slice(None), *at
         found[name][place] = 0
+    for skip, group in promises.groups:
+        for operation in range(operations):
+            for name, at in random.permutation(np.array(group, object))[skip.keep:]:
+                place = operation, *at
+                found[name][place] = 0
     return found
 
 
@@ -87,6 +97,15 @@ def _check_promises(found: Mapping[str, np.ndarray], promises: Promises) -> None
         if name in found and np.any(found[name][place]):
             raise UserError(f"{name}({', '.join(map(str, at))}) is not 0, but is skipped: {skip}", name,
                             "give 0 there, or leave this skip out")
+    for skip, group in promises.groups:
+        if (name := group[0][0]) not in found:
+            continue
+        places = [(..., *at) for _, at in group]
+        there = np.sum([found[name][place] != 0 for place in places], axis=0)
+        if np.any(there > skip.keep):
+            first, last = (", ".join(map(str, group[at][1])) for at in (0, -1))
+            what = f"of {name}({first}) to {name}({last}) {np.max(there)} are not 0, but only {skip.keep} stay: {skip}"
+            raise UserError(what, name, "give fewer, or leave this skip out")
 
 
 def _array(tensor: Shaped, value: object) -> np.ndarray:

@@ -31,7 +31,7 @@ import numpy as np
 from . import arguments
 from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
 from .compiler.lang import sparsity as skips
-from .compiler.lang.recurrence import Recurrences
+from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
 from .compiler.spatial.elastic import elastic
@@ -60,17 +60,18 @@ from .functionality import (
 from .hw import emit
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
-from .hw.arch.spatial import Spatial
+from .hw.arch.spatial import Shaped, Spatial
 from .hw.spatial.array import SpatialArray
 from .hw.spatial.elastic_array import ElasticArray
 from .outcome import Outcome, silent
 from .runtime.data import fibers, ports
+from .runtime.data.groups import grouped
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
-from .sparsity import skip
+from .sparsity import optimistic_skip, skip
 
 __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
-           "minimum", "outputs", "search", "select", "skip", "variables"]
+           "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "variables"]
 
 # The names of modules that arrays are made of.
 PARTS = r"fifo2_w\d+|fifo_w\d+_d\d+|spatial_beat_\d+_\d+|spread_\d+_\d+_w\d+"
@@ -140,6 +141,13 @@ class Design:
         return None if self.pruned.is_static else elastic(self.pruned, self.dataflow, self.name)
 
     @functools.cached_property
+    def tensors(self) -> tuple[Shaped, ...]:
+        """The inputs as they are given: whole, whatever skips leave of them."""
+        declared = self.functionality.of(INPUT)
+        return tuple(Shaped(each.name, self.functionality.bits(each.name), self.unrolled.shapes[each.name])
+                     for each in declared if each.name in self.unrolled.shapes)
+
+    @functools.cached_property
     def _promises(self) -> Promises:
         return Promises(self.functionality, self.unrolled.bounds, self.pruned.skips)
 
@@ -148,7 +156,7 @@ class Design:
         count = arguments.whole("operations", operations, 1)
         if count > MOST_OPERATIONS:
             raise UserError(f"{count} operations", "operations", f"give 1 to {MOST_OPERATIONS}")
-        return drawn(self.spatial.operands, self._promises, count, arguments.seed(seed))
+        return drawn(self.tensors, self._promises, count, arguments.seed(seed))
 
     def explain(self) -> Outcome:
         """How variables move, what skips cut, and what the array is made of."""
@@ -159,14 +167,15 @@ class Design:
             made, refusal = report.facts(self.spatial), f"cannot be made: {refused.where}: {refused.what}; {refused.fix}"
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
-        text = report.explained(self.unrolled, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic)
+        shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
+        text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
                         **made}, f"{text}\n{refusal}" if refusal else text)
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""
-        drawn = picture(self.spatial, report.left(self.pruned, self.unrolled, self.dataflow), f"{self.name}: {self.dataflow}",
+        drawn = picture(self.spatial, report.left(self.pruned, self.dataflow), f"{self.name}: {self.dataflow}",
                         [f"{cut.use.variable} has {report.removed(cut, self.dataflow)}" for cut in self.pruned.cuts])
         if path is not None:
             Dump(Path(path).parent).write({Path(path).name: drawn})
@@ -212,7 +221,7 @@ class Design:
             raise UserError(f"engine {engine} has no stalls", "stalls", "choose engine rtl")
         patterns = None if stalls is None else arguments.whole("stalls", stalls, 1)
         self._check_runs()
-        given, several = taken(self.spatial.operands, self._promises, operands, arguments.seed(seed))
+        given, several = taken(self.tensors, self._promises, operands, arguments.seed(seed))
         count = len(next(iter(given.values()))) if given else 1
         progress("computing with NumPy")
         wanted = self._golden(given, count)
@@ -242,10 +251,20 @@ class Design:
             gave = (engines.run_elastic_tokens(self.elastic, pairs) if engine == "tokens"
                     else engines.run_elastic_rtl(self.elastic, pairs, stalls))
             return fibers.collected(self.elastic, gave.outputs, count), gave.cycles
-        words = ports.fed(self.spatial, given)
+        words = ports.fed(self.spatial, self._packed(given))
         ran = (engines.run_tokens(self.spatial, words, count) if engine == "tokens"
                else engines.run_rtl(self.spatial, words, count, stalls))
         return ports.collected(self.spatial, ran.outputs, count), ran.cycles
+
+    def _packed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Operands as the array takes them: under an optimistic skip, what is not 0 and where in its group it was."""
+        skip, found = self.pruned.packed, dict(given)
+        if skip is not None:
+            (read,) = skips.zeros(skip.where)
+            axis = 1 + [str(at) for at in read.at].index(skip.indices[0])
+            at = next(each.name for each in self.spatial.operands if each.name not in found)
+            found[read.name], found[at] = grouped(found[read.name], axis, skip.keep, skip.of)
+        return found
 
     def _golden(self, given: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
         found = [evaluate(self.functionality, self.unrolled.bounds, {name: array[at] for name, array in given.items()})

@@ -3,7 +3,7 @@
 A variable that comes from the point at distance d is cut if d has a component along an index by which a skipped one is found:
 the neighbour then has other coordinates, how far away only values know. (A step along the skipped index itself stays.) What
 was handed on is read from its input at every point; partial sums leave, and are added up outside. An optimistic skip cuts
-nothing.
+nothing (`bundle`).
 
 Points at which a condition on indices alone holds are left out. What they would have handed on comes from the point before.
 
@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from ...hw.arch.errors import UserError
 from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
+from .bundle import bundle
 from .points import Compute, Point, Term, Unrolled, Use, Value, source, uses
 
 
@@ -52,17 +53,26 @@ class Pruned:
 
     @property
     def is_static(self) -> bool:
-        """Whether all skips are decided at compile time: the space is then computed as it is."""
-        return all(skip.is_static for skip in self.skips)
+        """Whether no skip finds an index by values: the space is then computed as it is."""
+        return all(skip.is_static or skip.of for skip in self.skips)
+
+    @property
+    def packed(self) -> Skip | None:
+        """The optimistic skip, if there is one: the space is then that of its positions."""
+        return next((skip for skip in self.skips if skip.of), None)
 
 
 def prune(unrolled: Unrolled, skips: Sequence[Skip]) -> Pruned:
     """A space under checked skips."""
-    exact = tuple(skip for skip in skips if not skip.of)
-    reasons = _reasons(unrolled, exact)
-    if not exact:
-        return Pruned(unrolled, tuple(skips), ())
-    work = _Pruner(unrolled, reasons, [skip for skip in exact if skip.is_static])
+    optimistic = [skip for skip in skips if skip.of]
+    if optimistic and len(skips) > 1:
+        raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
+    if optimistic:
+        return Pruned(bundle(unrolled, optimistic[0]), tuple(skips), ())
+    reasons = _reasons(unrolled, skips)
+    if not skips:
+        return Pruned(unrolled, (), ())
+    work = _Pruner(unrolled, reasons, [skip for skip in skips if skip.is_static])
     left = work.left()
     cuts = tuple(Cut(use, *reason, use.variable in work.sums) for use, reason in reasons.items())
     return Pruned(left, tuple(skips), cuts)

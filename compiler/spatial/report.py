@@ -63,10 +63,9 @@ def facts(spatial: Spatial) -> dict[str, object]:
             "steps": spatial.steps, "interval": spatial.interval}
 
 
-def left(pruned: Pruned, unrolled: Unrolled, transform: Transform) -> list[Way]:
-    """The ways of a space that skips did not cut."""
-    gone = {(cut.use.variable, cut.use.distance) for cut in pruned.cuts}
-    return [way for way in ways(unrolled, transform) if (way.variable, way.distance) not in gone]
+def left(pruned: Pruned, transform: Transform) -> list[Way]:
+    """The ways that skips left."""
+    return ways(pruned.unrolled, transform)
 
 
 def removed(cut: Cut, transform: Transform) -> str:
