@@ -282,9 +282,9 @@ def test_dense_levels_are_located_as_the_machine_can_and_the_user_says():
     assert located == {("small", "auto"): 0, ("small", "none"): 0, ("small", "outermost"): 0,
                        ("able", "auto"): 1, ("able", "none"): 0, ("able", "outermost"): 0, ("able", "all"): 1}
     value = sardonyx.kernel("spmm_ijk", engine="tokens", size=7, seed=2).value
-    assert (sardonyx.kernel("spmm_ijk", engine="fabric", size=7, seed=2, arch=able).value != value).nnz == 0
+    assert (sardonyx.kernel("spmm_ijk", engine="fabric", size=7, seed=2, tile=7, arch=able).value != value).nnz == 0
     with pytest.raises(UserError) as refusal:
-        sardonyx.kernel("spmm_ijk", engine="tokens", size=7, locate="all")
+        sardonyx.kernel("spmm_ijk", engine="tokens", size=7, tile=7, locate="all")
     assert str(refusal.value) == ("the program locates coordinates in dense levels, which the MEM tiles of 'small' cannot\n"
                                   "  try: locate in outermost levels only (--locate outermost), or set mem.locate in the "
                                   "machine's description")
