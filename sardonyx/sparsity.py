@@ -5,11 +5,12 @@ What skips mean, and which are refused, `sardonyx.compiler.lang.sparsity` says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import arguments
-from .compiler.lang import sparsity
-from .compiler.lang.recurrence import Index, Place, Read, Sum, summed
+from .compiler.lang import recurrence, sparsity
+from .compiler.lang.recurrence import INPUT, Index, Place, Read, Recurrences, Sum, summed
 from .compiler.lang.sparsity import LARGEST_GROUP, Skip
 from .hw.arch.errors import UserError
 
@@ -126,3 +127,30 @@ def _condition(value: object) -> sparsity.Condition:
         raise UserError(f"{arguments.said(value)} is no condition", "where",
                         "compare an element of an input with 0, as B(k, j) == 0, or indices, as i != k")
     return value.condition
+
+
+def stored(functionality: Recurrences, formats: Mapping[str, str]) -> list[Skip]:
+    """The skips that formats of inputs allow: ``{"B": "ds"}`` has rows of B without zeros, ``{"B": "ds10"}`` columns.
+
+    A format has a letter for each dimension, d or s, then perhaps the dimensions in the order in which they are stored. The
+    last level may be s: its index is skipped.
+    """
+    found = []
+    for name, text in formats.items():
+        reads = {read for one in functionality.assignments for read in recurrence.reads(one.value)
+                 if read.name == name and functionality.declared[name].role == INPUT}
+        where = f"format {text} of {name}"
+        if not reads:
+            raise UserError("there is no such input", where,
+                            f"name one of {', '.join(each.name for each in functionality.of(INPUT))}")
+        for read in sorted(reads, key=str):
+            rank = len(read.at)
+            letters, modes = text[:rank], text[rank:] or "".join(map(str, range(rank)))
+            if letters != "d" * (rank - 1) + "s" or sorted(modes) != sorted(map(str, range(rank))):
+                raise UserError("it is not a letter d for each dimension but the last, s for that, then perhaps the dimensions "
+                                "in stored order", where, f"write {'d' * (rank - 1)}s")
+            index = read.at[int(modes[-1])]
+            if not isinstance(index, Sum) or len(index.terms) != 1:
+                raise UserError(f"{read} is at {index}", where, "leave this format out")
+            found.append(Skip((index.terms[0][0],), sparsity.Zero(read)))
+    return found

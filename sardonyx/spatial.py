@@ -40,7 +40,7 @@ from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
-from .compiler.spatial.search import Found
+from .compiler.spatial.search import DENSITY, Found
 from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.transform import Transform
 from .dump import Dump
@@ -68,10 +68,10 @@ from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
-from .sparsity import optimistic_skip, skip
+from .sparsity import optimistic_skip, skip, stored
 
 __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
-           "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "variables"]
+           "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored", "variables"]
 
 # The names of modules that arrays are made of.
 PARTS = r"fifo2_w\d+|fifo_w\d+_d\d+|spatial_beat_\d+_\d+|spread_\d+_\d+_w\d+"
@@ -287,27 +287,38 @@ class Searched(Outcome):
 
 
 def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str | Path | None = None,
-           progress: Callable[[str], None] = silent) -> Searched:
+           progress: Callable[[str], None] = silent, sparsity: Sequence[Skip] = (), density: float = DENSITY) -> Searched:
     """Try transforms of some functionality, and list those that give the smallest and the fastest arrays.
 
     bounds: the extent of every index, best small: other bounds seldom change the order. picture: a file for a plot of all of
-    them.
+    them. sparsity: up to 4 skips, each of which an array may have or not. density: how much of the operands is not 0, above 0
+    to 1, for the time of arrays whose indices are found by values.
     """
     if not isinstance(functionality, Recurrences):
         raise UserError(f"it is {arguments.said(functionality)}, which is no Recurrences", "functionality",
                         "use sp.functionality(...)")
+    if not isinstance(sparsity, Sequence) or not all(isinstance(each, Skip) for each in sparsity):
+        raise UserError(f"it is {arguments.said(sparsity)}, which is no list of skips", "sparsity",
+                        "use [sp.skip(j, where=B(k, j) == 0)]")
+    if not isinstance(density, int | float) or not 0 < density <= 1:
+        raise UserError(f"it is {arguments.said(density)}", "density", "give a number above 0, up to 1")
     found = try_transforms(unroll(functionality, bounds),
-                           lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"))
+                           lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"), sparsity, density)
     if picture is not None:
         Dump(Path(picture).parent).write({Path(picture).name: pareto(found)})
-    rows = [("gates", "path", "steps", "interval", "PEs", "transform", "on their way")]
+    skipped = {each: [" and ".join(dict.fromkeys(index for skip in each.skips for index in skip.indices)) or "-"]
+               if sparsity else [] for each in found.best}
+    heads = ("gates", "path", "steps", "interval", "PEs", "transform", *(["skipped"] if sparsity else []), "on their way")
+    rows = [heads]
     rows += [(f"{each.gates:,}", f"{each.path:.0f}", str(each.steps), str(each.interval), str(each.pes), str(each.transform),
-              "; ".join(f"{way.variable} {way}" for way in each.ways)) for each in found.best]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+              *skipped[each], "; ".join(f"{way.variable} {way}" for way in each.ways)) for each in found.best]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(heads) - 1)]
     lines = ["  ".join([*(f"{text:>{wide}}" for text, wide in zip(row, widths)), row[-1]]) for row in rows]
     more = f", {found.left:,} more were not tried" if found.left else ""
-    lines.append(f"{len(found.found):,} of {found.tried:,} transforms fit{more}")
-    best = [{"transform": each.transform.rows, "gates": each.gates, "path": round(each.path, 1), "steps": each.steps,
-             "interval": each.interval, "pes": each.pes} for each in found.best]
+    tried = "arrays" if sparsity else "transforms"
+    lines.append(f"{len(found.found):,} of {found.tried:,} {tried} fit{more}")
+    best = [{"transform": each.transform.rows, "skips": list(map(str, each.skips)), "gates": each.gates,
+             "path": round(each.path, 1), "steps": each.steps, "interval": each.interval, "pes": each.pes}
+            for each in found.best]
     return Searched({"best": best, "fit": len(found.found), "tried": found.tried, "not_tried": found.left}, "\n".join(lines),
                     found.best)

@@ -137,12 +137,17 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     report = json.loads(capsys.readouterr().out)["report"]
     assert report["tried"] == 32 and report["best"][0]["pes"] == 3
     assert plot.read_text().startswith("<svg")
+    assert main(["spatial", "search", "x(i) = A(i,j) * B(j)", "--sparse", "A=ds", "--bound", "j=16", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["best"][0]["skips"] == ["skip j where A(i, j) == 0"]
     assert main(["spatial", "search", "longest_common", "--bound", "i=3", "--bound", "j=3"]) == 0
     assert "of 32 transforms fit" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words,said", [
     (["search", "C(i,j) = A(i,k)"], "an index of the result is on no tensor of the right side"),
+    (["search", "x(i) = A(i,j)", "--sparse", "A=ds", "--sparse", "A=ds"], "--sparse: an operand has two formats"),
+    (["search", "x(i) = A(i,j)", "--sparse", "A=ss"], "it is not a letter d for each dimension but the last"),
+    (["search", "x(i) = A(i,j)", "--sparse", "A=ds", "--density", "0"], "density: it is 0.0"),
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
     (["run", "matmul_deep", "--operations", "999999999"], "--operations: 999999999 operations"),

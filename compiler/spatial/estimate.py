@@ -46,7 +46,7 @@ def path(spatial: Spatial) -> float:
     ends: dict[tuple[Position, str], float] = {}
     for key in TopologicalSorter(reads).static_order():
         found = logics[key]
-        ends[key] = (len(found) > 1) + max(_delay(
+        ends[key] = (len(found) > 1) + max(delay(
             rule.logic, bits, lambda tap, at=key[0]: ends[_source(at, tap)]) for rule in found)     # type: ignore[misc]
     return max(ends.values())
 
@@ -55,33 +55,34 @@ def _source(position: Position, tap: Tap) -> tuple[Position, str]:
     return tuple(a - b for a, b in zip(position, tap.offset)), tap.variable
 
 
-def _delay(logic: Logic, bits: Mapping[str, int], arrives: Callable[[Tap], float]) -> float:
+def delay(logic: Logic, bits: Mapping[str, int], arrives: Callable[[Tap], float]) -> float:
     """When logic is there, in delays of a gate."""
     if isinstance(logic, Apply):
         wide = max(width(operand, bits.__getitem__) for operand in logic.operands)
         own = 2 * log2(wide) + 2 if logic.operation != "mul" else 5 * log2(wide) + 6
-        return own + max(_delay(operand, bits, arrives) for operand in logic.operands)
+        return own + max(delay(operand, bits, arrives) for operand in logic.operands)
     return arrives(logic) + HOP * any(logic.offset) if isinstance(logic, Tap) and not logic.delay else 0.0
 
 
 def _choice(logics: tuple[Logic, ...], bits: Mapping[str, int]) -> int:
     """Gates of rules of which one is followed; what they have in common is there once, as in a PE."""
     if len(set(logics)) == 1:
-        return _logic(logics[0], bits)
+        return logic_gates(logics[0], bits)
     applied = [logic for logic in logics if isinstance(logic, Apply)]
     if len(applied) == len(logics) and len({logic.operation for logic in applied}) == 1:
         columns = list(zip(*(logic.operands for logic in applied)))
         wide = [max(width(logic, bits.__getitem__) for logic in column) for column in columns]
         return _operation(applied[0].operation, wide) + sum(_choice(column, bits) for column in columns)
     wide_choice = CHOICE * max(width(logic, bits.__getitem__) for logic in logics) * (len(logics) - 1)
-    return wide_choice + sum(_logic(logic, bits) for logic in logics)
+    return wide_choice + sum(logic_gates(logic, bits) for logic in logics)
 
 
-def _logic(logic: Logic, bits: Mapping[str, int]) -> int:
+def logic_gates(logic: Logic, bits: Mapping[str, int]) -> int:
+    """The estimate for logic alone."""
     if not isinstance(logic, Apply):
         return 0
     widths = [width(operand, bits.__getitem__) for operand in logic.operands]
-    return _operation(logic.operation, widths) + sum(_logic(operand, bits) for operand in logic.operands)
+    return _operation(logic.operation, widths) + sum(logic_gates(operand, bits) for operand in logic.operands)
 
 
 def _operation(operation: str, widths: list[int]) -> int:

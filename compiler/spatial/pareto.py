@@ -24,7 +24,8 @@ def pareto(search: Search) -> str:
     best = set(map(id, search.best))
 
     def dot(each: Found) -> str:
-        label = f"{each.transform}: {each.gates:,} gates, {each.steps} steps, {each.pes} PEs"
+        numbers = f"{each.transform}: {each.gates:,} gates, {each.steps} steps, {each.pes} PEs"
+        label = "; ".join([numbers, *map(str, each.skips)])
         colour, size = ("#e8590c", 6) if id(each) in best else ("#adb5bd", 3)
         return (f'<circle cx="{across.at(each.time):.1f}" cy="{up.at(each.gates):.1f}" r="{size}" fill="{colour}">'
                 f"<title>{escape(label)}</title></circle>")

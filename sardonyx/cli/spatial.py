@@ -10,7 +10,7 @@ from typing import Any
 
 from ..hw.arch.errors import UserError, shown
 from .console import Console
-from .parser import Parser, add_common, whole
+from .parser import Parser, add_common, fraction, tensor_format, whole
 
 # Of an index, in a search, if nothing is said.
 EXTENT = 4
@@ -50,10 +50,16 @@ def add(commands: Any) -> None:
         about="Try transforms of a statement, or of the functionality of a design, and list those that no\n"
               "other one beats in estimated area and time.",
         examples=["sardonyx spatial search 'C(i,j) = A(i,k) * B(k,j)' --picture pareto.svg",
-                  "sardonyx spatial search fir_filter --bound i=6"])
+                  "sardonyx spatial search fir_filter --bound i=6",
+                  "sardonyx spatial search 'C(i,j) = A(i,k) * B(k,j)' --sparse B=ds --bound j=32"])
     search.add_argument("functionality", metavar="EXPR|NAME|FILE", help="a statement, or a design")
     search.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
                         help="the extent of an index (default: 4, or that of the design)")
+    search.add_argument("--sparse", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
+                        help="an operand that is stored without zeros, as B=ds by rows or B=ds10 by columns, which an\n"
+                             "array may skip")
+    search.add_argument("--density", metavar="F", type=fraction, default=0.1,
+                        help="how much of the operands is not 0, for --sparse (default: 0.1)")
     search.add_argument("--picture", metavar="FILE", type=Path, help="plot area and time of all transforms as SVG")
     for one in (verilog, run, explain):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
@@ -155,6 +161,10 @@ def seek(options: argparse.Namespace, console: Console) -> int:
     else:
         design = designs.design(text)
         functionality, extents = design.functionality, {**design.bounds, **bounds}
-    console.show(sp.search(functionality, extents, options.picture, console.progress))
+    formats = dict(options.sparse)
+    if len(formats) < len(options.sparse):
+        raise UserError("an operand has two formats", where="--sparse", fix="give --sparse once an operand")
+    console.show(sp.search(functionality, extents, options.picture, console.progress, sp.stored(functionality, formats),
+                           options.density))
     console.end(f"look at {options.picture}" if options.picture else "--picture FILE plots all of them")
     return 0

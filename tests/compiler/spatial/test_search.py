@@ -1,15 +1,24 @@
 """The search of transforms: what no other array beats, and no more work than is said."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from sardonyx import designs
+from sardonyx import spatial as sp
 from sardonyx.compiler.spatial import search as searching
 from sardonyx.compiler.spatial.derive import derive
+from sardonyx.compiler.spatial.elastic import elastic
 from sardonyx.compiler.spatial.estimate import gates, path
+from sardonyx.compiler.spatial.estimate_elastic import duration, elastic_gates
 from sardonyx.compiler.spatial.pareto import pareto
 from sardonyx.compiler.spatial.points import unroll
 from sardonyx.compiler.spatial.project import project
+from sardonyx.compiler.spatial.prune import prune
 from sardonyx.compiler.spatial.search import Search, search
 from sardonyx.compiler.spatial.transform import Transform
+from sardonyx.hw.arch.errors import UserError
 
 VECTOR = unroll(derive("x(i) = A(i,j) * B(j)"), {"i": 4, "j": 4})
 PRODUCT = unroll(derive("C(i,j) = A(i,k) * B(k,j)"), {"i": 2, "j": 2, "k": 2})
@@ -73,3 +82,51 @@ def test_a_plot_has_a_dot_for_every_array() -> None:
     found = search(VECTOR)
     assert pareto(found).count("<circle") == len(found.found)
     assert pareto(Search(found.found[:1], 1, 0)).count("<circle") == 1
+
+
+i, j = sp.indices("i j")
+(A,) = sp.inputs("A")
+ROWS, COLUMNS = sp.skip(j, where=A(i, j) == 0), sp.skip(i, where=A(i, j) == 0)
+
+
+def test_every_choice_of_skips_is_tried_but_those_that_contradict_each_other() -> None:
+    found = search(VECTOR, skips=[ROWS, COLUMNS])
+    assert {each.skips for each in found.found} == {(), (ROWS,), (COLUMNS,)}
+    assert found.tried == 32 * 3 and found.left == 0
+    by_rows = next(each for each in found.found if each.skips and each.skips[0].indices == ("j",))
+    array = elastic(prune(VECTOR, by_rows.skips), by_rows.transform)
+    assert (by_rows.gates, by_rows.pes) == (elastic_gates(array), sum(unit.name.startswith("pe_") for unit in array.units))
+    assert (by_rows.steps, by_rows.interval) == duration(array, 0.1)
+
+
+def test_sparse_arrays_are_the_fastest_where_little_is_left_and_not_where_all_is() -> None:
+    long = unroll(derive("x(i) = A(i,j) * B(j)"), {"i": 2, "j": 24})
+    assert [search(long, skips=[ROWS], density=density).found[0].skips for density in (0.05, 1.0)] == [(ROWS,), ()]
+
+
+@pytest.mark.parametrize("name", ["sparse_csr_dense", "sparse_sum"])
+def test_the_time_between_operations_is_estimated_within_a_tenth(name: str) -> None:
+    design = replace(designs.design(name), bounds={"i": 1, "j": 64, "k": 3} if "csr" in name else {"i": 3, "j": 64})
+    random = np.random.default_rng(3)
+    given = {tensor: array if "csr" in name and tensor == "A" else
+             random.integers(1, 99, array.shape) * (random.random(array.shape) < 0.25)
+             for tensor, array in design.random(10).items()}
+    given["A"][given["A"] == 0] = 0 if name == "sparse_sum" else 1
+    cycles = design.run("tokens", **given).cycles
+    assert design.elastic is not None and cycles is not None
+    assert cycles / 10 == pytest.approx(duration(design.elastic, 0.25)[1], rel=0.1)
+
+
+def test_more_skips_than_a_search_takes_are_refused() -> None:
+    with pytest.raises(UserError, match="there are 5 skips"):
+        search(VECTOR, skips=[ROWS] * 5)
+
+
+def test_formats_of_operands_say_what_is_skipped() -> None:
+    recurrences = derive("x(i) = A(i,j) * B(j)")
+    assert sp.stored(recurrences, {"A": "ds"}) == [ROWS] and sp.stored(recurrences, {"A": "ds10"}) == [COLUMNS]
+    for formats, said in (({"C": "ds"}, "there is no such input"), ({"A": "ss"}, "it is not a letter d for each"),
+                          ({"A": "ds11"}, "it is not a letter d for each"), ({"B": "ds"}, "it is not a letter d for each")):
+        with pytest.raises(UserError) as refused:
+            sp.stored(recurrences, formats)
+        assert refused.value.what.startswith(said) and refused.value.fix
