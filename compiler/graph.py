@@ -17,16 +17,18 @@ from .ir.sam_dot import to_dot
 from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, finish, silent
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
+from .sparse.certificate import uncertified
 from .sparse.unroll import Copies, grouped, spare_pes, unroll
 
 
 @dataclass(frozen=True)
 class CompiledGraph(Compiled):
-    """Every stage of a compilation."""
+    """Every stage of a compilation; waits: paths that may wait for each other, as of `certificate.py`, for want of FIFOs."""
 
     sam: SamGraph
     unbalanced: MappedGraph
     copies: Copies
+    waits: tuple[str, ...]
 
     @property
     def slack(self) -> int:
@@ -50,12 +52,14 @@ def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent,
     graph = map_graph(sam)
     linked = grouped(graph, arch, copies, dynamic, groups)
 
+    def copy() -> MappedGraph:
+        return balance(graph, arch, spare_pes(graph, arch, linked)) if balanced else graph
+
     def fit(route: Route) -> Fitted:
         tell(BALANCE)
-        one = balance(graph, arch, spare_pes(graph, arch, linked)) if balanced else graph
-        unrolled = unroll(one, linked)
+        unrolled = unroll(copy(), linked)
         return Fitted(unrolled, route(unrolled, 0))
 
     text = {**(source or {}), **({"copies": [list(each) for each in linked.groups]} if copies > 1 else {})}
     found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell)
-    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked)
+    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked, waits=uncertified(copy(), arch.pe.pass_depth))

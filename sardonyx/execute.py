@@ -142,6 +142,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
     compiled = job.compiled
     if how.dump:
         how.dump.write(compiled.files())
+    if isinstance(compiled, CompiledGraph) and compiled.waits:
+        progress(f"warning: FIFOs may be too small, {compiled.waits[0]}")
     run = Run()
     for part in job.parts():
         run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single)
@@ -150,6 +152,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
     report: dict[str, object] = {
         "engine": engines.name_of(how.engine), "arch": how.arch.name, **job.facts(), "tiles_used": compiled.tiles,
         "period_ns": compiled.timing.period_ns, f"{job.checks}_checked": checked, "compile_s": round(compile_s, 3)}
+    if isinstance(compiled, CompiledGraph) and compiled.waits:
+        report["may_wait"] = "; ".join(compiled.waits)
     if run.cycles is not None:
         report |= {"cycles": run.cycles, "launches": run.launches, **job.rate(run, max(1, run.cycles))}
     if not isinstance(how.engine, str):
