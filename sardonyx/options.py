@@ -30,7 +30,7 @@ DISPATCH = {
 }
 
 LOCATE = {
-    "auto": "outermost, or all on a machine whose MEM tiles can",
+    "auto": "all, or outermost on a machine whose MEM tiles cannot do more",
     "none": "every dense level is scanned and intersected",
     "outermost": "of the outermost dense level of a tensor, coordinates are the references",
     "all": "inner dense levels multiply and add, too; needs mem.locate of the description",

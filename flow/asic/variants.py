@@ -27,13 +27,13 @@ _AMBER, _ONYX = get("amber"), get("onyx")
 # Amber's operations have two operands.
 _PLAIN = replace(PE, ops=tuple(op for op in PE.ops if "c" not in op.operands))
 _STATIC = Interconnect(fifo="none")
-# The papers have no accumulator in a MEM tile: they make one of several tiles.
-_SPARSE = replace(_ONYX.mem, primitives=(LEVEL, BUFFER))
+# The papers have no accumulator in a MEM tile: they make one of several tiles; nor a locator.
+_SPARSE = replace(_ONYX.mem, primitives=(LEVEL, BUFFER), locate=False)
 
 VARIANTS: Mapping[str, Arch] = {
     "onyx": _ONYX,
     "sparse MEM": replace(_ONYX, mem=_SPARSE),
-    "locate": replace(_ONYX, mem=replace(_ONYX.mem, locate=True)),
+    "no locators": replace(_ONYX, mem=replace(_ONYX.mem, locate=False)),
     "power domains": replace(_ONYX, power_domains=True),
     "regions": replace(_ONYX, regions=4),
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
@@ -80,7 +80,7 @@ COMPARISONS = (
     Comparison("pe_sharing", "PE with filter, arbiter and dispatcher against the PE before (Micro: an arbiter)", "+0.86 %",
                "onyx", "shared links", "pe", "tile"),
     Comparison("mem_locate", "MEM with locators for dense levels against the MEM before (no paper says what one takes)", "",
-               "onyx", "locate", "mem", "tile with SRAM"),
+               "no locators", "onyx", "mem", "tile with SRAM"),
     Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",
                "dense MEM", "sparse MEM", "mem", "tile with SRAM"),
     Comparison("mem_controllers", "controllers of `onyx` against those of `amber`, dense MEM (VI-A)", "-19 %",

@@ -23,9 +23,11 @@ _FPGA_MEM = replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=1024, sram_lanes
                     read_loops=2, write_loops=2, replay=False, multiplier_tree=False)
 _FPGA_GLB = Glb(columns_per_tile=1, bank_bytes=16 * 1024, load_loops=3, store_loops=2, configuration_dma=False)
 
+_MEM = replace(MEM, locate=True)
+
 PRESETS = {arch.name: arch for arch in (
-    Arch("tiny", 4, 4, glb=_SMALL_GLB),
-    Arch("small", 8, 8, glb=_SMALL_GLB),
+    Arch("tiny", 4, 4, mem=_MEM, glb=_SMALL_GLB),
+    Arch("small", 8, 8, mem=_MEM, glb=_SMALL_GLB),
     Arch("fpga", 4, 3, mem_every=2, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False, config_readback=False,
          interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.
@@ -33,7 +35,7 @@ PRESETS = {arch.name: arch for arch in (
          mem=replace(MEM, primitives=(BUFFER,), extent_bits=16, write_loops=6, replay=False, sipo_lines=2),
          interconnect=Interconnect(switch_box="imran", fifo="none")),
     # Onyx JSSC II: 32 x 16, 384 PE and 128 MEM tiles, 16 GLB tiles.
-    Arch("onyx", 32, 16),
+    Arch("onyx", 32, 16, mem=_MEM),
 )}
 
 

@@ -27,8 +27,8 @@ def test_fingerprints_tell_machines_apart():
 
 def test_a_ring_is_of_the_fingerprint_and_none_is_as_before_there_were_rings():
     raw = presets.get("tiny").to_json()
-    # Of the version before the field, which had no accumulators either.
-    raw["mem"]["primitives"] = ["level", "buffer"]
+    # Of the version before the field, which had neither accumulators nor locators.
+    raw["mem"] |= {"primitives": ["level", "buffer"], "locate": False}
     assert raw["glb"]["ring"] == 1
     without = raw | {"glb": {key: value for key, value in raw["glb"].items() if key != "ring"}}
     assert cgra.from_json(without).fingerprint == cgra.from_json(raw).fingerprint == 0x9f8cee2a40993e43
@@ -55,7 +55,7 @@ def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
     {"config_readback": False}, {"memory_readback": True}, {"column_stall": True}, {"pe": {"multiplier_tree": False}},
-    {"mem": {"multiplier_tree": False}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
+    {"mem": {"multiplier_tree": False, "locate": True}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}},
     {"system": {"processor": True, "own_clock": True}}], ids=lambda change: next(iter(change)))
 def test_what_no_program_notices_leaves_the_fingerprint(change):
@@ -163,6 +163,7 @@ def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
 def test_a_machine_that_locates_has_another_fingerprint_and_one_that_does_not_that_of_before():
     tiny = presets.get("tiny")
     plain = {key: value for key, value in tiny.to_json()["mem"].items() if key != "locate"}
-    assert cgra.from_json(tiny.to_json() | {"mem": plain}) == tiny
-    other = cgra.from_json(tiny.to_json() | {"mem": plain | {"locate": True}})
+    other = cgra.from_json(tiny.to_json() | {"mem": plain})
+    # That of the machine before there were locators.
+    assert not other.mem.locate and other.fingerprint == 0xbaf7c72c056895b6
     assert other.fingerprint != tiny.fingerprint and other.config_map("mem").layout == tiny.config_map("mem").layout
