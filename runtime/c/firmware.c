@@ -101,8 +101,12 @@ static inline int attend(enum way way, uint32_t number)
     return so;
 }
 
-/* Whether another transfer would not have to wait to be taken. Where there is one region, nobody minds. */
-static inline int room(enum way way) { return REGIONS == 1u || going(way) < WAITING; }
+/* Regions whose commands have not ended. */
+static uint32_t live;
+
+/* Whether another transfer would not have to wait to be taken. Where there is one region, or none of the others has anything to do,
+ * nobody minds. */
+static inline int room(enum way way) { return REGIONS == 1u || live == 1u || going(way) < WAITING; }
 
 /* Instruction waitirq of PicoRV32: stands still until a line is high, and gives the lines. */
 static uint32_t wait_for_interrupt(void)
@@ -363,20 +367,18 @@ static uint32_t serve(void)
         if (places[region].claim)
             *machine(SARDONYX_REGION(region) + SARDONYX_CLAIM) = places[region].claim;
     for (uint32_t region = 0; region < REGIONS; ++region)
-        queues[region].state = begin(&queues[region], region) ? MOVES : ENDED;
-    for (;;) {
-        uint32_t left = 0, moves = 0;
+        live += (queues[region].state = begin(&queues[region], region) ? MOVES : ENDED) != ENDED;
+    while (live) {
+        uint32_t moves = 0;
         for (uint32_t region = 0; region < REGIONS; ++region) {
             struct queue *const queue = &queues[region];
             if (queue->state == ENDED)
                 continue;
             queue->state = execute(queue, region);
-            left += queue->state != ENDED;
+            live -= queue->state == ENDED;
             moves += queue->state == MOVES;
         }
-        if (!left)
-            break;
-        if (!moves)
+        if (!moves && live)
             wait_for_interrupt();
     }
     for (uint32_t job = 0; job < JOBS; ++job)

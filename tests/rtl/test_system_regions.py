@@ -4,18 +4,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import halide as hl
 import numpy as np
 import pytest
+from halide_programs import X, Y, load
 from machines import BESIDE, LEAST, PART, copier, mirrored
 from riscv import FOUND, each_compiler, needs_compiler
+from stencil_machine import STENCILS
 
+from sardonyx.compiler.halide import compile_halide
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.tables import header
 from sardonyx.runtime import toolchain
+from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.firmware import Job, firmware
+from sardonyx.runtime.plan import loops_of_transactions
 from sardonyx.sim import system
 
 OWN = replace(BESIDE, system=replace(BESIDE.system, own_clock=True))
@@ -247,3 +253,24 @@ def test_more_regions_than_the_memory_has_room_for_are_refused() -> None:
     made = firmware([], many, MEMORY, [2] * 16)
     with pytest.raises(UserError, match="the firmware of 16 regions does not fit into 4096 bytes"):
         toolchain.compiled(made, many, header(many))
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_job_alone_in_a_region_has_its_rows_as_fast_as_on_a_machine_of_one_region() -> None:
+    """Of short rows, which the processor asks for longer than they are computed."""
+    arch = replace(STENCILS, columns=8, regions=2, system=replace(BESIDE.system, ram_bytes=16384))
+    shape, tile = (64, 120), (32, 30)
+    photo = np.arange(64 * 120, dtype=np.uint16).reshape(shape[::-1])
+    image, more = hl.ImageParam(hl.UInt(16), 2, "photo"), hl.Func("more")
+    more[X, Y] = image[X, Y] + 1
+    compiled = compile_halide(load(more), replace(STENCILS, columns=4), tile)
+    cycles = []
+    for machine, columns, region in ((arch, (4, 4), 0), (replace(arch, columns=4, regions=1), (), None)):
+        frames, stored = Frames(compiled.walk, {"photo": photo}, shape, tile), list[dict[str, np.ndarray]]()
+        work = Job("more", compiled.program, frames.transactions(loops_of_transactions(arch.glb)), frames.bounds(), region)
+        ran = system.run_jobs([work], [lambda blocks, stored=stored: stored.append(dict(blocks))], machine, lambda stage: None,
+                              columns=columns)
+        np.testing.assert_array_equal(frames.picture(stored), photo + 1)
+        cycles.append(ran.left(0) - ran.spans(0, "configure")[0][1])
+    assert cycles[0] < 1.15 * cycles[1], cycles
