@@ -99,7 +99,8 @@ def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
     """Those of `AROUND` that a machine has."""
     found = {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
     if arch.column_stall:
-        found["controller"] += Path("refused|stall", "mine", _OWNERS),
+        found["controller"] += (Path("refused|stall", "mine", _OWNERS),
+                                Path("refused", "whole", "memories of columns that are to be frozen are not accessed"))
     return found | {"glb_tile": found["glb_tile"] + RING} if arch.glb.ring > 1 else found
 
 

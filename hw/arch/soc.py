@@ -160,8 +160,9 @@ _CONTROLLER: tuple[Row, ...] = (
     ("stores_ended", W1C, "bit i, as in irq_stores: a store has ended likewise; its words are there for who reads them"),
 )
 _STALL: tuple[Row, ...] = (
-    ("stall", RW, "bit x: column x is to be frozen, if it is of this region. A static program is stalled with all its columns "
-                  "or none. Words of memories in such a column are neither written nor read: an error response"),
+    ("stall", RW, "bit x: column x is to be frozen, if it is of this region. Where a store is enabled and static, all columns "
+                  "of the region are with any of them, as each knows the cycle of every word. Words of memories in such a "
+                  "column are neither written nor read: an error response"),
     ("stalled", RO, "bit x: column x is frozen. No column is from a start or a configuration until loads show their first "
                     "words, and what a write to `stall` changes waits until words of config_write are in their registers"),
     ("stalled_cycles", RO, "cycles of the run with a frozen column; they are not among `cycles`, and watchdog_limit and "

@@ -83,6 +83,7 @@ class Controller(wiring.Component):
     overflow : In(columns)              A level of the column overflowed.
     walled : In(columns)                With `Arch.regions`: a tile of the column led a word at a wall.
     stall : Out(columns)                With `Arch.column_stall`: columns of this region that are frozen, from registers.
+    whole : In(1)                       With it: they are frozen all at once or not at all, as the program is static.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
     foreign : In(1)                     The column of cfg_address is of another region.
@@ -109,7 +110,7 @@ class Controller(wiring.Component):
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
             "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1),
             **({"walled": In(arch.columns), "commands": In(len(COMMANDS))} if arch.regions > 1 else {}),
-            **({"stall": Out(arch.columns)} if arch.column_stall else {})})
+            **({"stall": Out(arch.columns), "whole": In(1)} if arch.column_stall else {})})
 
     module_name = "controller"
 
@@ -131,6 +132,8 @@ class Controller(wiring.Component):
         m.d.comb += [values["fingerprint_high"].eq(self.arch.fingerprint >> 32),
                      values["fingerprint_low"].eq(self.arch.fingerprint & 0xFFFFFFFF), values["shape"].eq(shape),
                      values["tiles"].eq(self.mine)]
+        # Columns that are to be frozen, of others as it comes.
+        self._wanted = Signal(self.arch.columns, name="wanted")
         self._run(m, values, written)
         self._configure(m, values, written)
         return m
@@ -228,11 +231,12 @@ class Controller(wiring.Component):
         asked = Signal(range(self._way + 1))    # requests of the host are on their way for so many cycles
         opening = Signal(range(arch.glb.load_latency + 1))
         own = Cat(self.mine[x // arch.glb.columns_per_tile] for x in range(arch.columns))
-        m.d.comb += [self.stall.eq(Mux(begins | (opening != 0), 0, chosen & own)), values["stalled"].eq(self.stall)]
+        m.d.comb += [self._wanted.eq(Mux(self.whole, (values["stall"] & own).any().replicate(arch.columns), values["stall"])),
+                     self.stall.eq(Mux(begins | (opening != 0), 0, chosen & own)), values["stalled"].eq(self.stall)]
         m.d.sync += [asked.eq(Mux(self.cfg_valid, self._way, asked - (asked != 0))),
                      opening.eq(Mux(starting, arch.glb.load_latency, opening - (opening != 0)))]
         with m.If((asked == 0) & ~self.cfg_valid):
-            m.d.sync += chosen.eq(values["stall"])
+            m.d.sync += chosen.eq(self._wanted)
         return self.stall.any()
 
     def _ends(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
@@ -282,7 +286,7 @@ class Controller(wiring.Component):
         if self.arch.column_stall:
             register = self.cfg_address[:16]
             memory = (register >= MEMORY_REGISTER) & (register < STATUS_REGISTER)
-            closed |= memory & (values["stall"] | self.stall).bit_select(self.cfg_address[24:], 1)
+            closed |= memory & (self._wanted | self.stall).bit_select(self.cfg_address[24:], 1)
         m.d.comb += [streams.eq(values["status"][CONFIGURING] | follows), self.refused.eq(asks & (streams | closed)),
                      self.occupied.eq(values["status"][BUSY] | streams | ran)]
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.

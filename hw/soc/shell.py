@@ -24,6 +24,7 @@ from ..arch.soc import (
     address_map,
     controller_name,
     controller_registers,
+    glb_registers,
     named,
 )
 from ..array import shell_members
@@ -115,6 +116,8 @@ class Shell(wiring.Component):
         self._control(m, controllers)
         self._configure(m, controllers)
         self._registers(m, registers, controllers, owners)
+        if arch.column_stall:
+            self._statics(m, controllers)
         self._memory(m, data)
         return m
 
@@ -230,6 +233,16 @@ class Shell(wiring.Component):
             m.d.comb += [self._glb(number, "register_index").eq(Mux(chosen, bus.address[2:8], 0)),
                          self._glb(number, "register_data").eq(Mux(chosen, bus.data, 0)),
                          self._glb(number, "register_write").eq(bus.write & chosen)]
+
+    def _statics(self, m: Module, controllers: Sequence[Macro]) -> None:
+        """Tell regions whether their program is static, as one of their stores is: from what is written to their registers."""
+        control = named(glb_registers(self.arch.glb))["store_control"]
+        statics = Signal(self.arch.glb_tiles)
+        for tile in range(self.arch.glb_tiles):
+            index, data = (self._glb(tile, f"register_{name}") for name in ("index", "data"))
+            with m.If(self._glb(tile, "register_write") & (index == control.offset // 4)):
+                m.d.sync += statics[tile].eq(data[control.bits("enable")].any() & data[control.bits("static")].any())
+        m.d.comb += [each.whole.eq((statics & each.mine).any()) for each in controllers]
 
     def _group(self, m: Module, bus: Macro, controllers: Sequence[Macro]) -> None:
         """Commands for several regions in one cycle. What is at no region's place no region's registers reach."""

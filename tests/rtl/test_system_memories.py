@@ -27,6 +27,7 @@ from sardonyx.sim.rtl import simulator
 # Two regions of four columns, one of them of three MEM tiles.
 TABLES = replace(STENCILS, name="tables", columns=8, regions=2, memory_readback=True,
                  mem=replace(STENCILS.mem, sram_lines=64), system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+WHOLE = replace(TABLES, name="one region", columns=4, regions=1)
 HALF = part(TABLES, 4)
 SHAPE, TILE = (14, 8), (7, 4)
 
@@ -54,7 +55,7 @@ def ran(jobs: Sequence[Job], arch: Arch, columns: Sequence[int]) -> "tuple[syste
 @needs_compiler
 @pytest.mark.parametrize("arch, columns, region", [
     (TABLES, (4, 4), 1),
-    pytest.param(replace(TABLES, name="one region", columns=4, regions=1), (), None, marks=pytest.mark.slow)],
+    pytest.param(WHOLE, (), None, marks=pytest.mark.slow)],
     ids=["regions", "one region"])
 def test_a_program_that_another_one_interrupts_has_its_memories_again(arch: Arch, columns: "tuple[int, ...]",
                                                                       region: "int | None") -> None:

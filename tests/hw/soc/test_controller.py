@@ -762,6 +762,25 @@ def test_no_column_is_frozen_from_a_start_till_loads_show_their_first_words() ->
     simulate(scenario, STALLING)
 
 
+def test_columns_of_a_static_program_are_frozen_all_at_once_or_not_at_all() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b101, whole=1)
+        for written, frozen in ((0b000001, 0b110011), (0b001100, 0), (0b010100, 0b110011), (0, 0)):
+            await driver.write("stall", written)
+            await driver.tick(8)
+            assert driver.sim.get(driver.dut.stall) == driver.read("stalled") == frozen, bin(written)
+        # Nor is a memory accessed that is about to be frozen with another column.
+        await driver.write("config_address", 0x0501_8000)
+        await driver.write("stall", 0b000001)
+        driver.put(register_index=INDEX["config_write"])
+        assert driver.sim.get(driver.dut.refused)
+        driver.put(whole=0)
+        await driver.tick(8)
+        assert driver.read("stalled") == 0b000001, "other programs may be frozen in some columns"
+
+    simulate(scenario, STALLING)
+
+
 def test_a_stall_waits_until_requests_are_at_their_tiles() -> None:
     async def scenario(driver: Driver) -> None:
         driver.put(mine=0b111)

@@ -26,10 +26,15 @@ from sardonyx.hw.arch.soc import (
     STORE_LIMIT,
     STORE_LOST,
     WATCHDOG,
+    controller_registers,
+    glb_registers,
     named,
     offsets,
 )
 from sardonyx.hw.soc.shell import Shell
+
+# Two GLB tiles of two columns.
+STALLING = replace(LEAST, columns=4, regions=2, glb=replace(LEAST.glb, columns_per_tile=2), column_stall=True)
 
 
 def test_nothing_moves_in_a_glb_tile_that_is_not_meant() -> None:
@@ -150,8 +155,8 @@ class Ports:
         return await self.read(region, "status")
 
 
-def with_two_regions(scenario: Callable[[Ports], Awaitable[None]]) -> None:
-    shell = Shell(replace(LEAST, regions=2))
+def with_two_regions(scenario: Callable[[Ports], Awaitable[None]], column_stall: bool = False) -> None:
+    shell = Shell(STALLING if column_stall else replace(LEAST, regions=2))
 
     async def bench(sim: SimulatorContext) -> None:
         ports = Ports(sim, shell)
@@ -334,3 +339,35 @@ def test_one_region_has_no_group() -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert responses == [2]
+
+
+@pytest.mark.parametrize("region", range(2))
+def test_whoever_freezes_a_column_of_a_static_program_freezes_all_of_its_region(region: int) -> None:
+    control = named(glb_registers(LEAST.glb))["store_control"]
+    mine, other = (0b11 << 2 * number for number in (region, 1 - region))
+    first = 1 << 2 * region
+
+    async def scenario(ports: Ports) -> None:
+        async def stall(number: int, columns: int) -> None:
+            await ports.write_at(REGION_STRIDE * number + offsets(controller_registers(STALLING))["stall"], columns)
+
+        async def frozen(word: int) -> int:
+            await ports.write_at(GLB_REGISTERS + GLB_REGISTER_STRIDE * region + control.offset, word)
+            for number in range(2):
+                await stall(number, 0b0101)
+            await ports.tick(20)
+            return sum(ports.sim.get(_port(ports.shell, f"stall{x}")) << x for x in range(4))
+
+        for word in (0, control.word(enable=1), control.word(static=1)):
+            assert await frozen(word) == 0b0101
+        assert await frozen(control.word(enable=1, static=1)) == mine | 0b0101 & other
+        assert await frozen(control.word(enable=1, affine=1)) == 0b0101
+        await frozen(control.word(enable=1, static=1))
+        await stall(region, 0)
+        await ports.tick(20)
+        assert not ports.sim.get(_port(ports.shell, f"stall{2 * region}"))
+        await stall(region, first << 1)
+        await ports.tick(20)
+        assert ports.sim.get(_port(ports.shell, f"stall{2 * region}"))
+
+    with_two_regions(scenario, column_stall=True)
