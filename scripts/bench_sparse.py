@@ -1,0 +1,148 @@
+"""What each feature of sparse programs gains, in generated Verilog of `onyx` with filter and arbiter in its PEs, every word
+compared.
+
+    python scripts/bench_sparse.py               measure, and write the tables in docs/performance.md between their markers
+    python scripts/bench_sparse.py qiulp MTTKRP  these only, and write nothing
+
+Products of matrices are those of Onyx: a matrix times its transpose, rotated by a column (JSSC VI). Each side has the edges
+that are best for it: `plain` those for launches of one sub-tile; it is balanced, as programs are unless asked to be otherwise.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sardonyx
+from sardonyx import api
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.primitive import ARBITER, FILTER
+from sardonyx.tensors import values
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.files import read_tensor
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- features: begin -->", "<!-- features: end -->"
+FOLDER = ROOT.parent / "shared" / "data" / "matrices"
+MATRICES = ("qiulp", "west2021", "bcsstm26", "bwm2000", "G33")
+MTTKRP = "MTTKRP"
+STATEMENT = "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)"
+SHAPES = {"B": (100, 200, 200), "C": (100, 200), "D": (100, 200)}
+SHARE = 0.02
+PLAIN = "+ balancing: plain"
+COPIES = {"unroll": "most", "dispatch": "expected"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A run: with which features more than that before it; cycles, period and what of the machine it takes."""
+
+    name: str
+    report: Mapping[str, Any]
+
+    @property
+    def cycles(self) -> int:
+        return int(self.report["cycles"])
+
+    @property
+    def tiles(self) -> int:
+        used = self.report["tiles_used"]
+        return int(used["pe"] + used["mem"])
+
+
+@cache
+def machine() -> Arch:
+    """`onyx` whose PEs lead blocks to copies and from them."""
+    arch = presets.get("onyx")
+    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, FILTER, ARBITER)))
+
+
+def work(name: str) -> tuple[str, dict[str, object]]:
+    """A statement and its operands."""
+    if name == MTTKRP:
+        tensors = {tensor: values.random_tensor(shape, SHARE, seed) for seed, (tensor, shape) in enumerate(SHAPES.items())}
+        return STATEMENT, {tensor: values.to_value(each) for tensor, each in tensors.items()}
+    matrix = read_tensor(FOLDER / f"{name}.mtx.gz", "small", 0)
+    turned = (matrix.coords[:, ::-1] + np.array([0, 1])) % np.array(matrix.shape[::-1])
+    return api.MATRIX_PRODUCT, {"B": values.to_value(matrix),
+                                "C": values.to_value(Coo.make(matrix.shape[::-1], turned, matrix.values))}
+
+
+def steps(name: str) -> Iterator[Step]:
+    """The runs of some work, from plain to all features."""
+    statement, operands = work(name)
+
+    def run(what: str, **how: Any) -> Step:
+        return Step(what, sardonyx.einsum(statement, arch=machine(), **operands, **how).report)
+
+    yield run("none", without="pipelining,balancing,narrowing")
+    apart = run(PLAIN, without="pipelining,narrowing")
+    yield apart
+    yield run("+ pipelining", tile=apart.report["tile_edge"], without="narrowing")
+    yield run("+ edges chosen", without="narrowing")
+    yield run("+ narrowing", without="sharing")
+    yield run("+ unrolling", **COPIES)
+
+
+def gain(found: Sequence[Step]) -> float:
+    """Plain cycles to those with all features."""
+    return plain(found).cycles / found[-1].cycles
+
+
+def plain(found: Sequence[Step]) -> Step:
+    """Launches of one sub-tile on one copy."""
+    return next(step for step in found if step.name == PLAIN)
+
+
+def geomean(numbers: Sequence[float]) -> float:
+    return float(prod(numbers) ** (1 / len(numbers)))
+
+
+def table(found: Mapping[str, Sequence[Step]]) -> str:
+    """Cycles by work and step, and of the ends the edges and what of the machine is used, in Markdown."""
+    names = [step.name for step in next(iter(found.values()))]
+    lines = [f"| cycles | {' | '.join(names)} | plain / all | copies; links; tiles used, times | edges: plain; all |",
+             f"|---|{'---|' * (len(names) + 3)}"]
+    for name, each in found.items():
+        last = each[-1].report
+        edges = "; ".join(", ".join(f"{index} {edge}" for index, edge in step.report["tile_edge"].items())
+                          for step in (plain(each), each[-1]))
+        lines.append(f"| {name} | {' | '.join(f'{step.cycles:,}' for step in each)} | {gain(each):.1f} | {last['copies']}; "
+                     f"{last['link_groups']}; {each[-1].tiles / each[0].tiles:.1f} | {edges} |")
+    lines += ["", f"| microseconds at the period as routed | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    lines += [f"| {name} | " + " | ".join(f"{step.cycles * step.report['period_ns'] / 1000:,.1f}" for step in each) + " |"
+              for name, each in found.items()]
+    return "\n".join(lines)
+
+
+def measure(names: Sequence[str] = (*MATRICES, MTTKRP)) -> dict[str, list[Step]]:
+    """All runs."""
+    found: dict[str, list[Step]] = {}
+    for name in names:
+        found[name] = []
+        for step in steps(name):
+            print(f"{name} {step.name}: {step.cycles:,} cycles, {step.report['tile_edge']}", file=sys.stderr, flush=True)
+            found[name].append(step)
+    return found
+
+
+def main() -> None:
+    """Measure, print, and write the tables if all was measured."""
+    found = measure(sys.argv[1:] or (*MATRICES, MTTKRP))
+    print(table(found))
+    if len(sys.argv) == 1:
+        head, _, rest = TABLE.read_text().partition(BEGIN)
+        TABLE.write_text(f"{head}{BEGIN}\n{table(found)}\n{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
