@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from ..hw.arch.cgra import Arch
 from .graph import CompiledGraph, compile_graph
 from .ir.program import ELASTIC
+from .ir.sam import SamGraph
 from .lang.einsum import Einsum
 from .pipeline import FINISH, Tell, silent
 from .sparse import unroll
 from .sparse.blocks import map_graph
-from .sparse.lower import lower
+from .sparse.fuse import Fused
+from .sparse.lower import lower, lower_fused
 
 LOWER = "lower"
 STAGES = (LOWER, *FINISH[ELASTIC])
@@ -29,15 +31,22 @@ class CompiledEinsum(CompiledGraph):
     einsum: Einsum
 
 
-def most_copies(einsum: Einsum, arch: Arch, dynamic: bool = False) -> int:
-    """How many copies of a statement's program a machine has tiles and links for."""
-    return unroll.most_copies(map_graph(lower(einsum)), arch, dynamic)
+def most_copies(fused: Fused, arch: Arch, dynamic: bool = False) -> int:
+    """How many copies of a program a machine has tiles and links for."""
+    return unroll.most_copies(map_graph(lower_fused(fused)), arch, dynamic)
 
 
-def copies_and_groups(einsum: Einsum, arch: Arch, copies: int | None = None, dynamic: bool = False) -> tuple[int, int]:
-    """How many copies of a statement's program there will be, as many as fit for None, and in how many groups with links of
+def compile_fused(fused: Fused, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1, dynamic: bool = False,
+                  groups: int | None = None, balanced: bool = True) -> CompiledEinsum:
+    """Compile fused statements for a machine; as `compile_einsum`."""
+    tell(LOWER)
+    return _compiled(fused.einsum, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced)
+
+
+def copies_and_groups(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool = False) -> tuple[int, int]:
+    """How many copies of a program there will be, as many as fit for None, and in how many groups with links of
     their own, at most. Copies that do not fit are refused when they are compiled."""
-    graph = map_graph(lower(einsum))
+    graph = map_graph(lower_fused(fused))
     copies = unroll.most_copies(graph, arch, dynamic) if copies is None else copies
     return copies, min(copies, unroll.most_groups(graph, arch, dynamic))
 
@@ -47,7 +56,12 @@ def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silen
     """Compile a statement for a machine; the same arguments give the same program. The others and errors as of
     `compile_graph`."""
     tell(LOWER)
+    return _compiled(einsum, lower(einsum), arch, seed, tell, copies, dynamic, groups, balanced)
+
+
+def _compiled(einsum: Einsum, graph: SamGraph, arch: Arch, seed: int, tell: Tell, copies: int, dynamic: bool,
+              groups: int | None, balanced: bool) -> CompiledEinsum:
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
-    found = compile_graph(lower(einsum), arch, seed, tell, source, copies, dynamic, groups, balanced)
+    found = compile_graph(graph, arch, seed, tell, source, copies, dynamic, groups, balanced)
     return CompiledEinsum(**vars(found), einsum=einsum)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Result, einsum, kernel, simulated
+    from .compiler.lang.schedule import Schedule
     from .graphs import graph
     from .hw.arch.errors import UserError
     from .hw.arch.presets import get as get_arch
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 _PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
            "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get"),
            "Scheduler": ("runtime.scheduler", "Scheduler"), "Session": ("runtime.session", "Session"),
-           "simulated": ("api", "simulated"), "graph": ("graphs", "graph")}
-__all__ = ["Result", "Scheduler", "Session", "UserError", "einsum", "get_arch", "graph", "kernel", "simulated"]
+           "simulated": ("api", "simulated"), "graph": ("graphs", "graph"),
+           "Schedule": ("compiler.lang.schedule", "Schedule")}
+__all__ = ["Result", "Schedule", "Scheduler", "Session", "UserError", "einsum", "get_arch", "graph", "kernel", "simulated"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -18,16 +16,16 @@ from . import arguments
 from .avoid import avoiding
 from .cache import home
 from .compiler.backend.encode import decode
-from .compiler.einsum import FILES, CompiledEinsum, compile_einsum, copies_and_groups, most_copies
-from .compiler.ir.transfer import WORD_BYTES
-from .compiler.lang.einsum import EVERY, OUTERMOST, Einsum, parse
-from .compiler.lang.kernel import kernel_names, load_kernel
+from .compiler.einsum import FILES, CompiledEinsum, compile_fused
+from .compiler.lang.einsum import EVERY, OUTERMOST
+from .compiler.lang.kernel import kernel_names, load_kernel, program_names
+from .compiler.lang.program import Program, parse_program, split
+from .compiler.lang.schedule import Schedule, scheduled
 from .compiler.pipeline import used
+from .compiler.sparse.fuse import alone, fuse
+from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.lower import lower
-from .compiler.sparse.tiles import Tiling
-from .compiler.sparse.tiling import alone
-from .compiler.sparse.tiling import tile as cut
-from .execute import Options, Result, execute, options
+from .execute import Options, Result, options
 from .graphs import write_graph
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
@@ -36,14 +34,13 @@ from .hw.arch.soc import address_map
 from .hw.paths import listed
 from .options import DISPATCH, FEATURES, LOCATE, MOST, VALUES
 from .outcome import Outcome, silent
-from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
+from .runtime.data.dispatch import ORDER
 from .runtime.data.sub_tiles import Work
 from .runtime.device import Device
 from .sim import engines
-from .sim.golden import einsum as golden
 from .sim.rtl import simulator
 from .sim.rtl.machine import Machine
-from .tensor_job import TensorJob, shown, value_of
+from .statements import Plan, cut, groups, plan, run_program
 from .tensors import values as tensors
 from .tensors.content import read_content
 from .tensors.coordinates import Coo
@@ -58,13 +55,16 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
            arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
-           locate: str = "auto", without: str | Sequence[str] | None = None, **operands: object) -> Result:
-    """Run an expression on its operands and check every word against NumPy.
+           locate: str = "auto", without: str | Sequence[str] | None = None, schedule: str | Schedule | None = None,
+           **operands: object) -> Result:
+    """Run an expression, or several statements, on operands and check every word against NumPy.
 
     Parameters
     ----------
-    expression : str        Such as ``X(i,j) = B(i,k) * C(k,j)``.
-    order : str             Loop order, such as ``ijk``; default: indices of the result as written, then the others.
+    expression : str        Such as ``X(i,j) = B(i,k) * C(k,j)``; statements with ``;`` between them, of which the last gives
+                            the result.
+    order : str             Loop order, such as ``ijk``; default: indices of the result as written, then the others. Of several
+                            statements with ``;`` between the orders.
     formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
     arch : str | Arch       A preset, a .json file, or a description.
     engine : str | Device   golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
@@ -80,15 +80,18 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
                             intersection: none, outermost, all; auto: all if the machine can, else outermost ones.
     without : str           Features to leave out, such as ``"pipelining,balancing"``, to see what they gain; also narrowing
                             and sharing.
+    schedule : str          Loops, sub-tiles, copies and what stays inside the array, such as ``split(i,32) fuse(T)``, or a
+                            `Schedule`; docs/schedules.md says what each means.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
     """
-    program = arguments.statement(expression, order, formats, operands, misplaced)
+    said = arguments.schedule(schedule)
+    program = arguments.statements(expression, order, formats, operands, misplaced, said)
     progress = arguments.function("progress", progress)
-    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch, without)
+    how, wanted = _how(engine, values, arch, dump, seed, power, avoid), _plan(said, tile, unroll, dispatch, without)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
-    return _run(_located(program, locate, how.arch), data, how, edges, progress, copies)
+    return run_program(_located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
@@ -96,25 +99,23 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
            dispatch: str = "order", locate: str = "auto", without: str | Sequence[str] | None = None,
-           **operands: object) -> Result:
+           schedule: str | Schedule | None = None, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
-    no operand says."""
-    how, edges, copies = _how(engine, values, arch, dump, seed, power, avoid), _edges(tile), _copies(unroll, dispatch, without)
+    no operand says. A schedule, also an empty one, is in the place of what the kernel says is fused."""
+    how, said = _how(engine, values, arch, dump, seed, power, avoid), arguments.schedule(schedule)
+    wanted = _plan(said, tile, unroll, dispatch, without)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
-    program = parse(found.expression, arguments.order(order) or found.order, {**found.formats, **arguments.formats(formats)},
-                    origin=f"kernel {name}")
+    program = scheduled(found.expression, said, arguments.order(order) or ("" if said.orders else found.order),
+                        {**found.formats, **arguments.formats(formats)}, f"kernel {name}")
     progress = arguments.function("progress", progress)
     data = {tensor: _operand(value, tensor, values, how.seed) for tensor, value in operands.items()}
-    extents = dict.fromkeys(program.order, size)
-    for access in program.operands:
-        if access.tensor in data:
-            extents |= dict(zip(access.modes, data[access.tensor].shape, strict=False))
-    for number, access in enumerate(program.operands):
-        if access.tensor not in data:
-            shape = tuple(extents[index] for index in access.modes)
-            data[access.tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return _run(_located(program, locate, how.arch), data, how, edges, progress, copies)
+    extents = program.extents(size, {tensor: each.shape for tensor, each in data.items()})
+    for number, (tensor, shape) in enumerate(extents.items()):
+        if tensor not in data:
+            data[tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
+    fused = found.fuse if schedule is None else said.fused
+    return run_program(_located(program, locate, how.arch), fused, data, how, wanted, progress)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -127,9 +128,10 @@ def simulated(arch: str | Arch = "small") -> Machine:
 
 def kernels() -> Outcome:
     """The kernels of `apps/` and what each computes."""
-    found = [load_kernel(name) for name in kernel_names()]
+    found = [load_kernel(name) for name in (*kernel_names(), *program_names())]
     width = max(len(each.name) for each in found)
-    text = "\n".join(f"{each.name:{width}}  {each.expression:45}  {each.doc}{_also(each.also)}" for each in found)
+    text = "\n".join(f"{each.name:{width}}  {'; '.join(split(each.expression)):45}  {each.doc}{_also(each.also)}"
+                     for each in found)
     return Outcome({each.name: {"expression": each.expression, "doc": each.doc, "also": each.also} for each in found}, text)
 
 
@@ -149,7 +151,7 @@ def demo(matrix: Path | None = None, *, out: Path = Path("out/demo"),
     first = operand
     second = operand if operand.shape[0] == operand.shape[1] else _transposed(operand)
     how = options(engines.RTL, "small", out, 0, FILES)
-    result = _run(parse(MATRIX_PRODUCT), {"B": first, "C": second}, how, None, progress)
+    result = run_program(parse_program(MATRIX_PRODUCT), (), {"B": first, "C": second}, how, Plan(), progress)
     product = (_scipy(first) @ _scipy(second)).astype(np.int64)
     difference = scipy.sparse.coo_array(product - result.value.astype(np.int64)).data % (1 << 16)
     assert not difference.any(), "the result of the hardware is not SciPy's"
@@ -196,78 +198,24 @@ def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | No
     return None if tile is None else arguments.whole("tile", tile, 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
-    """How a sparse program is compiled and run, checked.
-
-    Parameters
-    ----------
-    copies : int         None for as many as fit.
-    dispatch : str       How sub-tiles are dealt to them.
-    without : frozenset  Of `FEATURES`.
-    """
-
-    copies: int | None = 1
-    dispatch: str = ORDER
-    without: frozenset[str] = frozenset()
-
-    @property
-    def dynamic(self) -> bool:
-        """Whether the array deals sub-tiles."""
-        return self.dispatch == DYNAMIC
-
-
-def _copies(unroll: object, dispatch: object, without: object) -> Wanted:
+def _plan(said: Schedule, tile: int | Mapping[str, int] | None, unroll: object, dispatch: object, without: object) -> Plan:
     copies = None if isinstance(unroll, str) and unroll == MOST else arguments.whole("unroll", unroll, 1)
-    return Wanted(copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH),
-                  arguments.names("feature", without, FEATURES))
+    return plan(said, _edges(tile), copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH),
+                arguments.names("feature", without, FEATURES))
 
 
-def _located(program: Einsum, locate: object, arch: Arch) -> Einsum:
-    """A statement with the dense levels that are located."""
+def _located(program: Program, locate: object, arch: Arch) -> Program:
+    """A program with the dense levels that are located."""
     which = arguments.choice("way to locate", locate, LOCATE)
-    return dataclasses.replace(program, locate=which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST)
+    which = which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST
+    statements = tuple(dataclasses.replace(each, locate=which) for each in program.statements)
+    return dataclasses.replace(program, statements=statements)
 
 
 def _operand(value: object, name: str, values: str, seed: int) -> Coo:
     if isinstance(value, str | Path):
         return read_tensor(value, values, seed)
     return tensors.to_coo(value, name)
-
-
-def _run(program: Einsum, data: Mapping[str, Coo], how: Options, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None], wanted: Wanted = Wanted()) -> Result:
-    began = time.perf_counter()
-    if how.engine == engines.GOLDEN:
-        value = value_of(program, golden.evaluate(program, data))
-        return Result({"engine": how.engine, "result": shown(program, data, value)}, value=value)
-    progress("cutting the operands into sub-tiles")
-    work = Work(_cut(program, data, how.arch, tile, progress, wanted))
-    progress(f"cut the operands into {work.told}")
-    inner = work.tiling.einsum
-    copies = most_copies(inner, how.arch, wanted.dynamic) if wanted.copies is None else wanted.copies
-    # A group shares out its sub-tiles best if it is large, unless its links are too few.
-    groups = groups_needed(work, copies) if wanted.dynamic else None
-
-    def job(tell: Callable[[str], None]) -> TensorJob:
-        compiled = compile_einsum(inner, how.arch, how.seed, tell, copies, wanted.dynamic, groups,
-                                  "balancing" not in wanted.without)
-        return TensorJob(compiled, data, work, program, wanted.dispatch)
-
-    return execute(dataclasses.replace(how, single="pipelining" in wanted.without), job, began, progress)
-
-
-def _cut(program: Einsum, data: Mapping[str, Coo], arch: Arch, tile: int | Mapping[str, int] | None,
-         progress: Callable[[str], None] = silent, wanted: Wanted = Wanted()) -> Tiling:
-    """The sub-tiles of operands for a machine."""
-    @functools.cache
-    def share(inner: Einsum) -> tuple[int, int]:
-        return copies_and_groups(inner, arch, wanted.copies, wanted.dynamic)
-
-    return cut(program, data, arch.mem.level_words, tile, arch.glb.bank_bytes // WORD_BYTES,
-               lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"),
-               "narrowing" not in wanted.without, alone if wanted.copies == 1 or "sharing" in wanted.without else share,
-               "pipelining" in wanted.without)
 
 
 def save(result: Result, path: Path) -> None:
@@ -292,31 +240,46 @@ def save(result: Result, path: Path) -> None:
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,
                     arch: str | Arch = "small", tile: int | None = None, seed: int = 0, graph: Path | None = None,
-                    avoid: object = None, locate: str = "auto", **operands: object) -> Outcome:
-    """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut.
+                    avoid: object = None, locate: str = "auto", schedule: str | Schedule | None = None,
+                    **operands: object) -> Outcome:
+    """What an expression becomes: loops, graph, and what it needs of the array; for operands also how they are cut. Several
+    statements are shown as they are fused, all of them in one program.
 
     graph: a file to write the graph to as Graphviz, one that is not there or that was written so before.
     """
     machine = avoiding(arguments.machine(arch), avoid)
-    program = parse(arguments.text("expression", expression), arguments.order(order), arguments.formats(formats))
+    said = arguments.schedule(schedule)
+    program = scheduled(arguments.text("expression", expression), said, arguments.order(order), arguments.formats(formats))
     program = _located(program, locate, machine)
-    if tile is not None and not operands:
+    if len(parts := groups(program, said.fused)) > 1:
+        raise UserError(f"it runs as {len(parts)} programs, one after the other", program.text,
+                        f"explain one of them, or fuse them: --schedule 'fuse({','.join(program.intermediates)})'")
+    wanted = plan(said, tile, 1, ORDER)
+    if wanted.edges is not None and not operands:
         raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
+    if wanted.copies != 1:
+        raise UserError("what is explained is one copy", str(said), "leave out parallelize")
+    fused = fuse(program.statements, program.formats) if len(program.statements) > 1 else alone(program.result)
     # How they are cut depends on the pattern of their nonzeros only.
     data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
-    cuts: dict[str, object] = {}
+    cuts: dict[str, object] = {"fused": fused.ways, "as_one": fused.einsum.text} if fused.ways else {}
     if data:
-        work = Work(_cut(program, data, machine, tile))
-        program, cuts = work.tiling.einsum, {"work": work.told}
+        program.shapes({name: tensor.shape for name, tensor in data.items()})
+        work = Work(cut(fused, data, machine, wanted))
+        fused = sharing(fused, work.tiling) if fused.nest.kept else alone(work.tiling.einsum)
+        cuts["work"] = work.told
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
-    drawn = program if not data else work.tiling.whole
+    drawn = fused.einsum if not data else work.tiling.whole
     if graph is not None and (twice := [access for access in drawn.operands if access.repeated]):
         raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),
                         "write the statement with the diagonal as an operand of its own")
+    if graph is not None and fused.nest.kept:
+        raise UserError(f"{' and '.join(fused.whole)} stays in MEM tiles, for which the public tools have no node", str(graph),
+                        "write the graph of each statement")
     written = {} if graph is None else {"graph": str(write_graph(lower(drawn), Path(graph)))}
-    compiled = compile_einsum(program, machine, seed)
-    report = {"expression": program.text, "order": " ".join(program.order), **cuts, **_needs(compiled),
+    compiled = compile_fused(fused, machine, seed)
+    report = {"expression": program.text, "order": " ".join(fused.einsum.order), **cuts, **_needs(compiled),
               "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net, **written}
     lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])

@@ -9,7 +9,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, cast
 
-from .compiler.lang.einsum import Einsum, parse
+from .compiler.lang.program import Program, parse_program
+from .compiler.lang.schedule import Schedule, parse_schedule, scheduled
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError, shown
@@ -17,7 +18,7 @@ from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
 OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid", "unroll",
-           "dispatch", "locate", "without")
+           "dispatch", "locate", "without", "schedule")
 # Dimensions of an array of NumPy.
 MOST_SIZES = 64
 MOST_SEED = (1 << 63) - 1
@@ -101,10 +102,10 @@ def _listed(value: object) -> tuple[object, ...] | None:
         return None
 
 
-def statement(expression: object, loops: object, storage: object, operands: Collection[str], misplaced: Collection[object]
-              ) -> Einsum:
-    """The statement of `einsum` with its loop order and formats; UserError also for operands that cannot reach their tensor:
-    given by place, or called like an option.
+def statements(expression: object, loops: object, storage: object, operands: Collection[str], misplaced: Collection[object],
+               said: Schedule) -> Program:
+    """The statements of `einsum` with their loop orders and formats; UserError also for operands that cannot reach their
+    tensor: given by place, or called like an option.
 
     operands: names of those that are given; misplaced: those without a name.
     """
@@ -112,11 +113,18 @@ def statement(expression: object, loops: object, storage: object, operands: Coll
     if misplaced:
         raise UserError(f"{len(misplaced)} operands have no name" if len(misplaced) > 1 else "an operand has no name", written,
                         "give each by the name of its tensor, as B=...")
-    for tensor in parse(written).tensors:
+    for tensor in parse_program(written).inputs:
         if tensor in OPTIONS and tensor not in operands:
             raise UserError(f"tensor {tensor} is called like an option, so that no operand reaches it", written,
                             "rename it in the expression")
-    return parse(written, order(loops), formats(storage))
+    return scheduled(written, said, order(loops), formats(storage))
+
+
+def schedule(value: object) -> Schedule:
+    """A schedule, or one from its text; nothing is an empty one."""
+    if isinstance(value, Schedule):
+        return value
+    return parse_schedule("" if value is None else text("schedule", value))
 
 
 def order(value: object) -> str | tuple[str, ...]:

@@ -39,14 +39,15 @@ class TensorJob:
     work : Work                Their sub-tiles.
     statement : Einsum         What the whole result is; by default what the program computes of each sub-tile.
     dispatch : str             How they are dealt to the copies of an unrolled program.
+    answer : Coo               The whole result by NumPy, where it is not of the statement: of several, one after the other.
     """
 
     unit = "sub-tiles"
     checks = "words"
 
     def __init__(self, compiled: CompiledEinsum, operands: Mapping[str, Coo], work: Work,
-                 statement: Einsum | None = None, dispatch: str = ORDER) -> None:
-        self.compiled, self.operands, self.work = compiled, operands, work
+                 statement: Einsum | None = None, dispatch: str = ORDER, answer: Coo | None = None) -> None:
+        self.compiled, self.operands, self.work, self.answer = compiled, operands, work, answer
         self.statement = statement or compiled.einsum
         self._rounds = Rounds(work, compiled.copies, dispatch, self.take) if compiled.copies.count > 1 else None
         self._total, self._done = Total(work.tiling), 0
@@ -94,12 +95,18 @@ class TensorJob:
             self._wrong += wrong
             self._total.add(self.work.part(item, blocks) if not wrong else Coo.empty(self.work.tiling.result_shape(item)))
 
+    def whole(self) -> Coo:
+        """The whole result, when all is done."""
+        self._compare()
+        return self._total.whole()
+
     def check(self) -> tuple[Any, int]:
         self._compare()
         assert not self._wrong, f"{len(self._wrong)} blocks differ from NumPy: {self._wrong[0]}"
-        total = self._total.whole()
+        total = self.whole()
         program = self.statement
-        assert total == golden.evaluate(program, self.operands), "the sum of the sub-tiles is not the result"
+        answer = golden.evaluate(program, self.operands) if self.answer is None else self.answer
+        assert total == answer, "the sum of the sub-tiles is not the result"
         value = value_of(program, total)
         self._facts = {"result": shown(program, self.operands, value)}
         return value, self._words

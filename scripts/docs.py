@@ -60,8 +60,8 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/architecture.md", "docs/graphs.md", "docs/halide.md", "docs/spatial.md", "docs/streams.md",
-             "docs/tutorial.md")
+DOCUMENTS = ("README.md", "docs/architecture.md", "docs/graphs.md", "docs/halide.md", "docs/schedules.md", "docs/spatial.md",
+             "docs/streams.md", "docs/tutorial.md")
 PICTURE = "docs/images/spmspm_small.svg"
 FLOORPLAN = "docs/images/floorplan_onyx.svg"
 SYSTOLIC = "docs/images/matmul_input_stationary.svg"

@@ -139,7 +139,7 @@ class Scanner(Operation):
         return {"input": "block", "output": "scan", "dense": self.dense, "root": self.root}
 
     @property
-    def moved(self) -> Moved:
+    def moved(self) -> Moved | None:
         return Moved(LOAD, self.slot, self.level)
 
     def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
@@ -315,7 +315,7 @@ class Values(Operation):
         return {"input": "block", "output": "lookup", "values": True, "root": self.root}
 
     @property
-    def moved(self) -> Moved:
+    def moved(self) -> Moved | None:
         return Moved(LOAD, self.slot, VALUES)
 
     def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:

@@ -31,7 +31,9 @@ def map_graph(sam: SamGraph) -> MappedGraph:
         blocks[name] = Block(name, "mem" if op.primitive.memory else "pe", op.primitive.name, op.settings)
         if op.moved:
             stream = _stream(op.moved)
-            streams.append(stream)
+            # A level that several tiles take comes once.
+            if stream.block not in blocks:
+                streams.append(stream)
             blocks[stream.block] = Block(stream.block, "io", "", {})
             if stream.direction == LOAD:
                 sinks[Pin(stream.block, "g2f")].append(_pin(op.primitive, name, "block", Flow.IN))

@@ -26,6 +26,9 @@ Dense levels of the result are the outermost ones. Their coordinates are united 
 the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They are neither
 thinned out nor written.
 
+A result of another nest that is taken from MEM tiles (`fuse.py`) is computed by loops of its own; the tiles that take its
+levels are those that this nest scans.
+
 Input:   Einsum.     Output: SamGraph, verified.
 Source:  Onyx JSSC IV-B; the droppers behind every result level and the guided reducers are ours, so that
          results are consistent fibertrees holding the nonzeros only.
@@ -33,9 +36,11 @@ Source:  Onyx JSSC IV-B; the droppers behind every result level and the guided r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
+from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
     Alu,
@@ -55,16 +60,45 @@ from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
 
+from .fuse import Fused, Nest, alone
 from .normalize import Node, Product, Sum, intersected, leaves, located, nested
 
 
 def lower(einsum: Einsum) -> SamGraph:
     """The sparse graph of a statement."""
+    return lower_fused(alone(einsum))
+
+
+def lower_fused(fused: Fused) -> SamGraph:
+    """The sparse graph of fused statements: of a nest and of those whose results it takes from MEM tiles."""
+    build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest, fused.einsum
+    result = whole.result
+    crds, value = _computed(build, nest)
+    for level, (index, crd) in enumerate(zip(nest.einsum.result.stored, crds)):
+        if level >= result.format.dense_levels:
+            build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crd)
+    build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
+    kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
+    formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
+               if access.slot not in fused.shared}
+    nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
+    return verify(SamGraph(whole.text, whole.order, formats, nodes, tuple(build.edges)))
+
+
+def _shared(op: Operation, shared: Mapping[str, str]) -> Operation:
+    """An operation that takes the stream of another slot, if its own comes with that."""
+    return replace(op, slot=shared[op.slot]) if isinstance(op, Scanner | Values) and op.slot in shared else op
+
+
+def _computed(build: _Builder, nest: Nest) -> tuple[list[Pin], Pin]:
+    """The coordinates of each level of a nest's result, and its values."""
+    build.kept |= {slot: _computed(build, inner) for slot, inner in nest.kept.items()}
+    einsum = nest.einsum
     root, after = nested(einsum)
     result = einsum.result
     dense = result.format.dense_levels
     framed = Sum(((1, root), (1, result)))
-    build = _Builder(einsum.locate, _begun(root, einsum))
+    build.locate, build.begun = einsum.locate, _begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)
     for index, inner in reversed(einsum.accumulated.items()):
@@ -72,16 +106,10 @@ def lower(einsum: Einsum) -> SamGraph:
     if einsum.accumulated:
         build.sums[result.slot] = value
         value = build.value(after, None)
+        del build.sums[result.slot]
     # An accumulator gives no zeros, and a copy has none.
     exact = isinstance(after, Access) if einsum.accumulated else isinstance(root, Access) and "d" not in root.format.letters
-    crds, value = _drop(build, einsum, exact, [loops[index] for index in result.stored], value)
-    for level, (index, crd) in enumerate(zip(result.stored, crds)):
-        if level < dense:
-            continue
-        build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crd)
-    build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
-    formats = {access.slot: str(access.format) for access in (result, *einsum.operands)}
-    return verify(SamGraph(einsum.text, einsum.order, formats, build.nodes, tuple(build.edges)))
+    return _drop(build, einsum, exact, [loops[index] for index in result.stored], value)
 
 
 def _begun(root: Node, einsum: Einsum) -> frozenset[str]:
@@ -135,6 +163,8 @@ class _Builder:
     refs: dict[str, Pin] = field(default_factory=dict)
     # What is accumulated, by the slot of the result.
     sums: dict[str, Pin] = field(default_factory=dict)
+    # The levels and the values that MEM tiles keep of what the graph computes, by slot.
+    kept: dict[str, tuple[list[Pin], Pin]] = field(default_factory=dict)
 
     def add(self, name: str, op: Operation, **inputs: Pin) -> str:
         """Add a node under a name like the one given; its inputs by port."""
@@ -192,8 +222,12 @@ class _Builder:
     def _scan(self, access: Access, index: str) -> _Set:
         level = access.stored.index(index)
         current = {"ref": self.refs[access.slot]} if access.slot in self.refs else {}
-        scanner = Scanner(access.slot, level, index, access.format.is_dense(level), root=not current)
-        node = self.add(f"scan_{access.slot}_{index}", scanner, **current)
+        if access.slot in self.kept:
+            kept = KeptScanner(access.slot, level, index, root=not current)
+            node = self.add(f"keep_{access.slot}_{index}", kept, wr=self.kept[access.slot][0][level], **current)
+        else:
+            scanner = Scanner(access.slot, level, index, access.format.is_dense(level), root=not current)
+            node = self.add(f"scan_{access.slot}_{index}", scanner, **current)
         return _Set(Pin(node, "crd"), {access.slot: Pin(node, "ref_o")})
 
     def _combine(self, op: str, index: str, parts: list[_Set | None]) -> _Set | None:
@@ -231,6 +265,9 @@ class _Builder:
             if part.slot in self.sums:
                 return self.sums[part.slot]
             current = {"ref": self.refs[part.slot]} if part.slot in self.refs else {}
+            if part.slot in self.kept:
+                kept = KeptValues(part.slot, root=not current)
+                return Pin(self.add(f"keep_{part.slot}_vals", kept, wr=self.kept[part.slot][1], **current), "val")
             return Pin(self.add(f"values_{part.slot}", Values(part.slot, root=not current), **current), "val")
         if isinstance(part, Sum):
             return self._sum(part, above)

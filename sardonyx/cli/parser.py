@@ -76,11 +76,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_names(self, words: Iterable[str]) -> None:
         """UserError for an expression with a tensor called like an option, which takes what is given for the tensor."""
-        from ..compiler.lang.einsum import parse  # here, so that help and doctor work where a package is broken
+        from ..compiler.lang.program import parse_program  # here, so that help and doctor work where a package is broken
 
         for word in words:
             try:
-                tensors = [access.tensor for access in parse(word).operands]
+                tensors = [*parse_program(word).inputs]
             except UserError:
                 continue
             if taken := [name for name in tensors if f"--{name}" in self._known]:

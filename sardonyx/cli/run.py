@@ -69,6 +69,7 @@ def _add_einsum(programs: Any, place: Place) -> Parser:
             "sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B a.mtx --C b.mtx --order ijk --format C=ss10",
             "sardonyx run einsum 'X(i,j) = B(i,j) + C(i,j)' --B a.mtx --C b.mtx --engine golden --out x.mtx",
             "sardonyx run einsum 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --arch onyx --dump out/stages",
+            "sardonyx run einsum 'y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)' --A a.mtx --x v.npy --schedule 'fuse(y)'",
         ])
     parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(parser, place.arch)
@@ -224,6 +225,9 @@ def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") ->
     _add_locate(parser)
     parser.add_argument("--tile", metavar="N", type=whole(1),
                         help="extent of a sub-tile (default: that of the fewest estimated cycles)")
+    parser.add_argument("--schedule", metavar="TEXT",
+                        help="loops, sub-tiles, copies, and what of several statements stays inside the array: such as "
+                             "'reorder(k,i,j) split(i,32) parallelize(i,4) fuse(T)'")
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0,
                         help="seed of placement and random operands (default: 0)")
 
@@ -289,7 +293,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
     if len(formats) < len(options.format):
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
-             "seed": options.seed, "avoid": options.avoid, "locate": options.locate}
+             "seed": options.seed, "avoid": options.avoid, "locate": options.locate, "schedule": options.schedule}
     others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch", "without"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",

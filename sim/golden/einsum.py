@@ -70,6 +70,14 @@ def evaluate(einsum: Einsum, operands: Mapping[str, Coo]) -> Coo:
     return Coo.make(shape, coords, table.values)
 
 
+def evaluate_all(statements: Sequence[Einsum], operands: Mapping[str, Coo]) -> dict[str, Coo]:
+    """The results of statements by tensor, one after the other: each may use those before it."""
+    known = dict(operands)
+    for each in statements:
+        known[each.result.tensor] = evaluate(each, {name: known[name] for name in each.tensors if name in known})
+    return {each.result.tensor: known[each.result.tensor] for each in statements}
+
+
 def operations(einsum: Einsum, operands: Mapping[str, Coo]) -> int:
     """How many multiplications of nonzeros and additions of what is there a statement takes, each sum taken once.
 

@@ -61,7 +61,7 @@ def test_files_that_are_no_kernels(tmp_path):
         'k.toml: there is no expression\n  try: add expression = "x(i) = b(i)"'
     assert message(read_kernel, "k", "loops = 3", "k.toml") == (
         "k.toml: key 'loops' is unknown or of the wrong type\n"
-        "  try: use doc (str), expression (str), order (str), formats (dict), also (list), shapes (list)")
+        "  try: use doc (str), expression (str), order (str), formats (dict), also (list), fuse (list), shapes (list)")
     assert message(read_kernel, "k", "=", "k.toml").startswith("k.toml: this is not TOML: ")
 
 

@@ -10,9 +10,11 @@ from sardonyx.compiler.ir.sam_dot import to_dot
 from sardonyx.compiler.ir.sam_ops import CRD, OPS, Accumulator, Operation, need
 from sardonyx.compiler.ir.sam_read import read_sam
 from sardonyx.compiler.ir.sam_verify import faults, verify
-from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.einsum import EVERY, parse
+from sardonyx.compiler.lang.program import parse_program
 from sardonyx.compiler.sparse.blocks import map_graph
-from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.fuse import fuse
+from sardonyx.compiler.sparse.lower import lower, lower_fused
 from sardonyx.hw.arch.primitive import PASS_THROUGH, Primitive
 
 MATMUL = lower(parse("X(i,j) = B(i,k) * C(k,j)"))
@@ -106,12 +108,14 @@ def test_an_unguided_sum_inside_a_loop_is_found():
 
 STATEMENTS = ("X(i,j) = B(i,k) * C(k,j)", "x(i) = 2 * b(i) - c(i)", "x = b(i) * c(i)", "X(i,j) = (B(i,j) + C(i,j)) * D(i,j)",
               "x(i) = max(b(i), -abs(c(i))) + min(c(i), 3)")
+TWICE = "y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)"
 
 
 def test_every_operation_uses_ports_and_settings_of_its_primitive():
     seen = set()
     graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph,
-              lower(parse(STATEMENTS[0], "kij"))]
+              lower(parse(STATEMENTS[0], "kij")), lower_fused(fuse(parse_program(TWICE).statements, {})),
+              lower(replace(parse("X(i,j) = B(i,j) * C(i,j)", formats={"C": "dd"}), locate=EVERY))]
     for name, op in (each for graph in graphs for each in graph.nodes.items()):
         seen.add(type(op).__name__)
         op.primitive.config.encode(**op.settings)

@@ -1,0 +1,1 @@
+"""Kernels of several statements, which are fused: declarative files."""

@@ -1,0 +1,131 @@
+"""Cut the operands of fused statements, so that what stays inside the array fits as well.
+
+Where all intermediates are streams, the statement in one is cut as any other. One that MEM tiles keep has to be whole where it
+is read: indices that are summed for it are not cut. Each level of it needs half a level buffer in every item. The largest edge
+with which all fits is taken for the other indices, since smaller tiles compute intermediates again. An operand that is taken
+whole for several uses comes over one link, to the MEM tiles of all of them.
+
+Errors:  UserError saying what does not fit, or which index cannot be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.expr import Access
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.joins import TooManyMatches
+
+from .estimate import ROOM
+from .fuse import Fused
+from .normalize import normalize, unsplit
+from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
+from .tiles import Tiling, cut, meet
+from .tiling import EDGES, MOST_ITEMS, Share, alone, tile
+
+
+def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: int | Mapping[str, int] | None = None,
+               room: int = ROOM, tell: Callable[[int], None] = lambda tried: None, narrow: bool = False,
+               share: Share = alone, single: bool = False) -> Tiling:
+    """Cut operands (by tensor name) into tiles that fit; arguments as of `tile`. Where MEM tiles keep something, no index is
+    left out of the program of an item, and the edges do not depend on copies."""
+    if not fused.nest.kept:
+        return tile(fused.einsum, operands, capacity, edges, room, tell, narrow, share, single)
+    extents = fused.einsum.extents({name: tensor.shape for name, tensor in operands.items()})
+    uncut = _uncut(fused)
+    fix = f"do not fuse {' and '.join(dict.fromkeys(slot.partition('.')[0] for slot in fused.whole))}"
+    if edges is None:
+        fault = ""
+        longest = max((extent for index, extent in extents.items() if index not in uncut), default=1)
+        ladder = [longest, *(edge for edge in EDGES if edge < longest)]
+        for tried, edge in enumerate(ladder, 1):
+            tell(tried)
+            found = _fitting(fused, operands, extents, {index: extents[index] if index in uncut else edge for index in extents},
+                             capacity)
+            if isinstance(found, Tiling):
+                return found
+            fault = fault or found
+        kept = f", also in the smallest tiles that leave {' and '.join(sorted(uncut))} whole" if uncut else ""
+        raise UserError(f"{fault}{kept}", fused.einsum.text, f"{fix}, or use an array with larger level buffers")
+    named = dict.fromkeys(extents, edges) if isinstance(edges, int) else {index: edges.get(index, max(extent, 1))
+                                                                         for index, extent in extents.items()}
+    for index in [] if isinstance(edges, int) else edges:
+        if index not in extents:
+            raise UserError(f"there is a tile edge for {index} but no such index", fused.einsum.text,
+                            f"name one of {', '.join(extents)}")
+    for index in sorted(uncut):
+        if named[index] < extents[index]:
+            raise UserError(f"index {index}, of {extents[index]}, is summed for what MEM tiles keep, so that it cannot be cut",
+                            fused.einsum.text, f"give no tile edge for {index}, or {fix}")
+    found = _fitting(fused, operands, extents, named, capacity)
+    if isinstance(found, Tiling):
+        return found
+    raise UserError(found, fused.einsum.text, f"use smaller edges, or {fix}")
+
+
+def sharing(fused: Fused, tiling: Tiling) -> Fused:
+    """Fused statements on some work: where an operand is used again and every item takes the same tile of it for both uses, its
+    streams come once."""
+    if not fused.nest.kept:
+        return fused
+    shared: dict[str, str] = {}
+    for at, one in enumerate(tiling.tiles):
+        for before, other in enumerate(tiling.tiles[:at]):
+            if other.access.slot not in shared and _same(one.access, other.access) and one.edges == other.edges and \
+                    np.array_equal(tiling.picks[:, at], tiling.picks[:, before]):
+                shared[one.access.slot] = other.access.slot
+                break
+    return replace(fused, shared=shared)
+
+
+def _same(one: Access, other: Access) -> bool:
+    """Whether two uses are of the same tensor, stored in the same way."""
+    patterns = [[access.modes.index(index) for index in access.modes] for access in (one, other)]
+    return one.tensor == other.tensor and one.format == other.format and patterns[0] == patterns[1]
+
+
+def _uncut(fused: Fused) -> frozenset[str]:
+    """The indices that have to be whole in every item."""
+    summed = {index for nest in fused.nest.walk() for index in nest.einsum.order if index not in nest.einsum.result.indices}
+    return frozenset(summed) | unsplit(normalize(fused.einsum))
+
+
+def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int], capacity: int
+             ) -> Tiling | str:
+    """The work with some edges, or what does not fit."""
+    einsum = fused.einsum
+    whole, tiles = cut(einsum, operands, extents, edges)
+    fault = operands_overflow(tiles, whole, capacity)
+    for nest in (*fused.nest.walk(), fused.nest):
+        fault = fault or sums_overflow(nest.einsum, whole, capacity)
+    if fault:
+        return fault
+    root = normalize(einsum)
+    try:
+        tiling = meet(einsum, root, extents, whole, tiles, capacity, MOST_ITEMS)
+    except TooManyMatches as many:
+        return f"tiles make {many.count:,} sub-tiles of work, more than {MOST_ITEMS:,}"
+    for slot, made in fused.whole.items():
+        part = _part(tiling, fused, slot, made)
+        if fault := results_overflow(normalize(made), part, SEARCH_ROWS):
+            return f"{slot.partition('.')[0]} stays inside the array: {fault}"
+    return results_overflow(root, tiling, SEARCH_ROWS) or tiling
+
+
+def _part(tiling: Tiling, fused: Fused, slot: str, made: Einsum) -> Tiling:
+    """The work of an intermediate alone, of every item; made: what computes it."""
+    slots = [one.access.slot for one in tiling.tiles]
+    own = [leaf.slot for leaf in fused.leaves(slot)]
+    at = [slots.index(each) for each in own]
+    tiles = tuple(replace(tiling.tiles[position], access=access) for position, access in zip(at, made.operands, strict=True))
+    picks = np.unique(tiling.picks[:, at], axis=0)
+    edges = {index: tiling.edges[index] for index in made.order}
+    extents = {index: tiling.extents[index] for index in made.order}
+    outputs = np.zeros((len(picks), len(made.result.indices)), np.int32)
+    return Tiling(made, tuple(extents[index] for index in made.result.indices), edges, tiles, picks, outputs, tiling.capacity,
+                  extents)
