@@ -1,0 +1,127 @@
+"""Fused statements against the same ones in turn, in the generated Verilog of `onyx`.
+
+In turn, every statement is a program and a launch of its own: the host configures the array, writes the operands, reads the
+result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Cycles are counted twice: from start
+to done, and all that are simulated from reset to the last word that is read, with what the host does over the buses
+(configuration, operands, results). What the host computes in between (cutting) is processor time of the simulating machine and
+stands apart. Indices of one coordinate a sub-tile stay in the programs (`narrow.py` is not used).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.compiler.einsum import compile_fused
+from sardonyx.compiler.ir.transfer import WORD_BYTES
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.kernel import load_kernel
+from sardonyx.compiler.lang.program import Program, parse_program
+from sardonyx.compiler.sparse.fuse import Fused, alone, fuse
+from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim import engines
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.tensor_job import TensorJob
+from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.values import random_tensor
+
+# Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
+SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Cycles from start to done; all cycles, buses included; launches; processor time of the host in seconds."""
+
+    cycles: int = 0
+    simulated: int = 0
+    launches: int = 0
+    host_s: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.cycles + other.cycles, self.simulated + other.simulated, self.launches + other.launches,
+                     self.host_s + other.host_s)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a program took fused, and in turn."""
+
+    what: str
+    fused: Spent
+    apart: Spent
+
+    @property
+    def ratio(self) -> float:
+        """Of cycles from start to done."""
+        return self.apart.cycles / self.fused.cycles
+
+    @property
+    def with_host(self) -> float:
+        """Of all cycles."""
+        return self.apart.simulated / self.fused.simulated
+
+
+def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch) -> Compared:
+    """Run a program both ways, every word checked."""
+    known, apart = dict(data), Spent()
+    for each in program.statements:
+        value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, arch, (each,))
+        known[each.result.tensor], apart = value, apart + spent
+    value, fused = _run(fuse(program.statements, program.formats), data, arch, program.statements)
+    assert value == known[program.result.result.tensor], "both ways give the same"
+    return Compared(what, fused, apart)
+
+
+def _run(program: Fused, data: Mapping[str, Coo], arch: Arch, statements: Sequence[Einsum]) -> tuple[Coo, Spent]:
+    began = time.process_time()
+    work = Work(tile_fused(program, data, arch.mem.level_words, None, arch.glb.bank_bytes // WORD_BYTES))
+    cutting = time.process_time() - began
+    made = sharing(program, work.tiling) if program.nest.kept else alone(work.tiling.einsum)
+    compiled = compile_fused(made, arch)
+    job = TensorJob(compiled, data, work, program.einsum,
+                    answer=golden.evaluate_all(statements, data)[statements[-1].result.tensor])
+    run = engines.run(engines.RTL_FULL, compiled, job, job.take)
+    job.check()
+    return job.whole(), Spent(run.cycles or 0, run.simulated, run.launches, cutting)
+
+
+def spmv_iter(sizes: Sequence[tuple[int, int]], arch: Arch) -> list[Compared]:
+    """Four products of a matrix with a vector, by extent and nonzeros."""
+    found = []
+    for size, nnz in sizes:
+        kernel = load_kernel("spmv_iter")
+        data = {"A": random_tensor((size, size), nnz / size ** 2, 1), "x": random_tensor((size,), 1.0, 2)}
+        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", kernel.program(), data, arch))
+    return found
+
+
+def mttkrp(extent: int, factors: float, shares: Sequence[float], arch: Arch) -> list[Compared]:
+    """MTTKRP of a cube with two square factors, by the share of nonzeros of the cube."""
+    program = parse_program(load_kernel("mttkrp_statements").expression, "klj; iklj")
+    found = []
+    for share in shares:
+        data = {"B": _scattered(extent, max(1, round(share * extent ** 3)), 1),
+                **{name: random_tensor((extent, extent), factors, seed) for name, seed in (("C", 2), ("D", 3))}}
+        found.append(compare(f"{share:.3%}", program, data, arch))
+    return found
+
+
+def _scattered(extent: int, count: int, seed: int) -> Coo:
+    """So many nonzeros at random places of a cube."""
+    random = np.random.default_rng(seed)
+    places = random.choice(extent ** 3, count, replace=False)
+    coords = np.stack(np.unravel_index(places, (extent,) * 3), axis=1)
+    return Coo.make((extent,) * 3, coords, random.integers(1, 5, count))
+
+
+def told(found: Sequence[Compared], ratio: Callable[[Compared], float]) -> str:
+    """Each ratio by what it is of."""
+    return ", ".join(f"{each.what}: {ratio(each):.1f}x" for each in found)
+
+
