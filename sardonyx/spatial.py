@@ -74,7 +74,8 @@ __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "f
            "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored", "variables"]
 
 # The names of modules that arrays are made of.
-PARTS = r"fifo2_w\d+|fifo_w\d+_d\d+|spatial_beat_\d+_\d+|spread_\d+_\d+_w\d+"
+PARTS = re.compile(r"fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"
+                   r"spatial_(beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
 
@@ -117,7 +118,7 @@ class Design:
             raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
                             "use [sp.skip(j, where=B(k, j) == 0)]")
         object.__setattr__(self, "sparsity", tuple(self.sparsity))
-        if re.fullmatch(PARTS, arguments.text("name", self.name).lower()):
+        if PARTS.fullmatch(arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
     @functools.cached_property
@@ -171,7 +172,9 @@ class Design:
         text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
-                        **made}, f"{text}\n{refusal}" if refusal else text)
+                        **made, "wave": self.spatial.wave if self.pruned.is_static else (),
+                        "chains": {chain.name: len(chain.positions) for chain in self.spatial.chains if self.pruned.is_static}},
+                       f"{text}\n{refusal}" if refusal else text)
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""

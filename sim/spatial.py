@@ -52,7 +52,8 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     that breaks its contract or words that were not taken.
     """
     bits = spatial.bits
-    words = {port.name: [word % (1 << bits[port.tensor]) for word in inputs[port.name]] for port in spatial.inputs}
+    words = {each.name: [word % (1 << bits[each.tensor]) for word in inputs[each.name]]
+             for each in spatial.sources}
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
     found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE + spatial.steps)
     assert not found.left, f"words are left at ports {', '.join(found.left)}"

@@ -12,8 +12,9 @@ Source:  Stellar IV-A and IV-B, Fig. 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
 from ...hw.arch.errors import UserError
@@ -37,8 +38,10 @@ from ...hw.arch.spatial import (
     width,
 )
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
+from .border import chains
 from .points import Compute, Element, Point, Term, Unrolled, Use
 from .transform import Transform, dot
+from .wavefront import Wave, wave
 
 
 def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Spatial:
@@ -77,8 +80,20 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
     for ports in (inputs, outputs):
         ports.sort(key=lambda port: rank[port.tensor])
     _check_widths(cells, {each.name: recurrences.bits(each.name) for each in recurrences.declared.values()})
-    return Spatial(name, variables, tensors[INPUT], tensors[OUTPUT], tuple(cells), tuple(inputs), tuple(outputs), length,
-                   _interval(cells, inputs, outputs))
+    made = Spatial(name, variables, tensors[INPUT], tensors[OUTPUT], tuple(cells), tuple(inputs), tuple(outputs), length,
+                   interval=length)
+    made = replace(made, wave=passing(made).ways)
+    made = replace(made, interval=_interval(made))
+    return replace(made, chains=chains(made)[0])
+
+
+def passing(spatial: Spatial) -> Wave:
+    """How steps pass over an array."""
+    bits: Counter[tuple[Position, int]] = Counter()
+    for source, sink, variable, delay in spatial.wires:
+        bits[tuple(b - a for a, b in zip(source, sink)), delay] += spatial.bits[variable]
+    waiting = [(port.position, spatial.bits[port.tensor]) for port in spatial.inputs if len(port.words) > 1]
+    return wave(bits, len(spatial.cells[0].position), waiting)
 
 
 @dataclass
@@ -163,15 +178,17 @@ def _check_widths(cells: Iterable[Cell], bits: Mapping[str, int]) -> None:
                             f"assign parts of it to variables: at most {MOST_BITS} bits are computed at once")
 
 
-def _interval(cells: Iterable[Cell], inputs: Sequence[Port], outputs: Sequence[Port]) -> int:
+def _interval(spatial: Spatial) -> int:
     """The fewest steps between operations of which no two ever use one PE in one step, and no two mix their words at a port.
 
     An operation begins if its first words are there, so those before must have taken all of theirs at the same ports by then.
     """
-    busy = {frozenset(step - min(cell.steps) for step in cell.steps) for cell in cells}
-    first = min(port.words[0].step for port in inputs)
-    interval = max(1 + max(*(port.words[-1].step - port.words[0].step for port in (*inputs, *outputs)),
-                           *(port.words[-1].step for port in inputs if port.words[0].step == first)), *map(len, busy))
+    busy = {frozenset(step - min(cell.steps) for step in cell.steps) for cell in spatial.cells}
+    launches = {port: [spatial.launch(port.position, word.step) for word in port.words]
+                for port in (*spatial.inputs, *spatial.outputs)}
+    first = min(launches[port][0] for port in spatial.inputs)
+    interval = max(1 + max(*(each[-1] - each[0] for each in launches.values()),
+                           *(launches[port][-1] for port in spatial.inputs if launches[port][0] == first)), *map(len, busy))
     while any(len({step % interval for step in steps}) < len(steps) for steps in busy):
         interval += 1
     return interval

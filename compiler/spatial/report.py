@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from ...hw.arch.elastic import Elastic, Spread
 from ...hw.arch.spatial import Spatial
 from ..lang.sparsity import dependencies
+from .border import chains
 from .points import Point, Unrolled
+from .project import passing
 from .prune import Cut, Pruned
 from .transform import Transform, dot
 
@@ -75,6 +77,25 @@ def removed(cut: Cut, transform: Transform) -> str:
     return f"no {wire}, {instead} at each PE: {cut.index} finds {cut.skipped} ({cut.skip})"
 
 
+def borders(spatial: Spatial) -> list[str]:
+    """How steps pass over an array, and which words enter together; or why not."""
+    later = [(cycles, ", ".join(str(int(axis == at)) for at in range(len(spatial.wave))))
+             for axis, cycles in enumerate(spatial.wave) if cycles]
+    ways = " and ".join(f"{cycles} cycle{'s' if abs(cycles) > 1 else ''} later by ({towards})" for cycles, towards in later)
+    lines = [f"a wave: each step is done {ways}" if later else
+             f"no wave, all PEs do a step in the same cycle: {passing(spatial).reason}"]
+    lengths = {chain.tensor: len(chain.positions) for chain in spatial.chains}
+    count = Counter(chain.tensor for chain in spatial.chains)
+    reasons = chains(spatial)[1]
+    for tensor in spatial.operands:
+        if tensor.name in lengths:
+            lines.append(f"{tensor.name} enters by {count[tensor.name]} chain{'s' if count[tensor.name] > 1 else ''} of "
+                         f"{lengths[tensor.name]} PEs")
+        else:
+            lines.append(f"{tensor.name} enters at every port of its own: {reasons[tensor.name]}")
+    return lines
+
+
 def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
     """Numbers of an array; those of an elastic one without steps, which values decide, but with what adds up."""
     numbers = facts(spatial)
@@ -103,7 +124,7 @@ def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned
         f"indices {', '.join(f'{index} 0..{extent - 1}' for index, extent in unrolled.bounds.items())}",
         f"transform {transform}, determinant {transform.determinant}", *_skipped(pruned), "", *lines, "",
         f"{numbers['pes']} PEs, {numbers['wires']} wires between them, {numbers['kept_in_pes']} values kept in PEs",
-        f"ports: {ports}",
+        f"ports: {ports}", *(borders(spatial) if pruned.is_static else []),
         *_duration(spatial, pruned, elastic)])
 
 

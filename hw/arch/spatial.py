@@ -197,6 +197,28 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """Ports of one tensor with a word in each operation, which enter together: PEs hand them on, from the first to the last.
+
+    Parameters
+    ----------
+    tensor : str
+    positions : tuple    Of the PEs. The words of an operation enter in the opposite order: that of the last PE first.
+    """
+
+    tensor: Annotated[str, Identifier()]
+    positions: tuple[Coordinates, ...]
+
+    def __post_init__(self) -> None:
+        check(self, "chain")
+
+    @property
+    def name(self) -> str:
+        """That of the port of the first PE."""
+        return Port(self.tensor, 0, self.positions[0], ()).name
+
+
+@dataclass(frozen=True)
 class Shaped:
     """A tensor at the border of the array."""
 
@@ -221,6 +243,8 @@ class Spatial:
     inputs, outputs        Ports, in the order of tensors and positions.
     steps : int            From the first step of an operation to its last, both included.
     interval : int         Steps from one operation to the next, if no word is missing; they may be more by multiples of it.
+    wave : tuple           For each axis of space, how many cycles later a PE does a step than the one before it; empty: none.
+    chains : tuple         The input ports whose words enter together.
     """
 
     name: Annotated[str, Identifier()]
@@ -232,9 +256,46 @@ class Spatial:
     outputs: tuple[Port, ...]
     steps: Annotated[int, Whole(1, MOST_STEPS)]
     interval: Annotated[int, Whole(1, MOST_STEPS)]
+    wave: Coordinates = ()
+    chains: tuple[Chain, ...] = ()
 
     def __post_init__(self) -> None:
         check(self, "spatial array")
+
+    @functools.cached_property
+    def ranks(self) -> dict[Position, int]:
+        """For each PE, how many cycles later it does a step than the first PE does."""
+        found = {cell.position: sum(a * b for a, b in zip(self.wave, cell.position)) for cell in self.cells}
+        least = min(found.values(), default=0)
+        return {position: rank - least for position, rank in found.items()}
+
+    def launch(self, position: Position, step: int) -> int:
+        """In which launch a step of a PE is done, the first being 0: those of a wave are launched together."""
+        return step - self.ranks[position] - self._first_launch
+
+    @functools.cached_property
+    def _first_launch(self) -> int:
+        return min((step - self.ranks[cell.position] for cell in self.cells for step in cell.steps), default=0)
+
+    @functools.cached_property
+    def launches(self) -> int:
+        """From the first launch of an operation to its last, both included."""
+        return 1 + max((self.launch(cell.position, step) for cell in self.cells for step in cell.steps), default=0)
+
+    @functools.cached_property
+    def chained(self) -> dict[tuple[str, Position], Chain]:
+        """The chain of each port that is in one, by tensor and PE."""
+        return {(chain.tensor, position): chain for chain in self.chains for position in chain.positions}
+
+    @property
+    def alone(self) -> tuple[Port, ...]:
+        """The input ports that have a stream of their own."""
+        return tuple(port for port in self.inputs if (port.tensor, port.position) not in self.chained)
+
+    @property
+    def sources(self) -> tuple[Port | Chain, ...]:
+        """What input streams lead to."""
+        return *self.alone, *self.chains
 
     @functools.cached_property
     def bits(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ class Beat(Component):
 
     Behaviour: an operation begins in a cycle in which its first words are at hand, and then goes on by a step in every cycle in
     which nothing that a step needs is missing. The next one may begin `interval` steps later, or two, three, ... intervals;
-    when none is under way, at once. In cycles without a step nothing in the array changes.
+    when none is under way, at once. Steps are counted here as they are launched (`wave`).
 
     Parameters
     ----------

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.spatial import Apply, Cell, Constant, Feed, Logic, Position, Spatial, Tap, leaves, rules, width
+from ..arch.spatial import Apply, Cell, Constant, Feed, Logic, Position, Rule, Spatial, Tap, leaves, rules, width
 
 HARDWARE: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -40,13 +40,13 @@ class Kind:
     variables : tuple    Name, bits and logic of each rule, the one of all other steps last, in the order in which they are
                          read.
     results : tuple      Tensor, slot, bits and logic of each rule.
-    given : tuple        Variable and delay of what others read.
+    given : tuple        Variable, delay in steps and in cycles of what others read.
     bits : tuple         Name and bits of what comes from others and from ports.
     """
 
     variables: tuple[tuple[str, int, tuple[Logic, ...]], ...]
     results: tuple[tuple[str, int, int, tuple[Logic, ...]], ...]
-    given: tuple[tuple[str, int], ...]
+    given: tuple[tuple[str, int, int], ...]
     bits: tuple[tuple[str, int], ...]
 
     @property
@@ -66,17 +66,42 @@ class Kind:
         """The ports that it reads."""
         return tuple(leaf for leaf in self.reads if isinstance(leaf, Feed))
 
+    @property
+    def own(self) -> tuple[Tap, ...]:
+        """What it reads of itself."""
+        return tuple(leaf for leaf in self.reads if isinstance(leaf, Tap) and not any(leaf.offset))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it keeps anything from step to step."""
+        return any(tap.delay for tap in self.own) or any(steps for _, steps, _ in self.given)
+
+
+def settled(spatial: Spatial) -> tuple[Cell, ...]:
+    """The PEs without what a chain does: a variable that takes a word of one, and keeps it, is that word."""
+    return tuple(replace(cell, variables=tuple((name, _kept(spatial, cell, name, found)) for name, found in cell.variables))
+                 for cell in spatial.cells)
+
+
+def _kept(spatial: Spatial, cell: Cell, name: str, found: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    stays = Tap(name, (0,) * len(cell.position), 1)
+    taking = [rule.logic for rule in found if rule.logic != stays]
+    if len(taking) == 1 and isinstance(taking[0], Feed) and (taking[0].tensor, cell.position) in spatial.chained:
+        return (Rule(taking[0], tuple(sorted(step for rule in found for step in rule.steps))),)
+    return found
+
 
 def kinds(spatial: Spatial) -> dict[Position, Kind]:
     """The kind of every PE."""
-    given: dict[Position, dict[tuple[str, int], None]] = {cell.position: {} for cell in spatial.cells}
+    given: dict[Position, dict[tuple[str, int, int], None]] = {cell.position: {} for cell in spatial.cells}
     for source, sink, variable, delay in spatial.wires:
         if source != sink:
-            given[source][variable, delay] = None
-    return {cell.position: _kind(spatial, cell, tuple(sorted(given[cell.position]))) for cell in spatial.cells}
+            late = spatial.ranks[sink] - spatial.ranks[source]
+            given[source][variable, delay - late, late] = None
+    return {cell.position: _kind(spatial, cell, tuple(sorted(given[cell.position]))) for cell in settled(spatial)}
 
 
-def _kind(spatial: Spatial, cell: Cell, given: tuple[tuple[str, int], ...]) -> Kind:
+def _kind(spatial: Spatial, cell: Cell, given: tuple[tuple[str, int, int], ...]) -> Kind:
     bits = spatial.bits
     names = dict.fromkeys(leaf.tensor if isinstance(leaf, Feed) else leaf.variable for rule in rules(cell)
                           for leaf in leaves(rule.logic) if not isinstance(leaf, Constant))
@@ -93,9 +118,12 @@ def tap_name(tap: Tap) -> str:
     return f"{tap.variable}_from_{place}" + (f"_after_{tap.delay}" if tap.delay != 1 else "")
 
 
-def given_name(variable: str, delay: int) -> str:
-    """The port for a variable as it was some steps ago: ``b``, or ``b_after_2``; ``b_after_0`` in this step."""
-    return f"{variable}_given" + (f"_after_{delay}" if delay != 1 else "")
+def given_name(variable: str, steps: int, cycles: int = 0) -> str:
+    """The port for a variable as it was some steps and cycles ago: ``b_given``, a step or cycle ago; ``b_given_after_2``, two
+    steps; ``b_given_after_2_and_1``, a cycle more; ``b_given_after_0`` now."""
+    if steps + cycles == 1:
+        return f"{variable}_given" + "_flowing" * cycles
+    return f"{variable}_given_after_{steps}" + (f"_and_{cycles}" if cycles else "")
 
 
 def feed_name(tensor: str, slot: int) -> str:
@@ -112,8 +140,9 @@ class Pe(Component):
     """A PE.
 
     Behaviour: in every step each variable follows the rule whose bit is set, or its last rule if none is; what others read
-    later is kept for as many steps. Names: ``v_from_x_y`` is variable v of the PE at this position minus (x, y), ``v_given`` is
-    what others read of v a step later, ``_after_n`` n steps later, ``T_word`` is the word of tensor T at this PE's port,
+    later is kept for as many steps, and then for as many cycles as they are behind. Names: ``v_from_x_y`` is variable v of the
+    PE at this position minus (x, y), ``v_given`` is what others read of v a step later, ``v_given_flowing`` a cycle later,
+    ``_after_n`` n steps later, ``_after_n_and_m`` and m cycles; ``T_word`` is the word of tensor T at this PE's port,
     ``T_result`` the one that leaves.
 
     Parameters
@@ -123,7 +152,7 @@ class Pe(Component):
 
     Members
     -------
-    step : In(1)       A step is done; otherwise nothing changes.
+    step : In(1)       A step is done; otherwise what is kept for steps does not change. Only where something is.
     v_rule : In(n)     One-hot or zero, for a variable or result of n + 1 rules.
     All other ports are numbers in two's complement, of the bits of the variable or tensor.
 
@@ -134,12 +163,12 @@ class Pe(Component):
     def __init__(self, kind: Kind, module_name: str) -> None:
         self.kind, self.module_name = kind, module_name
         bits = dict(kind.bits) | {name: wide for name, wide, _ in kind.variables}
-        members = {"step": In(1)}
+        members = {"step": In(1)} if kind.waits else {}
         members |= {rule_name(name): In(len(found) - 1) for name, _, found in kind.variables if len(found) > 1}
         members |= {rule_name(tensor, slot): In(len(found) - 1) for tensor, slot, _, found in kind.results if len(found) > 1}
         members |= {feed_name(feed.tensor, feed.slot): In(bits[feed.tensor]) for feed in kind.feeds}
         members |= {tap_name(tap): In(bits[tap.variable]) for tap in kind.taken}
-        members |= {given_name(name, delay): Out(bits[name]) for name, delay in kind.given}
+        members |= {given_name(name, steps, cycles): Out(bits[name]) for name, steps, cycles in kind.given}
         members |= {result_name(tensor, slot): Out(wide) for tensor, slot, wide, _ in kind.results}
         super().__init__(members)
 
@@ -149,13 +178,13 @@ class Pe(Component):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        own = [leaf for leaf in self.kind.reads if isinstance(leaf, Tap) and not any(leaf.offset)]
         now: dict[str, Value] = {}
         # Registers have no reset: a step reads them only if an earlier one of its operation wrote them.
         ago: dict[tuple[str, int], Value] = {}
         for name, wide, _ in self.kind.variables:
             now[name] = ago[name, 0] = Signal(signed(wide), name=name)
-            delays = [tap.delay for tap in own if tap.variable == name] + [delay for of, delay in self.kind.given if of == name]
+            delays = [tap.delay for tap in self.kind.own if tap.variable == name]
+            delays += [steps for of, steps, _ in self.kind.given if of == name]
             for delay in range(1, 1 + max(delays, default=0)):
                 ago[name, delay] = Signal(signed(wide), name=f"{name}_{delay}", reset_less=True)
                 with m.If(self.step):
@@ -164,7 +193,14 @@ class Pe(Component):
             m.d.comb += now[name].eq(self._choice(rule_name(name), found, ago))
         for tensor, slot, _, found in self.kind.results:
             m.d.comb += getattr(self, result_name(tensor, slot)).eq(self._choice(rule_name(tensor, slot), found, ago))
-        m.d.comb += [getattr(self, given_name(name, delay)).eq(ago[name, delay]) for name, delay in self.kind.given]
+        flowing: dict[tuple[str, int, int], Value] = {(name, steps, 0): value for (name, steps), value in ago.items()}
+        for name, steps, cycles in self.kind.given:
+            for late in range(1, 1 + cycles):
+                if (name, steps, late) not in flowing:
+                    before = flowing[name, steps, late - 1]
+                    flowing[name, steps, late] = Signal.like(before, name=f"{name}_{steps}_and_{late}", reset_less=True)
+                    m.d.sync += flowing[name, steps, late].eq(before)
+            m.d.comb += getattr(self, given_name(name, steps, cycles)).eq(flowing[name, steps, cycles])
         return m
 
     def _choice(self, port: str, found: tuple[Logic, ...], ago: Mapping[tuple[str, int], Value]) -> Value:

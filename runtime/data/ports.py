@@ -10,12 +10,20 @@ from ...hw.arch.spatial import Spatial
 
 
 def fed(spatial: Spatial, operands: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
-    """The words of every input port, by its name.
+    """The words of every input stream, by its name.
 
     operands: by tensor, each with an axis for the operations in front of those of the tensor.
     """
-    return {port.name: [int(of[word.element]) for of in operands[port.tensor] for word in port.words]
-            for port in spatial.inputs}
+    taken = {(port.tensor, port.position): port.words for port in spatial.inputs}
+    streams = {port.name: (port.tensor, port.words) for port in spatial.alone}
+    for chain in spatial.chains:
+        streams[chain.name] = chain.tensor, tuple(taken[chain.tensor, at][0] for at in reversed(chain.positions))
+    found = {}
+    for name, (tensor, words) in streams.items():
+        places = tuple(np.array(axis) for axis in zip(*(word.element for word in words)))
+        at: tuple[slice | np.ndarray, ...] = slice(None), *places
+        found[name] = operands[tensor][at].astype(np.int64).reshape(-1).tolist()
+    return found
 
 
 def collected(spatial: Spatial, streams: Mapping[str, Sequence[int]], operations: int) -> dict[str, np.ndarray]:

@@ -38,7 +38,7 @@ class Simulated:
 def simulate(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int) -> Simulated:
     """Run operations one after the other, as soon as the array allows.
 
-    inputs: the words of every input port, by its name. Raises AssertionError for words that are missing or left.
+    inputs: the words of every input stream, by its name. Raises AssertionError for words that are missing or left.
     """
     run = _Run(spatial, inputs)
     work: dict[int, list[tuple[int, Cell]]] = {}
@@ -60,7 +60,12 @@ class _Run:
         self._spatial = spatial
         self._values: dict[tuple[Position, str, int], int] = {}
         self._ports = {(port.position, port.tensor, port.slot): port.name for port in (*spatial.inputs, *spatial.outputs)}
-        self.words = {port.name: list(reversed(inputs[port.name])) for port in spatial.inputs}
+        self.words = {port.name: list(reversed(inputs[port.name])) for port in spatial.alone}
+        for chain in spatial.chains:
+            # The words of an operation enter in the opposite order of the PEs.
+            for at, position in enumerate(reversed(chain.positions)):
+                name = self._ports[position, chain.tensor, 0]
+                self.words[name] = list(reversed(inputs[chain.name][at::len(chain.positions)]))
         self.outputs: dict[str, list[int]] = {port.name: [] for port in spatial.outputs}
         self._taken: dict[str, int] = {}
 

@@ -44,7 +44,8 @@ STAYS = spatial.Apply("add", (spatial.Tap("x", (0,), 1), spatial.Feed("A", 0), s
 ARRAY = spatial.Spatial(
     "array", (("x", 8),), (spatial.Shaped("A", 8, (1,)),), (spatial.Shaped("X", 8, (1,)),),
     (spatial.Cell((0,), (("x", (spatial.Rule(STAYS, (0,)),)),), (("X", 0, (spatial.Rule(STAYS, (0,)),)),)),),
-    (spatial.Port("A", 0, (0,), (spatial.Word(0, (0,)),)),), (spatial.Port("X", 0, (0,), (spatial.Word(0, (0,)),)),), 1, 1)
+    (spatial.Port("A", 0, (0,), (spatial.Word(0, (0,)),)),), (spatial.Port("X", 0, (0,), (spatial.Word(0, (0,)),)),), 1, 1,
+    (0,), (spatial.Chain("A", ((0,),)),))
 SAMPLES = parts((ARRAY, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32),
                  TINY.config_map("pe").slots, TINY.config_map("pe").sets))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"
