@@ -22,7 +22,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "f
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"
-                   r"spatial_(beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
+                   r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
 
@@ -98,6 +98,7 @@ class Design:
     dataflow : Transform           Where and when; its columns are the indices in the order of `functionality.indices`.
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
+    short : bool                   Operations may end early: a further stream says for each how many launches it has.
     name : str                     Of the Verilog module.
     """
 
@@ -105,6 +106,7 @@ class Design:
     dataflow: Transform
     bounds: Mapping[str, int]
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
+    short: bool = field(default=False, kw_only=True)
     name: str = field(default="array", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -134,7 +136,11 @@ class Design:
     @functools.cached_property
     def spatial(self) -> Spatial:
         """The description of the array; where skips depend on values, as it is without a zero."""
-        return project(self.pruned.unrolled, self.dataflow, self.name)
+        made = project(self.pruned.unrolled, self.dataflow, self.name)
+        if self.short and not made.cut:
+            raise UserError("its operations cannot end early: their last step differs, or they overlap", "short",
+                            "leave it out, or choose a transform by which sums leave in each step")
+        return replace(made, short=self.short)
 
     @functools.cached_property
     def elastic(self) -> Elastic | None:
@@ -207,7 +213,7 @@ class Design:
                         "elapsed_s": round(time.perf_counter() - began, 2)})
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
-            **operands: object) -> Result:
+            lengths: Sequence[int] | None = None, **operands: object) -> Result:
         """Run the array and check every element against NumPy.
 
         Parameters
@@ -215,6 +221,7 @@ class Design:
         engine : str      golden, tokens or rtl.
         stalls : int      With rtl: a seed of random stalls at all ports.
         seed : int        Of operands that are not given, which are random.
+        lengths : list    Of an array that is `short`: the launches of each operation; later elements of results are 0.
         operands          An array of whole numbers for each input, of its shape; or with an axis in front, for several
                           operations back to back. Those without it are the same for all.
         """
@@ -226,18 +233,22 @@ class Design:
         self._check_runs()
         given, several = taken(self.tensors, self._promises, operands, arguments.seed(seed))
         count = len(next(iter(given.values()))) if given else 1
+        cut = self._lengths(lengths, count)
         progress("computing with NumPy")
         wanted = self._golden(given, count)
+        if cut is not None:
+            wanted = {name: wanted[name] * is_done for name, is_done in ports.reached(self.spatial, count, cut).items()}
         facts: dict[str, object] = {"engine": engine, **report.made(self.spatial, self.elastic), "operations": count}
         cycles = None
         if engine != "golden":
             progress(f"running {count} operation{'s' if count > 1 else ''} on '{self.name}', engine {engine}")
-            found, cycles = self._streamed(engine, given, count, patterns)
+            found, cycles = self._streamed(engine, given, count, patterns, cut)
             for name, array in wanted.items():
                 assert np.array_equal(found[name], array), f"{name} of engine {engine} is not NumPy's"
             facts |= {"elements_checked": sum(array.size for array in wanted.values()), "cycles": cycles}
             if self.elastic is None:
-                useful = count * sum(len(cell.steps) for cell in self.spatial.cells)
+                useful = sum(self.spatial.launch(cell.position, step) < length for cell in self.spatial.cells
+                             for step in cell.steps for length in cut or [self.spatial.launches] * count)
                 facts["utilisation"] = round(useful / (cycles * len(self.spatial.cells)), 3)
             else:
                 dense = project(self.unrolled, self.dataflow)
@@ -246,18 +257,29 @@ class Design:
         return Result({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
                       value=values if len(values) > 1 else next(iter(values.values())), cycles=cycles)
 
-    def _streamed(self, engine: str, given: Mapping[str, np.ndarray], count: int, stalls: int | None
-                  ) -> tuple[dict[str, np.ndarray], int]:
+    def _lengths(self, lengths: Sequence[int] | None, count: int) -> list[int] | None:
+        """The launches of operations as whole numbers that the array takes."""
+        if lengths is None:
+            return None
+        if not self.short:
+            raise UserError("operations of this array all have the same length", "lengths", "make the design with short=True")
+        found = [arguments.whole("lengths", length, self.spatial.cut, self.spatial.launches) for length in lengths]
+        if len(found) != count:
+            raise UserError(f"there are {len(found)} lengths of {count} operations", "lengths", "give one for each operation")
+        return found
+
+    def _streamed(self, engine: str, given: Mapping[str, np.ndarray], count: int, stalls: int | None,
+                  cut: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int]:
         """The results that the streams of an engine give, and its cycles."""
         if self.elastic is not None:
             pairs = fibers.fed(self.elastic, given)
             gave = (engines.run_elastic_tokens(self.elastic, pairs) if engine == "tokens"
                     else engines.run_elastic_rtl(self.elastic, pairs, stalls))
             return fibers.collected(self.elastic, gave.outputs, count), gave.cycles
-        words = ports.fed(self.spatial, self._packed(given))
+        words = ports.fed(self.spatial, self._packed(given), cut)
         ran = (engines.run_tokens(self.spatial, words, count) if engine == "tokens"
                else engines.run_rtl(self.spatial, words, count, stalls))
-        return ports.collected(self.spatial, ran.outputs, count), ran.cycles
+        return ports.collected(self.spatial, ran.outputs, count, cut), ran.cycles
 
     def _packed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Operands as the array takes them: under an optimistic skip, what is not 0 and where in its group it was."""

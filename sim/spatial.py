@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..hw.arch.elastic import Elastic
-from ..hw.arch.spatial import Spatial, wrapped
+from ..hw.arch.spatial import LENGTH, Spatial, wrapped
 from ..hw.spatial.array import SpatialArray
 from ..hw.spatial.elastic_array import ElasticArray
 from .model.elastic import simulate as simulate_elastic
@@ -41,7 +41,7 @@ class RanElastic:
 
 def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int) -> Ran:
     """Run operations on the description."""
-    found = simulate(spatial, inputs, operations)
+    found = simulate(spatial, inputs, operations, inputs.get(LENGTH))
     return Ran(found.outputs, found.steps)
 
 
@@ -54,6 +54,8 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     bits = spatial.bits
     words = {each.name: [word % (1 << bits[each.tensor]) for word in inputs[each.name]]
              for each in spatial.sources}
+    if spatial.short:
+        words[LENGTH] = [*inputs[LENGTH]]
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
     found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE + spatial.steps)
     assert not found.left, f"words are left at ports {', '.join(found.left)}"

@@ -81,7 +81,24 @@ def test_operands_and_options_that_do_not_fit_are_refused(operands: "dict[str, o
     assert said in refused.value.what and refused.value.fix
 
 
+@pytest.mark.parametrize("lengths,said", [
+    ([3, 4], "it is 4, but has to be 3 or less"), ([0, 3], "it is 0, but has to be 1 or more"),
+    ([3], "there are 1 lengths of 2 operations"), ([3, 1.5], "it is 1.5, which is no whole number"),
+])
+def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) -> None:
+    design = sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 3, "k": 2}, short=True)
+    given = {"A": np.ones((2, 2, 2), int), "B": ONES["B"]}
+    with pytest.raises(UserError) as refused:
+        design.run("tokens", lengths=lengths, **given)
+    assert said in refused.value.what
+    with pytest.raises(UserError, match="operations of this array all have the same length"):
+        SMALL.run("tokens", lengths=[3, 3], **given)
+    assert design.run("tokens", lengths=[1, 3], **given).value.sum(axis=(1, 2)).tolist() == [4, 12]
+
+
 @pytest.mark.parametrize("made,said", [
+    (lambda: sp.Design(PRODUCT, sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]]), {"i": 2, "j": 2, "k": 2}, short=True).spatial,
+     "its operations cannot end early: their last step differs, or they overlap"),
     (lambda: sp.Design("C = A", STATIONARY, {}), "which is no Recurrences"),
     (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
     (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),

@@ -27,6 +27,8 @@ BITS = {"int8": 8, "int16": 16, "int32": 32}
 # A logic whose exact result needs more is no user's intent: a product of four int32 has as many.
 MOST_BITS = 128
 MOST_CELLS, MOST_STEPS = 1 << 12, 1 << 16
+# The stream of the lengths of operations.
+LENGTH = "length"
 
 Position = tuple[int, ...]
 # Places and elements lie no further from 0, and a value is read no later.
@@ -245,6 +247,7 @@ class Spatial:
     interval : int         Steps from one operation to the next, if no word is missing; they may be more by multiples of it.
     wave : tuple           For each axis of space, how many cycles later a PE does a step than the one before it; empty: none.
     chains : tuple         The input ports whose words enter together.
+    short : bool           The stream `LENGTH` says for each operation after how many launches it ends, 1 or more; see `cut`.
     """
 
     name: Annotated[str, Identifier()]
@@ -258,6 +261,7 @@ class Spatial:
     interval: Annotated[int, Whole(1, MOST_STEPS)]
     wave: Coordinates = ()
     chains: tuple[Chain, ...] = ()
+    short: bool = False
 
     def __post_init__(self) -> None:
         check(self, "spatial array")
@@ -281,6 +285,19 @@ class Spatial:
     def launches(self) -> int:
         """From the first launch of an operation to its last, both included."""
         return 1 + max((self.launch(cell.position, step) for cell in self.cells for step in cell.steps), default=0)
+
+    @functools.cached_property
+    def cut(self) -> int:
+        """The launch from which on all are alike, so that an operation may end behind it or any later one; 1 or more.
+
+        0 if there is none: because the last launch differs from those before, or operations are launched while others are.
+        """
+        found = [{self.launch(cell.position, step) for step in rule.steps} for cell in self.cells for rule in rules(cell)]
+        found += [{self.launch(port.position, word.step) for word in port.words} for port in (*self.inputs, *self.outputs)]
+        last = self.launches - 1
+        changes = [at for at in range(1, last + 1) for steps in found if (at in steps) != (at - 1 in steps)]
+        cut = max(changes, default=1)
+        return cut if cut < last and self.interval == self.launches else 0
 
     @functools.cached_property
     def chained(self) -> dict[tuple[str, Position], Chain]:

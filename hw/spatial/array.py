@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.spatial import Chain, Port, Spatial
+from ..arch.spatial import LENGTH, Spatial
 from ..emit import Clock, macro
 from ..stream.fifo import Fifo2
 from .wave import Wave
@@ -29,6 +29,7 @@ class SpatialArray(Component):
     -------
     A_x_y : In(stream)      For each port or chain of an operand A, at the PE (x, y); ``m1`` is -1.
     C_x_y : Out(stream)     For each port of a result C.
+    length : In(stream)     With `Spatial.short` the launches of each operation.
 
     Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each. `valid` and `ready` come
     from registers. A result is in its FIFO `LATENCY` + `RESULT` cycles (`wave`) behind its step.
@@ -39,7 +40,8 @@ class SpatialArray(Component):
     def __init__(self, spatial: Spatial) -> None:
         self.spatial, self.module_name = spatial, spatial.name.lower()
         bits = spatial.bits
-        super().__init__({each.name: In(stream.Signature(bits[each.tensor])) for each in spatial.sources}
+        length = {LENGTH: In(stream.Signature(range(spatial.launches + 1)))} if spatial.short else {}
+        super().__init__(length | {each.name: In(stream.Signature(bits[each.tensor])) for each in spatial.sources}
                          | {port.name: Out(stream.Signature(bits[port.tensor])) for port in spatial.outputs})
 
     @property
@@ -50,21 +52,18 @@ class SpatialArray(Component):
         m = Module()
         goes_on = Signal()
         m.submodules.wave = wave = macro(Wave(self.spatial), clock=Clock(goes_on))
-        for each in self.spatial.sources:
-            fifo, source = self._fifo(m, each), getattr(self, each.name)
+        for name in (*([LENGTH] if self.spatial.short else []), *(each.name for each in self.spatial.sources)):
+            source = getattr(self, name)
+            m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))
             m.d.comb += [fifo.i.payload.eq(source.payload), fifo.i.valid.eq(source.valid), source.ready.eq(fifo.i.ready),
-                         getattr(wave, f"{each.name}_word").eq(fifo.o.payload),
-                         getattr(wave, f"{each.name}_there").eq(fifo.o.valid),
-                         fifo.o.ready.eq(getattr(wave, f"{each.name}_taken") & goes_on)]
+                         getattr(wave, f"{name}_word").eq(fifo.o.payload), getattr(wave, f"{name}_there").eq(fifo.o.valid),
+                         fifo.o.ready.eq(getattr(wave, f"{name}_taken") & goes_on)]
         room = []
         for port in self.spatial.outputs:
-            fifo, sink, given = self._fifo(m, port), getattr(self, port.name), getattr(wave, f"{port.name}_given")
+            sink, given = getattr(self, port.name), getattr(wave, f"{port.name}_given")
+            m.submodules[f"port_{port.name}"] = fifo = macro(Fifo2(len(sink.payload)))
             m.d.comb += [fifo.i.payload.eq(getattr(wave, f"{port.name}_word")), fifo.i.valid.eq(given & goes_on),
                          sink.payload.eq(fifo.o.payload), sink.valid.eq(fifo.o.valid), fifo.o.ready.eq(sink.ready)]
             room.append(fifo.i.ready | ~given)
         m.d.comb += goes_on.eq(Cat(room).all())
         return m
-
-    def _fifo(self, m: Module, of: Port | Chain) -> Fifo2:
-        fifo = m.submodules[f"port_{of.name}"] = macro(Fifo2(self.spatial.bits[of.tensor]))
-        return fifo

@@ -54,3 +54,45 @@ class Beat(Component):
             if self.interval > 1:
                 m.d.sync += phase.eq(Mux(begins, 1, Mux(phase == self.interval - 1, 0, phase + 1)))
         return m
+
+
+class ShortBeat(Component):
+    """The beat of an array whose operations may end early: all of their steps from one on are alike.
+
+    Behaviour: as `Beat` with an interval of all steps, but an operation ends behind the step that its length says.
+
+    Parameters
+    ----------
+    steps : int    Of the longest operation.
+    cut : int      The step from which on all are alike, 1 or more.
+
+    Members
+    -------
+    ready : In(1)          The words of the first step that takes any are at hand, and the length is.
+    complete : In(1)       As in `Beat`.
+    length : In            Steps of the operation, 1..steps; as long as it is under way.
+    at : Out(cut + 1)      Bit n: the operation is in its step n; the last bit: in step `cut` or a later one.
+    step, last : Out(1)    A step is done; it is the last one of the operation.
+
+    Timing: as in `Beat`.
+    """
+
+    def __init__(self, steps: int, cut: int) -> None:
+        if not 1 <= cut < steps:
+            raise ValueError(f"a cut at {cut} of {steps} steps: it is 1 or more, and not behind the last")
+        self.steps, self.cut = steps, cut
+        self.module_name = f"spatial_short_beat_{steps}_{cut}"
+        super().__init__({"ready": In(1), "complete": In(1), "length": In(range(steps + 1)), "at": Out(cut + 1),
+                          "step": Out(1), "last": Out(1)})
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        now = Signal(range(self.steps))
+        m.d.comb += [
+            self.at.eq(Cat(self.ready & (now == 0), *(now == step for step in range(1, self.cut)), now >= self.cut)),
+            self.step.eq(self.at.any() & self.complete),
+            self.last.eq(self.step & (now == self.length - 1)),
+        ]
+        with m.If(self.step):
+            m.d.sync += now.eq(Mux(self.last, 0, now + 1))
+        return m

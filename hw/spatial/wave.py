@@ -8,9 +8,9 @@ from typing import Any
 from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.spatial import Chain, Position, Spatial
+from ..arch.spatial import LENGTH, Chain, Position, Spatial
 from ..emit import macro
-from .beat import Beat
+from .beat import Beat, ShortBeat
 from .keep import Keep, Loading
 from .pe import Kind, Pe, feed_name, given_name, kinds, result_name, rule_steps, settled, tap_name
 
@@ -46,6 +46,8 @@ class Wave(Component):
         members: dict[str, Any] = {}
         for each in spatial.sources:
             members |= {f"{each.name}_word": In(bits[each.tensor]), f"{each.name}_there": In(1), f"{each.name}_taken": Out(1)}
+        if spatial.short:
+            members |= {f"{LENGTH}_word": In(range(spatial.launches + 1)), f"{LENGTH}_there": In(1), f"{LENGTH}_taken": Out(1)}
         for port in spatial.outputs:
             members |= {f"{port.name}_word": Out(bits[port.tensor]), f"{port.name}_given": Out(1)}
         super().__init__(members)
@@ -57,11 +59,16 @@ class Wave(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         spatial = self.spatial
-        m.submodules.beat = beat = macro(Beat(spatial.launches, spatial.interval))
+        beat: Beat | ShortBeat = macro(ShortBeat(spatial.launches, spatial.cut) if spatial.short else
+                                       Beat(spatial.launches, spatial.interval))
+        m.submodules.beat = beat
         launched = _Launched(m, spatial, beat)
         pes = self._pes(m, launched)
         first = min(spatial.launch(port.position, port.words[0].step) for port in spatial.inputs)
         at_first, complete = [], []
+        if isinstance(beat, ShortBeat) or spatial.short:
+            m.d.comb += [beat.length.eq(getattr(self, f"{LENGTH}_word")), getattr(self, f"{LENGTH}_taken").eq(beat.last)]
+            at_first.append(getattr(self, f"{LENGTH}_there"))
 
         def needs(there: Value, steps: Iterable[int]) -> None:
             complete.append(there | ~launched.any(steps))
@@ -132,7 +139,7 @@ class Wave(Component):
 class _Launched:
     """What launches say, where and when PEs see it: collected first, then spread from PE to PE."""
 
-    def __init__(self, m: Module, spatial: Spatial, beat: Beat) -> None:
+    def __init__(self, m: Module, spatial: Spatial, beat: Beat | ShortBeat) -> None:
         self._m, self._ranks, self.beat = m, spatial.ranks, beat
         self._wanted: dict[tuple[str, int], tuple[Value, dict[Position, Signal]]] = {}
         self._names: dict[frozenset[int], str] = {}
@@ -146,7 +153,8 @@ class _Launched:
         found = frozenset(steps)
         if found not in self._any:
             self._any[found] = named = Signal(name=f"in_steps_{len(self._any)}")
-            self._m.d.comb += named.eq(Cat(self.beat.at[step] for step in sorted(found)).any())
+            bits = {min(step, len(self.beat.at) - 1) for step in found}
+            self._m.d.comb += named.eq(Cat(self.beat.at[bit] for bit in sorted(bits)).any())
         return self._any[found]
 
     def at(self, position: Position, steps: Iterable[int], later: int) -> Value:

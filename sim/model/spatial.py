@@ -35,22 +35,28 @@ class Simulated:
     steps: int
 
 
-def simulate(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int) -> Simulated:
+def simulate(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int,
+             lengths: Sequence[int] | None = None) -> Simulated:
     """Run operations one after the other, as soon as the array allows.
 
-    inputs: the words of every input stream, by its name. Raises AssertionError for words that are missing or left.
+    inputs: the words of every input stream, by its name. lengths: the launches of each operation, by default all.
+    Raises AssertionError for words that are missing or left.
     """
     run = _Run(spatial, inputs)
     work: dict[int, list[tuple[int, Cell]]] = {}
-    for operation in range(operations):
+    begin = end = 0
+    for length in lengths or [spatial.launches] * operations:
         for cell in spatial.cells:
             for step in cell.steps:
-                work.setdefault(operation * spatial.interval + step, []).append((step, cell))
+                if spatial.launch(cell.position, step) < length:
+                    work.setdefault(begin + step, []).append((step, cell))
+                    end = max(end, begin + step + 1)
+        begin += length if lengths else spatial.interval
     for now in sorted(work):
         run.step(now, work[now])
     left = [name for name, words in run.words.items() if words]
     assert not left, f"words are left at ports {', '.join(left)}"
-    return Simulated(run.outputs, spatial.interval * (operations - 1) + spatial.steps if operations else 0)
+    return Simulated(run.outputs, end)
 
 
 class _Run:

@@ -34,6 +34,12 @@ def test_a_wave_takes_its_cycles_out_of_the_steps_and_leaves_none_ahead(name: st
     assert spatial.launches <= spatial.steps
 
 
+def test_operations_may_end_early_where_all_steps_behind_some_are_alike_and_none_overlap() -> None:
+    cuts = {name: designs.design(name).spatial.cut for name in WAVES}
+    assert {name: cut for name, cut in cuts.items() if cut} == {
+        "matmul_input_stationary": 1, "matmul_weight_stationary": 1, "matmul_deep": 1, "matmul_broadcast": 1}
+
+
 WIRES = st.dictionaries(st.tuples(st.tuples(*[st.integers(-2, 2)] * 2), st.integers(0, 3)), st.integers(1, 64), max_size=4)
 
 

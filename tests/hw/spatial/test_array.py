@@ -12,7 +12,7 @@ from sardonyx import designs, functionality
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
-from sardonyx.hw.spatial.beat import Beat
+from sardonyx.hw.spatial.beat import Beat, ShortBeat
 
 # Small, and together of all kinds of ways: staying, moving, passing, a determinant of 3, three axes of space, one.
 SMALL = {"matmul_weight_stationary": {"i": 5, "j": 2, "k": 3}, "matmul_broadcast": {"i": 2, "j": 3, "k": 2},
@@ -48,6 +48,29 @@ def test_operations_follow_each_other_at_the_interval(name: str) -> None:
     # A cycle into the FIFOs of ports, one to the first PE, one behind the last one, one out of a FIFO; and before the first
     # operation, what is kept goes down the chains.
     assert rtl == model + 4 + max((len(chain.positions) for chain in array.spatial.chains), default=0)
+
+
+@settings(max_examples=10)
+@given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=9), stalls=st.none() | st.integers(1, 1 << 30),
+       seed=st.integers(0, 1 << 30))
+def test_operations_that_end_early_leave_out_their_last_steps_and_no_other(
+        lengths: "list[int]", stalls: "int | None", seed: int) -> None:
+    array = dataclasses.replace(design("matmul_weight_stationary"), short=True)
+    given = operands(array.spatial, len(lengths), seed)
+    found = array.run("rtl", stalls, lengths=lengths, **given)
+    product = given["A"] @ given["B"]
+    for at, length in enumerate(lengths):
+        assert np.array_equal(found.value[at, :length], product[at, :length].astype(np.int32))
+        assert not found.value[at, length:].any()
+
+
+def test_operations_that_end_early_take_their_steps_or_those_of_what_enters() -> None:
+    array = dataclasses.replace(design("matmul_weight_stationary"), short=True)
+    lengths = [5, 1, 2, 4, 3]
+    rtl, tokens = (array.run(engine, lengths=lengths, **operands(array.spatial, 5, 1)).cycles for engine in ("rtl", "tokens"))
+    # Chains of three: an operation of one or two steps ends before the words of the next one are there.
+    assert tokens == sum(lengths) + array.spatial.steps - array.spatial.launches
+    assert rtl == tokens + 4 + 3 + (3 - 1) + (3 - 2)
 
 
 def test_operations_that_take_their_first_word_late_end_when_no_more_words_come() -> None:
@@ -124,6 +147,12 @@ def test_every_operation_is_exact_and_its_result_wraps() -> None:
     assert found["R_select"].tolist() == np.where(np.repeat(ends, 8) != 0, np.tile(ends, 8), (
         np.repeat(ends, 8) + np.tile(ends, 8)).astype(np.int8)).tolist()
     assert found["R_mul"].tolist() == (np.repeat(ends, 8) * np.tile(ends, 8)).astype(np.int8).tolist()
+
+
+@pytest.mark.parametrize("sizes", [(4, 0), (4, 4)])
+def test_a_short_beat_without_a_step_to_end_at_is_refused(sizes: "tuple[int, int]") -> None:
+    with pytest.raises(ValueError, match="it is 1 or more, and not behind the last"):
+        ShortBeat(*sizes)
 
 
 @pytest.mark.parametrize("sizes", [(0, 1), (1, 0)])
