@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
+import numpy as np
+
 from ...hw.arch.errors import UserError
 from ...hw.arch.spatial import (
     MOST_BITS,
@@ -39,7 +41,7 @@ from ...hw.arch.spatial import (
 )
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
 from .border import chains
-from .points import Compute, Element, Point, Term, Unrolled, Use
+from .points import Compute, Element, Point, Term, Unrolled, Use, elements
 from .transform import Transform, dot
 from .wavefront import Wave, wave
 
@@ -52,22 +54,29 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
                         "transform", "give a row and a column for each index")
     time = transform.time(tuple(bounds.values()))
     _check_causal(unrolled, time)
-    points = dict.fromkeys(point for _, point in unrolled.values)
-    begin = min(dot(time, point) for point in points)
-    steps = {point: dot(time, point) - begin for point in points}
+    points = [*dict.fromkeys(point for _, point in unrolled.values)]
+    at = np.array(points, np.int64)
+    # Digits of many axes of time may need more than a word has.
+    found = at @ np.array(time, np.int64 if max(map(abs, time)) < 1 << 40 else object)
+    steps = dict(zip(points, (found - found.min()).tolist()))
     length = 1 + max(steps.values())
-    makings: dict[Position, _Making] = {}
-    for point in points:
-        makings.setdefault(transform.position(point), _Making())
+    places = dict(zip(points, map(tuple, (at @ np.array(transform.space, np.int64).T).tolist())))
+    makings: dict[Position, _Making] = {place: _Making() for place in dict.fromkeys(places.values())}
     if len(makings) > MOST_CELLS or length > MOST_STEPS:
         raise UserError(f"the array has {len(makings):,} PEs and {length:,} steps", "bounds",
                         f"choose smaller bounds: at most {MOST_CELLS:,} PEs and {MOST_STEPS:,} steps")
+    # Of the terms without elements, which points inside share.
+    shared: dict[int, Logic | None] = {}
     for (variable, point), term in unrolled.values.items():
-        place = transform.position(point)
-        logic = makings[place].logic(term, steps[point], time, transform)
+        place = places[point]
+        logic = shared.get(id(term))
+        if logic is None:
+            logic = makings[place].logic(term, steps[point], time, transform)
+            if id(term) not in shared:
+                shared[id(term)] = None if any(elements(term)) else logic
         makings[place].variables.setdefault(variable, {}).setdefault(logic, []).append(steps[point])
     for tensor, element, (variable, point) in unrolled.leaving:
-        makings[transform.position(point)].result(tensor, element, steps[point], variable, len(transform.space))
+        makings[places[point]].result(tensor, element, steps[point], variable, len(transform.space))
     if not any(role == INPUT for making in makings.values() for role, *_ in making.words):
         raise UserError("the results depend on no input", "functionality", "read one, as A(i, k)")
     variables = tuple((each.name, recurrences.bits(each.name)) for each in recurrences.of(VARIABLE))
