@@ -6,11 +6,14 @@ import difflib
 import pkgutil
 import runpy
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from .apps import spatial as shipped
 from .hw.arch.errors import UserError
+from .outcome import Outcome, silent
 from .spatial import Design
 
 
@@ -19,6 +22,16 @@ def names() -> dict[str, str]:
     modules = [module.name for module in pkgutil.iter_modules(shipped.__path__)]
     texts = {name: import_module(f"{shipped.__name__}.{name}").__doc__ or "" for name in modules}
     return {name: text.partition("\n")[0].rstrip(".") for name, text in texts.items()}
+
+
+def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
+    """A matrix product on an array of 8 x 8 PEs: its Verilog and a picture in a folder, and a run of it, every word checked."""
+    array = replace(design("matmul_weight_stationary"), bounds={"i": 32, "j": 8, "k": 8})
+    array.verilog(out / "verilog", progress)
+    array.picture(out / "array.svg")
+    result = array.run(progress=progress, **array.random(20))
+    return Outcome({"program": f"matrix products on a spatial array, {array.name}", **result.report, "numpy": "equal",
+                    "verilog": str(out / "verilog"), "array": str(out / "array.svg")})
 
 
 def design(name: str) -> Design:

@@ -7,6 +7,7 @@
     make silicon LIBERTY=folder ARGS="domains"         what power domains, walls and stalls take: area of tiles, delays of a hop
     make silicon LIBERTY=folder ARGS=beside            shells of several regions, the processor's host, the crossing of clocks
     make silicon LIBERTY=folder ARGS="energy --write"  what flops, changes and leakage take, for `sardonyx run --power`
+    make silicon LIBERTY=folder ARGS=spatial           a generated spatial array against one written by hand
     make silicon ARGS=gain                             what pipelining gains the programs of apps/dense; needs no library
     make silicon ARGS=power                            the energy of programs by kind of tile; needs no library
 
@@ -46,7 +47,7 @@ from sardonyx.hw.arch.errors import UserError
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "silicon.md"
 RATIOS = {each.name: each for each in COMPARISONS}
 PAIRS = ("pe", "mem", "io")
-GAIN, POWER, ENERGY, PROTECTION, AROUND = "gain", "power", "energy", "domains", "beside"
+GAIN, POWER, ENERGY, PROTECTION, AROUND, SPATIAL = "gain", "power", "energy", "domains", "beside", "spatial"
 # Tables that need no library.
 PROGRAMS = (GAIN, POWER)
 # What is shown of the energies.
@@ -57,7 +58,7 @@ def chosen(names: list[str]) -> list[str]:
     """What to measure: `pe` is both parities, `ratios` every comparison, `beside` all of that; nothing is everything."""
     found = []
     groups = {**{name: [f"{name}_odd", f"{name}_even"] for name in PAIRS}, "ratios": [*RATIOS], AROUND: [*BESIDE]}
-    for name in names or [*COMPONENTS, AROUND, "delays", ENERGY, "ratios", PROTECTION, GAIN, POWER]:
+    for name in names or [*COMPONENTS, AROUND, "delays", ENERGY, "ratios", PROTECTION, SPATIAL, GAIN, POWER]:
         found += groups.get(name, [name])
     return list(dict.fromkeys(found))
 
@@ -98,6 +99,19 @@ def powers(preset: str, say: Callable[[str], None]) -> dict[str, report.Run]:
     return runs
 
 
+def spatial_table(library: Library) -> str:
+    """A generated spatial array beside the one written by hand."""
+    # Imports the simulators, a second that only this needs.
+    from bench_spatial import silicon
+
+    found = silicon(library)
+    return report.table(("weight-stationary, int8", "by hand", "generated", "", "paper"), (
+        (what, f"{by_hand:,.0f}", f"{ours:,.0f}", f"{ours / by_hand - 1:+.1%}", paper) for what, (by_hand, ours), paper in (
+            ("16 x 16, um2, enables as multiplexers", found.enables, "+26 %, the array"),
+            ("16 x 16, um2, with clock gates", found.gates, ""),
+            ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"))))
+
+
 def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, Change]:
     """What a comparison comes to, with registers made in two ways."""
     return {way: compare(each, library, made / "variants", way) for way in (Registers.ENABLES, Registers.LATCHES)}
@@ -136,6 +150,9 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
                 say(tables["hops"])
                 tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
                 say(tables[PROTECTION])
+            elif name == SPATIAL:
+                tables[SPATIAL] = spatial_table(library)
+                say(tables[SPATIAL])
             elif name in RATIOS:
                 ratios[RATIOS[name]] = changes(RATIOS[name], library, Path(made))
                 say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sardonyx import api, emission, halide
+from sardonyx import api, designs, emission, halide
 from sardonyx.cache import home
 from sardonyx.cli import console as console_module
 from sardonyx.cli import doctor, main, parser
@@ -316,12 +316,13 @@ def test_work_beside_has_a_stage_of_its_own_that_ends_with_it(
     assert re.fullmatch(r"  blur: 0\.[5-7] s", lines[2]) and re.fullmatch(r"  product: 1\.[0-3] s", lines[3])
 
 
-def test_both_programs_of_the_demo_are_told(
+def test_all_programs_of_the_demo_are_told(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr(api, "demo", lambda **_: api.Outcome({"scipy": "equal"}))
     monkeypatch.setattr(halide, "demo", lambda *_, **__: api.Outcome({"halide": "equal"}))
+    monkeypatch.setattr(designs, "demo", lambda *_, **__: api.Outcome({"numpy": "equal"}))
     assert main(["run", "demo", "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "scipy  equal\n\nhalide  equal\n"
+    assert capsys.readouterr().out == "scipy  equal\n\nhalide  equal\n\nnumpy  equal\n"
     monkeypatch.setattr(halide, "demo", failing(UserError("no room", "out")))
     assert main(["run", "demo", "--out", str(tmp_path)]) == 2
 

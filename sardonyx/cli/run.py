@@ -189,9 +189,10 @@ def _size(text: str) -> tuple[int, ...]:
 
 def _add_demo(programs: Any) -> None:
     parser: Parser = programs.add_parser(
-        "demo", prog="sardonyx run demo", help="a sparse matrix product and a blurred photograph in generated Verilog",
+        "demo", prog="sardonyx run demo", help="a sparse product, a blurred photograph and a systolic array in Verilog",
         about="Multiply a real sparse matrix with itself, and blur a photograph with a Halide program, both in the\n"
-              "Verilog of preset `small`, and check every word. With --matrix, the product alone.",
+              "Verilog of preset `small`; multiply matrices on a spatial array; and check every word. With --matrix,\n"
+              "the sparse product alone.",
         examples=["sardonyx run demo", "sardonyx run demo --matrix a.mtx --out out/mine"])
     parser.add_argument("--matrix", metavar="FILE", type=Path,
                         help="a Matrix Market file; one not square is multiplied with its transpose")
@@ -374,7 +375,7 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
 
 
 def run_demo(options: argparse.Namespace, console: Console) -> int:
-    """Run the demo: its two programs beside each other, since a simulation keeps one core busy."""
+    """Run the demo: the product beside the rest, since a simulation keeps one core busy."""
     from .. import api
 
     if options.matrix is not None:
@@ -382,13 +383,14 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
         console.end(f"open the picture in {options.out}")
         return 0
 
-    def blur() -> api.Outcome:
-        from .. import halide
-        return halide.demo(options.out / "blur", progress=lambda stage: console.progress(f"blur: {stage}"))
+    def rest() -> dict[str, api.Outcome]:
+        from .. import designs, halide
+        return {"blur": halide.demo(options.out / "blur", progress=lambda stage: console.progress(f"blur: {stage}")),
+                "spatial": designs.demo(options.out / "spatial", progress=lambda stage: console.progress(f"spatial: {stage}"))}
 
-    other = console.beside(blur)
+    others = console.beside(rest)
     product = api.demo(out=options.out, progress=lambda stage: console.progress(f"product: {stage}"))
-    reports = {"product": product.report, "blur": other().report}
+    reports = {"product": product.report} | {name: each.report for name, each in others().items()}
     console.show(api.Outcome(reports, "\n\n".join(map(table, reports.values()))))
     console.end(f"open the pictures in {options.out}, or sardonyx run demo --matrix FILE")
     return 0
