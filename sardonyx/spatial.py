@@ -74,7 +74,7 @@ __all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "f
            "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored", "variables"]
 
 # The names of modules that arrays are made of.
-PARTS = re.compile(r"fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"
+PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"
                    r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -99,6 +99,7 @@ class Design:
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
+    clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
     name : str                     Of the Verilog module.
     """
 
@@ -107,6 +108,7 @@ class Design:
     bounds: Mapping[str, int]
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
     short: bool = field(default=False, kw_only=True)
+    clock_gate: bool = field(default=False, kw_only=True)
     name: str = field(default="array", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -140,7 +142,7 @@ class Design:
         if self.short and not made.cut:
             raise UserError("its operations cannot end early: their last step differs, or they overlap", "short",
                             "leave it out, or choose a transform by which sums leave in each step")
-        return replace(made, short=self.short)
+        return replace(made, short=self.short, clock_gate=self.clock_gate)
 
     @functools.cached_property
     def elastic(self) -> Elastic | None:

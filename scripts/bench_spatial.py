@@ -21,7 +21,7 @@ from amaranth.lib.wiring import Component
 
 from sardonyx import spatial as sp
 from sardonyx.flow.asic.library import Library
-from sardonyx.flow.asic.synthesis import Registers, areas, netlist, read_design
+from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read_design
 from sardonyx.flow.asic.timing import least_period
 from sardonyx.flow.baselines.weight_stationary import WeightStationary, run
 from sardonyx.hw import emit
@@ -51,11 +51,11 @@ class Layer:
         return float(np.prod(self.shape)) / SIZE**2
 
 
-def design(size: int, rows: int) -> sp.Design:
+def design(size: int, rows: int, clock_gate: bool = False) -> sp.Design:
     """The array of the papers' comparison."""
     return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"),
                      sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": rows, "j": size, "k": size}, short=True,
-                     name="weight_stationary")
+                     clock_gate=clock_gate, name="weight_stationary")
 
 
 def layers() -> Iterator[Layer]:
@@ -90,27 +90,34 @@ def _check(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Silicon:
-    """um2 of both arrays with enables and with clock gates, and the shortest period of small ones in picoseconds."""
+    """um2 of both arrays, by hand first, with enables, with clock gates, and with one gate by which the generated one waits;
+    and the shortest period of small ones in picoseconds."""
 
     enables: tuple[float, float]
     gates: tuple[float, float]
+    one_gate: tuple[float, float]
     period_ps: tuple[float, float]
 
 
 def silicon(library: Library, small: int = 4) -> Silicon:
     """Both arrays in cells. Periods are those of `small` x `small`: a path leads from a PE to the next one in any size, and abc
     optimises each PE of a large flat netlist less."""
-    found: dict[object, list[float]] = {Registers.ENABLES: [], Registers.GATES: [], "period": []}
-    for by_hand in (True, False):
-        for size in (SIZE, small):
-            component: Component = WeightStationary(size) if by_hand else SpatialArray(design(size, ROWS).spatial)
-            with tempfile.TemporaryDirectory() as folder:
-                emit.emit(component, Path(folder))
-                made = read_design(Path(folder), emit.module_name(component))
-            if size == small:
-                found["period"].append(least_period(made, netlist(made, library), library))
-            else:
-                for way in (Registers.ENABLES, Registers.GATES):
-                    found[way].append(areas(made, library, way)[made.top].total)
-    (a, b), (c, d), (e, f) = found[Registers.ENABLES], found[Registers.GATES], found["period"]
-    return Silicon((a, b), (c, d), (e, f))
+    by_hand, ours, waiting = map(_made, (WeightStationary(SIZE), SpatialArray(design(SIZE, ROWS).spatial),
+                                         SpatialArray(design(SIZE, ROWS, True).spatial)))
+
+    def um2(made: Design, way: Registers = Registers.ENABLES) -> float:
+        return areas(made, library, way)[made.top].total
+
+    def period_ps(component: Component) -> float:
+        made = _made(component)
+        return least_period(made, netlist(made, library), library)
+
+    return Silicon((um2(by_hand), um2(ours)), (um2(by_hand, Registers.GATES), um2(ours, Registers.GATES)),
+                   (um2(by_hand), um2(waiting)),
+                   (period_ps(WeightStationary(small)), period_ps(SpatialArray(design(small, ROWS).spatial))))
+
+
+def _made(component: Component) -> Design:
+    with tempfile.TemporaryDirectory() as folder:
+        emit.emit(component, Path(folder))
+        return read_design(Path(folder), emit.module_name(component))

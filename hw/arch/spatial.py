@@ -248,6 +248,7 @@ class Spatial:
     wave : tuple           For each axis of space, how many cycles later a PE does a step than the one before it; empty: none.
     chains : tuple         The input ports whose words enter together.
     short : bool           The stream `LENGTH` says for each operation after how many launches it ends, 1 or more; see `cut`.
+    clock_gate : bool      The inside waits by a clock gate, not by enables: for ASICs (`hw/clock_gate.py`).
     """
 
     name: Annotated[str, Identifier()]
@@ -262,6 +263,7 @@ class Spatial:
     wave: Coordinates = ()
     chains: tuple[Chain, ...] = ()
     short: bool = False
+    clock_gate: bool = False
 
     def __post_init__(self) -> None:
         check(self, "spatial array")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ..arch.spatial import LENGTH, Spatial
+from ..clock_gate import ClockGate
 from ..emit import Clock, macro
 from ..stream.fifo import Fifo2
 from .wave import Wave
@@ -51,7 +52,12 @@ class SpatialArray(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         goes_on = Signal()
-        m.submodules.wave = wave = macro(Wave(self.spatial), clock=Clock(goes_on))
+        clock = Clock(goes_on)
+        if self.spatial.clock_gate:
+            m.submodules.clock_gate = gate = macro(ClockGate())
+            m.d.comb += gate.on.eq(goes_on | ResetSignal())
+            clock = Clock(goes_on, gate.gated)
+        m.submodules.wave = wave = macro(Wave(self.spatial), clock=clock)
         for name in (*([LENGTH] if self.spatial.short else []), *(each.name for each in self.spatial.sources)):
             source = getattr(self, name)
             m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))

@@ -40,6 +40,15 @@ def test_every_word_is_that_of_the_recurrences_whatever_stalls(
     array.run("rtl", stalls, **operands(array.spatial, operations, seed))
 
 
+@settings(max_examples=10)
+@given(operations=st.integers(1, 9), stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
+def test_an_array_that_waits_by_a_clock_gate_gives_the_same_words_in_the_same_cycles(
+        operations: int, stalls: "int | None", seed: int) -> None:
+    given = operands(design("matmul_weight_stationary").spatial, operations, seed)
+    gated = dataclasses.replace(design("matmul_weight_stationary"), clock_gate=True)
+    assert gated.run("rtl", stalls, **given).cycles == design("matmul_weight_stationary").run("rtl", stalls, **given).cycles
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_operations_follow_each_other_at_the_interval(name: str) -> None:
     array = design(name)
