@@ -51,8 +51,8 @@ ELASTIC = elastic.Elastic(
     (elastic.Unit("pe", elastic.adder(8, STAYS)), elastic.Unit("to_rows", elastic.Spread(1, 1, 8))),
     (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), ("A",),
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
-SAMPLES = parts((ARRAY, ELASTIC, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32),
-                 TINY.config_map("pe").slots, TINY.config_map("pe").sets))
+SAMPLES = parts((ARRAY, ELASTIC, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(),
+                 ScheduleSizes(32), TINY.config_map("pe").slots, TINY.config_map("pe").sets))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"
             for each in vars(importlib.import_module(f"sardonyx.hw.arch.{module.name}")).values()
             if isinstance(each, type) and dataclasses.is_dataclass(each) and each.__module__.endswith(f".arch.{module.name}")}

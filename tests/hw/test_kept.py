@@ -145,7 +145,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "pe": {"pass_depth": 5, "ops": (BY_NAME["mult1"],), "register_words": 4, "register_schedules": True,
            "multiplier_tree": True, "primitives": (PASS_THROUGH, ALU)},
     "mem": {"sram_lines": 256, "sram_lanes": 2, "cycle_bits": 15, "extent_bits": 10, "read_loops": 2, "write_loops": 2,
-            "replay": True, "sipo_lines": 2, "multiplier_tree": False, "primitives": (LEVEL,)},
+            "replay": True, "sipo_lines": 2, "multiplier_tree": False, "locate": False, "primitives": (LEVEL,)},
     "interconnect": {"tracks": 1, "switch_box": "imran", "fifo": "full", "output_registers": True}}
 
 
