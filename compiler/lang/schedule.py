@@ -14,12 +14,14 @@ Source:  Onyx JSSC IV-B; the names are those of the schedules of TACO, which com
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch import check
+from sardonyx.hw.arch.errors import UserError, shown
 
 from .einsum import Einsum
 from .expr import mistake
@@ -41,38 +43,53 @@ class Schedule:
 
     Parameters
     ----------
-    orders : tuple      Loop orders, each of the statement with these index variables.
-    edges : mapping     Coordinates of a sub-tile, by index variable.
-    copies : tuple      An index variable, and the number of copies; or nothing.
-    fused : tuple       Intermediates that stay inside the array.
+    orders : tuple      Loop orders, each of the statement with these index variables; no two of the same ones.
+    edges : mapping     Coordinates of a sub-tile, 1 to `MOST`, by index variable.
+    copies : tuple      An index variable, and the number of copies, 1 to `MOST`; or nothing.
+    fused : tuple       Intermediates that stay inside the array, each once.
+
+    Lists do for tuples, and whole numbers of NumPy for those of Python. Raises UserError for what is neither, or said twice.
     """
 
     orders: tuple[tuple[str, ...], ...] = ()
-    edges: Mapping[str, int] = field(default_factory=dict)
+    # A mapping has no hash; schedules that are equal have equal hashes of the rest.
+    edges: Mapping[str, int] = field(default_factory=dict, hash=False)
     copies: tuple[str, int] | None = None
     fused: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        orders = tuple(_names("reorder", each) for each in _words("orders", self.orders))
+        for at, order in enumerate(orders):
+            if any(set(order) == set(other) for other in orders[:at]):
+                raise UserError(f"the loops of {' and '.join(sorted(order))} are ordered twice", "schedule",
+                                "leave out one reorder")
+        if not isinstance(self.edges, Mapping):
+            raise UserError(f"edges: {_said(self.edges)} is no mapping", "schedule", "give edges={'i': 32}")
+        copies = None if self.copies is None else _words("copies", self.copies)
+        if copies is not None and len(copies) != 2:
+            raise UserError(f"copies has {len(copies)} parts", "schedule", "give an index and a number, copies=('i', 4)")
+        fused = _words("fused", self.fused)
+        for name, value in (("orders", orders), ("fused", _names("fuse", fused) if fused else ()),
+                            ("edges", dict(_counted("split", *each) for each in self.edges.items())),
+                            ("copies", copies and _counted("parallelize", *copies))):
+            object.__setattr__(self, name, value)
 
     def __bool__(self) -> bool:
         return self != Schedule()
 
     def reorder(self, *indices: str) -> Schedule:
         """The loops of the statement with these index variables, the outermost first."""
-        _named(f"reorder({','.join(map(str, indices))})", indices)
-        if any(set(order) == set(indices) for order in self.orders):
-            raise UserError(f"the loops of {' and '.join(sorted(indices))} are ordered twice", "schedule",
-                            "leave out one reorder")
         return replace(self, orders=(*self.orders, indices))
 
     def split(self, index: str, edge: int) -> Schedule:
         """Sub-tiles of so many coordinates of an index."""
-        _named(f"split({index},{edge})", (index,), edge)
+        index, edge = _counted("split", index, edge)
         if index in self.edges:
             raise UserError(f"index {index} is split twice", "schedule", "leave out one split")
         return replace(self, edges={**self.edges, index: edge})
 
     def parallelize(self, index: str, copies: int) -> Schedule:
         """So many copies of the program, which share the sub-tiles that an index is cut into."""
-        _named(f"parallelize({index},{copies})", (index,), copies)
         if self.copies is not None:
             raise UserError("the program is parallelized twice", "schedule", "leave out one parallelize: copies are of the "
                             "whole program, and share all its sub-tiles")
@@ -80,8 +97,7 @@ class Schedule:
 
     def fuse(self, *tensors: str) -> Schedule:
         """Let intermediates stay inside the array."""
-        _named(f"fuse({','.join(map(str, tensors))})", tensors)
-        for tensor in tensors:
+        for tensor in _names("fuse", tensors):
             if tensor in self.fused:
                 raise UserError(f"{tensor} is fused twice", "schedule", "name it once")
         return replace(self, fused=(*self.fused, *tensors))
@@ -122,15 +138,43 @@ def _with(found: Schedule, name: str, words: Sequence[str]) -> Schedule:
     return (found.split if name == "split" else found.parallelize)(words[0], int(words[1]))
 
 
-def _named(what: str, names: Sequence[str], number: int = 1) -> None:
-    """UserError unless names are such, each once, and a number is in range."""
+def _said(value: object) -> str:
+    """A value as an error shows it, of bounded length."""
+    return shown(value) if isinstance(value, str) else check.shown(value)
+
+
+def _words(name: str, value: object) -> tuple[object, ...]:
+    """What a list or a tuple holds; a text holds letters, which nobody means."""
+    if not isinstance(value, list | tuple):
+        raise UserError(f"{name}: {_said(value)} is no tuple", "schedule", f"give {name}=(..,)")
+    return tuple(value)
+
+
+def _names(directive: str, words: object, *number: object) -> tuple[str, ...]:
+    """The names of a directive, each once; number: what follows them."""
+    names, found = _words(directive, words), list[str]()
+    text = f"{directive}({','.join(map(_said, (*names, *number)))})"
     for name in names:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise UserError(f"{what} names '{name}', which is no name", "schedule", _EXAMPLE)
-    if not names or len(set(names)) < len(names):
-        raise UserError(f"{what} names {'nothing' if not names else 'something twice'}", "schedule", _EXAMPLE)
-    if not isinstance(number, int) or not 1 <= number <= MOST:
-        raise UserError(f"{what}: the number is not in 1 to {MOST}", "schedule", f"use 1 to {MOST}")
+            raise UserError(f"{text} names '{_said(name)}', which is no name", "schedule", _EXAMPLE)
+        found.append(name)
+    if not found or len(set(found)) < len(found):
+        raise UserError(f"{text} names {'something twice' if found else 'nothing'}", "schedule", _EXAMPLE)
+    return tuple(found)
+
+
+def _counted(directive: str, index: object, number: object) -> tuple[str, int]:
+    """The index and the number of a directive, which may be one of NumPy."""
+    try:
+        count = None if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        count = None
+    name, = _names(directive, (index,), number if count is None else count)
+    if count is None:
+        raise UserError(f"{directive}({name},{_said(number)}): this is no whole number", "schedule", f"use 1 to {MOST}")
+    if not 1 <= count <= MOST:
+        raise UserError(f"{directive}({name},{_said(count)}): the number is not in 1 to {MOST}", "schedule", f"use 1 to {MOST}")
+    return name, count
 
 
 def scheduled(text: str, schedule: Schedule, order: str | Sequence[str] = "", formats: Mapping[str, str] | None = None,
@@ -150,7 +194,8 @@ def scheduled(text: str, schedule: Schedule, order: str | Sequence[str] = "", fo
         if not any(set(each.order) == set(wanted) for each in plain.statements):
             raise UserError(f"no statement has the index variables {', '.join(wanted)} and no others",
                             f"reorder({','.join(wanted)})",
-                            f"name those of one: {' or '.join(', '.join(each.order) for each in plain.statements)}")
+                            "name those of one: "
+                            f"{' or '.join(dict.fromkeys(', '.join(each.order) for each in plain.statements))}")
     orders = [_order(each, schedule) for each in plain.statements]
     return parse_program(text, orders if len(orders) > 1 else orders[0], formats, origin)
 
