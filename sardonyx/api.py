@@ -106,6 +106,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     wanted = _plan(said, tile, unroll, dispatch, without)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
+    said = said if schedule is not None or not found.fuse else said.fuse(*found.fuse)
     program = scheduled(found.expression, said, arguments.order(order) or ("" if said.orders else found.order),
                         {**found.formats, **arguments.formats(formats)}, f"kernel {name}")
     progress = arguments.function("progress", progress)
@@ -114,8 +115,7 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     for number, (tensor, shape) in enumerate(extents.items()):
         if tensor not in data:
             data[tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    fused = found.fuse if schedule is None else said.fused
-    return run_program(_located(program, locate, how.arch), fused, data, how, wanted, progress)
+    return run_program(_located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -256,7 +256,8 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
                         f"explain one of them, or fuse them: --schedule 'fuse({','.join(program.intermediates)})'")
     wanted = plan(said, tile, 1, ORDER)
     if wanted.edges is not None and not operands:
-        raise UserError("a tile cuts operands, and there are none", "tile", "give the operands, or no tile")
+        name, where = ("split", str(Schedule(edges=said.edges))) if said.edges else ("tile", "tile")
+        raise UserError(f"a {name} cuts operands, and there are none", where, f"give the operands, or no {name}")
     if wanted.copies != 1:
         raise UserError("what is explained is one copy", str(said), "leave out parallelize")
     fused = fuse(program.statements, program.formats) if len(program.statements) > 1 else alone(program.result)

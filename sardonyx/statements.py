@@ -24,6 +24,7 @@ from .dump import Dump
 from .execute import Options, Result, execute
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
+from .hw.arch.errors import shown as shown_text
 from .options import MOST
 from .outcome import silent
 from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
@@ -62,6 +63,23 @@ class Plan:
         return self.dispatch == DYNAMIC
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Statements that run as one program, which gives the result of the last one."""
+
+    statements: tuple[Einsum, ...]
+    fused: Fused
+
+    @property
+    def name(self) -> str:
+        return self.statements[-1].result.tensor
+
+    def operands(self, known: Mapping[str, Coo]) -> dict[str, Coo]:
+        """Those of what is known that it takes."""
+        made = {each.result.tensor for each in self.statements}
+        return {name: known[name] for each in self.statements for name in each.tensors if name not in made}
+
+
 def plan(schedule: Schedule, edges: Edges, copies: int | None, dispatch: str, without: frozenset[str] = frozenset()) -> Plan:
     """A plan from a schedule and from what else is said; UserError for what is said in both."""
     if schedule.edges and edges is not None:
@@ -97,24 +115,23 @@ def groups(program: Program, fused: Sequence[str]) -> list[tuple[Einsum, ...]]:
 
 def run_program(program: Program, fused: Sequence[str], data: Mapping[str, Coo], how: Options, wanted: Plan,
                 progress: Tell) -> Result:
-    """Run a program on its operands by name."""
+    """Run a program on its operands by name. What its statements and its schedule cannot be is refused whatever the engine,
+    before anything runs."""
     program.shapes({name: tensor.shape for name, tensor in data.items()})
-    parts = groups(program, fused)
+    parts = [_Part(each, _fused(each, program)) for each in groups(program, fused)]
     _check_used(wanted, parts, program)
     if how.engine == engines.GOLDEN:
-        return _golden(program.statements, data)
+        return _golden(parts, program, data, how.arch, wanted)
     if len(parts) == 1:
-        return _run_group(parts[0], program, data, how, wanted, progress)[0]
+        return _run_part(parts[0], data, how, wanted, progress)[0]
     began, known, reports = time.perf_counter(), dict(data), dict[str, Mapping[str, object]]()
     results = []
     for part in parts:
-        name = part[-1].result.tensor
-        folder = Dump(how.dump.folder / name) if how.dump else None
-        given = {tensor: known[tensor] for each in part for tensor in each.tensors if tensor in known}
-        found, known[name] = _run_group(part, program, given, replace(how, dump=folder), _own(wanted, part),
-                                        partial(_told, progress, name))
+        folder = Dump(how.dump.folder / part.name) if how.dump else None
+        found, known[part.name] = _run_part(part, part.operands(known), replace(how, dump=folder), _own(wanted, part),
+                                            partial(_told, progress, part.name))
         results.append(found)
-        reports[name] = found.report
+        reports[part.name] = found.report
     cycles = [found.cycles for found in results if found.cycles is not None]
     launches = sum(int(str(found.report["launches"])) for found in results if found.cycles is not None)
     last = results[-1]
@@ -124,26 +141,32 @@ def run_program(program: Program, fused: Sequence[str], data: Mapping[str, Coo],
     return Result(report, value=last.value, cycles=sum(cycles) if cycles else None)
 
 
-def _run_group(statements: Sequence[Einsum], program: Program, data: Mapping[str, Coo], how: Options, wanted: Plan,
-               progress: Tell) -> tuple[Result, Coo]:
-    """Run statements as one program, whose result is that of the last one; it, and as a tensor."""
-    began, final = time.perf_counter(), statements[-1]
-    several = len(statements) > 1
-    fused = fuse(statements, program.formats) if several else alone(final)
-    _check_indices(wanted, fused.einsum)
-    progress("cutting the operands into sub-tiles")
-    work = Work(cut(fused, data, how.arch, wanted, progress))
-    progress(f"cut the operands into {work.told}")
-    inner = work.tiling.einsum
-    if wanted.index and _parts(work.tiling, wanted.index) < 2:
+def _fused(statements: Sequence[Einsum], program: Program) -> Fused:
+    return fuse(statements, program.formats) if len(statements) > 1 else alone(statements[-1])
+
+
+def _work(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Tell = silent) -> Work:
+    """The sub-tiles of operands; UserError where copies would have nothing to share."""
+    work = Work(cut(fused, data, arch, wanted, progress))
+    if wanted.index and _tiles(work.tiling, wanted.index) < 2:
         raise UserError(f"index {wanted.index} is one tile of {work.tiling.edges[wanted.index]}, so that copies would share "
                         "nothing", f"parallelize({wanted.index},{wanted.copies})", f"split({wanted.index},N) with a smaller N")
+    return work
+
+
+def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
+    """Run statements as one program, whose result is that of the last one; it, and as a tensor."""
+    began, fused, several = time.perf_counter(), part.fused, len(part.statements) > 1
+    progress("cutting the operands into sub-tiles")
+    work = _work(fused, data, how.arch, wanted, progress)
+    progress(f"cut the operands into {work.told}")
+    inner = work.tiling.einsum
     # A statement whose functions are left to the host is another one.
     nests = sharing(fused, work.tiling) if fused.nest.kept else alone(inner)
     copies = most_copies(nests, how.arch, wanted.dynamic) if wanted.copies is None else wanted.copies
     # A group shares out its sub-tiles best if it is large, unless its links are too few.
     linked = groups_needed(work, copies) if wanted.dynamic else None
-    answer = golden.evaluate_all(statements, data)[final.result.tensor] if several else None
+    answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
 
     made: list[TensorJob] = []
 
@@ -173,8 +196,12 @@ def _told(progress: Tell, name: str, stage: str) -> None:
     progress(f"{name}: {stage}")
 
 
-def _golden(statements: Sequence[Einsum], data: Mapping[str, Coo]) -> Result:
-    final, known = statements[-1], {**data, **golden.evaluate_all(statements, data)}
+def _golden(parts: Sequence[_Part], program: Program, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -> Result:
+    final, known = program.result, {**data, **golden.evaluate_all(program.statements, data)}
+    for part in parts:
+        # Sub-tiles give NumPy nothing, but what is said of them may be wrong.
+        if (own := _own(wanted, part)).edges is not None or own.index:
+            _work(part.fused, part.operands(known), arch, own)
     value = value_of(final, known[final.result.tensor])
     return Result({"engine": engines.GOLDEN, "result": shown(final, {name: known[name] for name in final.tensors}, value)},
                   value=value)
@@ -190,19 +217,18 @@ def _with_ways(report: Mapping[str, object], fused: Fused) -> dict[str, object]:
     return found
 
 
-def _check_used(wanted: Plan, parts: Sequence[Sequence[Einsum]], program: Program) -> None:
-    """UserError for an edge or copies of an index that no statement has, where they run in turn."""
-    if len(parts) == 1:
-        return      # the indices of a fused program have names of their own
-    named = [*(wanted.edges if isinstance(wanted.edges, Mapping) else ()), *([wanted.index] if wanted.index else [])]
-    for index in named:
-        if index not in program.order:
-            raise UserError(f"there is no index {index}", program.text, f"name one of {', '.join(program.order)}")
+def _check_used(wanted: Plan, parts: Sequence[_Part], program: Program) -> None:
+    """UserError for an edge or copies of an index that no part of a program has."""
+    known = list(dict.fromkeys(index for part in parts for index in part.fused.einsum.order))
+    for index in [*(wanted.edges if isinstance(wanted.edges, Mapping) else ()), *([wanted.index] if wanted.index else [])]:
+        if index not in known:
+            raise UserError(f"there is no index {shown_text(str(index))}",
+                            parts[0].fused.einsum.text if len(parts) == 1 else program.text, f"name one of {', '.join(known)}")
 
 
-def _own(wanted: Plan, part: Sequence[Einsum]) -> Plan:
-    """What of a plan is for a part of a program: the edges and copies of indices that its result's statement has."""
-    names = part[-1].order
+def _own(wanted: Plan, part: _Part) -> Plan:
+    """What of a plan is for a part of a program: the edges and copies of indices that it has."""
+    names = part.fused.einsum.order
     edges = {index: edge for index, edge in wanted.edges.items() if index in names} if isinstance(wanted.edges, Mapping) \
         else wanted.edges
     if wanted.index and wanted.index not in names:
@@ -210,12 +236,6 @@ def _own(wanted: Plan, part: Sequence[Einsum]) -> Plan:
     return replace(wanted, edges=edges or None)
 
 
-def _check_indices(wanted: Plan, einsum: Einsum) -> None:
-    if wanted.index and wanted.index not in einsum.order:
-        raise UserError(f"there is no index {wanted.index}", f"parallelize({wanted.index},{wanted.copies})",
-                        f"name one of {', '.join(einsum.order)}")
-
-
-def _parts(tiling: Tiling, index: str) -> int:
+def _tiles(tiling: Tiling, index: str) -> int:
     """Tiles that an index is cut into."""
     return -(-tiling.extents[index] // tiling.edges[index])

@@ -83,24 +83,53 @@ def test_kernels_of_several_statements_run_fused_or_not():
     assert "spmv_iter" in api.kernels().text
 
 
-def refusal(*arguments, **named):
+def refusal(*arguments, engine="tokens", **named):
     with pytest.raises(UserError) as error:
-        sardonyx.einsum(*arguments, engine="tokens", **named)
+        sardonyx.einsum(*arguments, engine=engine, **named)
     return str(error.value)
 
 
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
 @pytest.mark.parametrize("named,expected", [
     ({"tile": 3, "schedule": "split(i,3)"}, "sub-tiles have an edge and are split"),
     ({"unroll": 2, "schedule": "parallelize(i,2)"}, "the program has copies and is parallelized"),
     ({"order": "ij;ij", "schedule": "reorder(j,i)"}, "loops have an order and are reordered"),
-    ({"schedule": "split(q,3)"}, "there is no index q"),
+    ({"schedule": "split(q,3)"}, "there is no index q"), ({"schedule": "fuse(y) split(q,3)"}, "there is no index q"),
     ({"schedule": "parallelize(q,3)"}, "there is no index q"),
+    ({"schedule": "fuse(y) parallelize(q,3)"}, "there is no index q"),
+    ({"schedule": "fuse(y)", "tile": {"q" * 3000: 3}}, f"there is no index {'q' * 30} ... "),
     ({"schedule": "fuse(z)"}, "z is not computed by one statement for another"),
     ({"schedule": "split(i,12) parallelize(i,2)"}, "index i is one tile of 12, so that copies would share nothing"),
+    ({"schedule": "fuse(y) split(i,12) parallelize(i,2)"}, "index i is one tile of 12, so that copies would share nothing"),
     ({"schedule": "fuse(y) split(j2,3)"}, "index j2, of 12, is summed for what MEM tiles keep, so that it cannot be cut"),
+    ({"schedule": "fuse(y) split(j2,3)", "formats": {"y": "d"}}, "y has dense levels, and MEM tiles hand over compressed ones"),
+    ({"formats": {"A": "q" * 2000}}, f"format {'q' * 30} ... {'q' * 30} of A(i,j): it is not a letter d or s"),
+    ({"formats": {"b" * 2000: "s"}}, f"formats: there is a format for {'b' * 30} ... {'b' * 30} but no such tensor"),
     ({"schedule": 5}, "schedule: it is of type int, which is no text")])
-def test_what_a_schedule_cannot_do_is_refused(named, expected):
-    assert expected in refusal(TWICE, A=A, x=X, **named)
+def test_what_a_schedule_cannot_do_is_refused_by_all_engines(named, expected, engine):
+    text = refusal(TWICE, A=A, x=X, engine=engine, **named)
+    assert expected in text and len(text) < 1000
+
+
+def test_copies_that_a_machine_has_no_room_for_are_refused_for_it_alone():
+    named = {"A": A, "x": X, "schedule": "split(i,3) parallelize(i,99)"}
+    assert refusal(TWICE, **named).startswith(
+        "99 copies of the program: they are too many for 'small': at most 64 are told apart\n"
+        "  try: use one, or a larger machine")
+    assert (sardonyx.einsum(TWICE, engine="golden", **named).value == A @ (A @ X)).all()
+
+
+def test_what_is_said_of_an_index_of_a_fused_part_has_effect_there():
+    report = sardonyx.einsum("T(i,j) = A(i,k) * A(k,j); U(i,j) = T(i,j) * A(i,j); x(i) = U(i,j)", A=A, engine="tokens",
+                             schedule="fuse(T) split(k,5)", arch="onyx").report["statements"]
+    assert report["U"]["tile_edge"]["k"] == 5 and "k" not in report["x"]["tile_edge"]
+
+
+def test_what_a_file_says_is_fused_has_to_be_there(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('expression = "T(i) = b(i); x(i) = T(i)"\nfuse = ["Q"]\n')
+    with pytest.raises(UserError, match="Q is not computed by one statement for another"):
+        sardonyx.kernel(str(file), engine="golden")
 
 
 def test_a_fused_program_has_one_result():
@@ -125,6 +154,8 @@ def test_a_program_of_several_statements_is_explained_as_it_is_fused():
     assert told.report["fused"] == {"y": "MEM tiles"} and told.report["tiles"]["mem"] == 12 and told.report["tiles"]["io"] == 7
     with pytest.raises(UserError, match="it runs as 2 programs, one after the other"):
         api.explain_program(TWICE)
+    with pytest.raises(UserError, match=r"^split\(i,3\): a split cuts operands, and there are none\n  try: give the operands"):
+        api.explain_program(TWICE, schedule="fuse(y) split(i,3)")
     with pytest.raises(UserError, match="y stays in MEM tiles, for which the public tools have no node"):
         api.explain_program(TWICE, schedule="fuse(y)", graph="g.gv")
     streams = "T(i,j) = C(i,k) * D(k,j); X(i,j) = B(i,j) * T(i,j)"

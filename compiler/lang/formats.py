@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
 
 from .expr import Access
@@ -28,7 +28,7 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
         return Format(COMPRESSED * rank, wanted)
     if access.repeated and re.fullmatch(f"[{DENSE}{COMPRESSED}]{{{len(access.repeated)}}}[0-9]*", text):
         return Format(text[:rank], wanted)     # Of a diagonal, the letters of the first levels.
-    where = f"format {text} of {access}"
+    where = f"format {shown(text)} of {access}"
     letters, modes = text[:rank], text[rank:] or "".join(map(str, wanted))
     known = re.fullmatch(f"[{DENSE}{COMPRESSED}]{{{rank}}}", letters)
     if not known or sorted(modes) != sorted(map(str, wanted)):
@@ -70,5 +70,5 @@ def check_named(formats: Mapping[str, str], tensors: list[str]) -> None:
     """Refuse formats of tensors that are not in the expression."""
     for name in formats:
         if name not in tensors:
-            raise UserError(f"there is a format for {name} but no such tensor", "formats",
+            raise UserError(f"there is a format for {shown(name)} but no such tensor", "formats",
                             f"name one of {', '.join(tensors)}")

@@ -80,10 +80,10 @@ def grouped(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool = False, 
     if short or copies > MOST_COPIES:
         most = most_copies(graph, arch, dynamic, groups)
         needs = "; ".join(f"they need {each.needed} {each.what}, it has {each.has}" for each in short)
-        fix = f"use {most} or less" if most > 1 else "leave unroll out, or use a larger machine"
+        fix = f"use {most} or less" if most > 1 else "use one, or a larger machine"
         more = ", or add filter and arbiter to pe.primitives of its description" if _missing(arch, (FILTER, ARBITER)) else ""
-        raise UserError(f"{copies} copies of the program are too many for '{arch.name}': "
-                        f"{needs or f'at most {MOST_COPIES} are told apart'}", "unroll", fix + more)
+        raise UserError(f"they are too many for '{arch.name}': {needs or f'at most {MOST_COPIES} are told apart'}",
+                        f"{copies} copies of the program", fix + more)
     return _in_groups(graph, arch, copies, dynamic, groups)
 
 

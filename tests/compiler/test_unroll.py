@@ -158,13 +158,13 @@ def test_tiles_that_are_avoided_are_no_room_for_copies():
 
 
 @pytest.mark.parametrize("copies,arch,dynamic,message", [
-    (3, ONYX, False, "unroll: 3 copies of the program are too many for 'onyx': they need 18 load streams, it has 16\n"
+    (3, ONYX, False, "3 copies of the program: they are too many for 'onyx': they need 18 load streams, it has 16\n"
                      "  try: use 2 or less, or add filter and arbiter to pe.primitives of its description"),
-    (15, sharing(ONYX), False, "unroll: 15 copies of the program are too many for 'onyx': they need 135 MEM tiles, it has 128\n"
+    (15, sharing(ONYX), False, "15 copies of the program: they are too many for 'onyx': they need 135 MEM tiles, it has 128\n"
                                "  try: use 14 or less"),
-    (2, sharing(SMALL), False, "unroll: 2 copies of the program are too many for 'small': they need 18 MEM tiles, it has 16\n"
-                               "  try: leave unroll out, or use a larger machine"),
-    (99, sharing(ONYX), False, "unroll: 99 copies of the program are too many for 'onyx': at most 64 are told apart\n"
+    (2, sharing(SMALL), False, "2 copies of the program: they are too many for 'small': they need 18 MEM tiles, it has 16\n"
+                               "  try: use one, or a larger machine"),
+    (99, sharing(ONYX), False, "99 copies of the program: they are too many for 'onyx': at most 64 are told apart\n"
                                "  try: use 14 or less"),
     (2, ONYX, True, "dispatch: dynamic dispatch needs primitives that 'onyx' does not have: filter, arbiter, dispatcher\n"
                     "  try: add them to pe.primitives of its description, or choose another way to dispatch"),
