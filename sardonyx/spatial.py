@@ -289,8 +289,9 @@ class Design:
         if skip is not None:
             (read,) = skips.zeros(skip.where)
             axis = 1 + [str(at) for at in read.at].index(skip.indices[0])
-            at = next(each.name for each in self.spatial.operands if each.name not in found)
-            found[read.name], found[at] = grouped(found[read.name], axis, skip.keep, skip.of)
+            values, places = grouped(found[read.name], axis, skip.keep, skip.of)
+            at = [each.name for each in self.spatial.operands if each.name not in found]
+            found |= {read.name: values, **dict.fromkeys(at, places)}
         return found
 
     def _golden(self, given: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:

@@ -7,8 +7,9 @@ which group a position is; a bundle is read once for its group.
     of A(i, 0..3) = 0 7 0 9, 2 of 4:    A = 7 9, A_at = 1 3;    b_0..b_3 = B(0..3, j), and b_1, then b_3 are taken
 
 Input:   Unrolled, an optimistic skip.
-Output:  Unrolled, over positions; inputs are ``A``, shorter, and ``A_at``.
-Errors:  UserError for a bound that is no multiple of `of`, and for recurrences that are not of the usual form (`operands`).
+Output:  Unrolled, over positions; inputs are ``A``, shorter, and, where something reads it, ``A_at``.
+Errors:  UserError for a bound that is no multiple of `of`, for an index of the result, of which each element has a place of its
+         own, and for recurrences that are not of the usual form (`operands`).
 Source:  Stellar III-C, Fig. 5; Mishra et al., Accelerating sparse deep neural networks, 2021. Departure: any N of M.
 """
 
@@ -22,7 +23,7 @@ from ...hw.arch.errors import UserError
 from ..lang.recurrence import INPUT, VARIABLE, Call, Declared, Expr, Number
 from ..lang.sparsity import Skip, zeros
 from .operands import Operand, usual
-from .points import Compute, Element, Point, Term, Unrolled, Use, Value, source, uses
+from .points import Compute, Element, Point, Term, Unrolled, Use, Value, elements, source, uses
 
 # How the input is called that says which of its group a value was.
 AT = "{}_at"
@@ -43,6 +44,9 @@ class _Packer:
     def __init__(self, unrolled: Unrolled, skip: Skip, index: str, tensor: str) -> None:
         self._unrolled, self._skip, self._index, self._tensor = unrolled, skip, index, tensor
         self._parts = usual(unrolled.recurrences)
+        if index != (way := self._parts.way):
+            raise UserError(f"{index} is an index of the result {self._parts.result}, of which no element is left out",
+                            str(skip), f"skip {way} optimistically, which the result is a sum along" if way else "use sp.skip")
         self._operands = {each.name: each for each in self._parts.operands}
         self._names = tuple(unrolled.bounds)
         self._bounds = {**unrolled.bounds, index: unrolled.bounds[index] // skip.of * skip.keep}
@@ -84,7 +88,10 @@ class _Packer:
         axis = packed.indices.index(self._index)
         short = tuple(extent // self._skip.of * self._skip.keep if at == axis else extent
                       for at, extent in enumerate(shapes[self._tensor]))
-        shapes |= {self._tensor: short, self._at: short}
+        shapes[self._tensor] = short
+        # Where no bundle passes, nothing depends on the place of a value in its group.
+        if any(each.tensor == self._at for term in values.values() for each in elements(term)):
+            shapes[self._at] = short
         return replace(self._unrolled, recurrences=replace(old, declared=declared), bounds=self._bounds, values=values,
                        results=results, shapes=shapes)
 

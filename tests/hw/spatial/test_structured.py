@@ -96,6 +96,9 @@ def test_groups_hold_what_is_not_0_in_order(keep: int, axis: int, count: int, da
      "k has 6 points, which is no multiple of 4"),
     (lambda: design("output", 2, 4).run("golden", A=np.ones((2, 8), int)),
      "of A(0, 0) to A(0, 3) 4 are not 0, but only 2 stay: skip k where A(i, k) == 0, 2 of 4 stay"),
+    (lambda: sp.Design(PRODUCT, sp.Transform(DATAFLOWS["output"]), {"i": 4, "j": 2, "k": 2}, sparsity=[
+        sp.optimistic_skip(i, where=A(i, k) == 0, keep=2, of=4)]).spatial,
+     "i is an index of the result C, of which no element is left out"),
     (lambda: _both(sp.skip(k, where=A(i, k) == 0)),
      "k is skipped, and skipped optimistically: its wires cannot both go and stay"),
     (lambda: _both(rows(1, 2)), "k is skipped optimistically twice"),
@@ -110,6 +113,14 @@ def test_what_is_no_optimistic_skip_is_refused(made: "Callable[[], object]", sai
 
 def _both(other: Skip) -> object:
     return sp.Design(PRODUCT, sp.Transform(DATAFLOWS["output"]), {"i": 2, "j": 2, "k": 8}, sparsity=[rows(2, 4), other]).pruned
+
+
+@pytest.mark.parametrize("statement", ["x(i) = A(i,k)", "x(i) = A(i,k) * B(i)"])
+@pytest.mark.parametrize("rows_of", [[[1, 0], [1, 1]], [[0, 1], [1, 1]]])
+def test_places_in_groups_enter_only_where_something_depends_on_them(statement: str, rows_of: "list[list[int]]") -> None:
+    array = sp.Design(sp.functionality(statement), sp.Transform(rows_of), {"i": 3, "k": 8}, sparsity=[rows(2, 4)])
+    assert "A_at" not in {port.tensor for port in array.spatial.inputs}
+    array.run("tokens", **array.random(5, 1))
 
 
 def test_a_name_that_is_taken_is_not_taken_twice() -> None:
