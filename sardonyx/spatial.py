@@ -133,7 +133,14 @@ class Design:
     @functools.cached_property
     def pruned(self) -> Pruned:
         """What skips leave of it."""
-        return prune(self.unrolled, skips.checked(self.sparsity, self.functionality))
+        found = prune(self.unrolled, skips.checked(self.sparsity, self.functionality))
+        # An elastic array has no step that could be the last one, and nothing that stops all of it.
+        refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
+                   "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}
+        for where, (is_set, reason) in refused.items():
+            if is_set and not found.is_static:
+                raise UserError(f"under skips by values an array is elastic: {reason}", where, "leave it out")
+        return found
 
     @functools.cached_property
     def spatial(self) -> Spatial:

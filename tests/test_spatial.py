@@ -18,6 +18,7 @@ STATIONARY = sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]])
 # A product with another index, and one whose recurrences are written by hand.
 OTHERS = ("matmul_cube", "matmul_output_stationary")
 SMALL = sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 3, "k": 2})
+ROWS = [sp.skip(sp.indices("j")[0], where=sp.inputs("B")[0](*sp.indices("k j")) == 0)]
 ONES = {"A": np.ones((2, 2), int), "B": np.ones((2, 3), int)}
 
 
@@ -99,6 +100,10 @@ def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) ->
 @pytest.mark.parametrize("made,said", [
     (lambda: sp.Design(PRODUCT, sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]]), {"i": 2, "j": 2, "k": 2}, short=True).spatial,
      "its operations cannot end early: their last step differs, or they overlap"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, sparsity=ROWS, short=True).pruned,
+     "under skips by values an array is elastic: its operations end with their fibers, which are as long as values make them"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, sparsity=ROWS, clock_gate=True).run(),
+     "under skips by values an array is elastic: each PE waits by itself, so that no clock stops for all of them"),
     (lambda: sp.Design("C = A", STATIONARY, {}), "which is no Recurrences"),
     (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
     (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),
