@@ -260,11 +260,18 @@ class Design:
                              for step in cell.steps for length in cut or [self.spatial.launches] * count)
                 facts["utilisation"] = round(useful / (cycles * len(self.spatial.cells)), 3)
             else:
-                dense = project(self.unrolled, self.dataflow)
-                facts["cycles_without_skips"] = dense.interval * (count - 1) + dense.steps
+                facts |= self._without_skips(count)
         values = {name: array if several else array[0] for name, array in wanted.items()}
         return Result({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
                       value=values if len(values) > 1 else next(iter(values.values())), cycles=cycles)
+
+    def _without_skips(self, count: int) -> dict[str, object]:
+        """The cycles without skips, if there is such an array: of some transforms skips cut what could not be."""
+        try:
+            dense = project(self.unrolled, self.dataflow)
+        except UserError:
+            return {}
+        return {"cycles_without_skips": dense.interval * (count - 1) + dense.steps}
 
     def _lengths(self, lengths: Sequence[int] | None, count: int) -> list[int] | None:
         """The launches of operations as whole numbers that the array takes."""

@@ -193,6 +193,11 @@ def _check(skip: Skip, recurrences: Recurrences) -> None:
             raise UserError(f"the functionality does not read {each}", where, f"name it as it is read: {near}")
         if not all(isinstance(at, Sum) and len(at.terms) == 1 and not at.constant and at.terms[0][1] == 1 for at in each.at):
             raise UserError(f"{each} is at a sum of indices", where, "give a condition on an input at plain indices")
+    for each in zeros(skip.where):
+        if constant := [index for index in skip.indices if not any(isinstance(at, Sum) and at.terms == ((index, 1),)
+                                                                  for at in each.at)]:
+            raise UserError(f"{each} is the same element for every {constant[0]}", where,
+                            f"ask for elements that have the index {constant[0]}")
     if not skip.is_static and len(skip.indices) > 1:
         raise UserError("it skips two indices by one element", where, "skip one of them: the other one finds it")
     if skip.of and (skip.is_static or len(zeros(skip.where)) != 1):

@@ -47,6 +47,9 @@ class _Packer:
         if index != (way := self._parts.way):
             raise UserError(f"{index} is an index of the result {self._parts.result}, of which no element is left out",
                             str(skip), f"skip {way} optimistically, which the result is a sum along" if way else "use sp.skip")
+        if len({each.indices for each in self._parts.operands if each.tensor == tensor}) > 1:
+            raise UserError(f"{tensor} is read at several places of a point, of which one alone is packed", str(skip),
+                            "give it as two inputs")
         self._operands = {each.name: each for each in self._parts.operands}
         self._names = tuple(unrolled.bounds)
         self._bounds = {**unrolled.bounds, index: unrolled.bounds[index] // skip.of * skip.keep}

@@ -81,7 +81,8 @@ class _Maker:
         shaped = {role: tuple(Shaped(each.name, self.recurrences.bits(each.name), self.shapes[each.name])
                               for each in self.recurrences.of(role) if each.name in self.shapes) for role in (INPUT, OUTPUT)}
         found = tuple(self._found(index) for index in self.bounds if index in self.skipped)
-        carried = tuple(each.tensor for each in self.parts.operands if self.time in self.skipped and each.name in self.carriers)
+        carried = tuple((each.tensor, each.indices) for each in self.parts.operands
+                        if self.time in self.skipped and each.name in self.carriers)
         return Elastic(self.name, tuple(self.bounds.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
                        tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
 

@@ -165,7 +165,8 @@ class Elastic:
     operands, results : tuple
     units, links : tuple
     found : tuple              The skipped indices. Positions of one count the coordinates that are left, from 0.
-    carried : tuple            Tensors of which fibers hold their own nonzeros; fibers of others have the coordinates left.
+    carried : tuple            Tensor and indices of operands whose fibers hold their own nonzeros; fibers of others have the
+                               coordinates left.
     inputs, outputs : tuple    Ports.
     """
 
@@ -177,7 +178,7 @@ class Elastic:
     units: tuple[Unit, ...]
     links: tuple[Link, ...]
     found: tuple[Found, ...]
-    carried: Annotated[tuple[str, ...], Tuple((Identifier(),), True)]
+    carried: tuple[tuple[Annotated[str, Identifier()], Annotated[tuple[str, ...], Tuple((Identifier(),), True)]], ...]
     inputs: tuple[Border, ...]
     outputs: tuple[Border, ...]
 

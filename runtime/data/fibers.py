@@ -60,7 +60,7 @@ class _Finder:
         """The pairs of a fiber, with its end."""
         place, time = dict(port.at), self._elastic.time
         coordinates = self._coordinates(place)
-        if port.tensor in self._elastic.carried:
+        if (port.tensor, self._indices(port)) in self._elastic.carried:
             alone = Found(time, True, ((port.tensor, self._indices(port)),))
             live = self._live(alone, coordinates)
         elif time in self._found:

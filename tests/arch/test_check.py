@@ -49,7 +49,7 @@ ARRAY = spatial.Spatial(
 ELASTIC = elastic.Elastic(
     "array", (("k", 8),), "k", ARRAY.operands, ARRAY.results,
     (elastic.Unit("pe", elastic.adder(8, STAYS)), elastic.Unit("to_rows", elastic.Spread(1, 1, 8))),
-    (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), ("A",),
+    (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), (("A", ("k",)),),
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 SAMPLES = parts((ARRAY, ELASTIC, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(),
                  ScheduleSizes(32), TINY.config_map("pe").slots, TINY.config_map("pe").sets))

@@ -102,6 +102,20 @@ def test_time_is_that_of_the_nonzeros(name: str) -> None:
     assert [more - less for more, less in pairwise(cycles)] == [480, 120, 40]
 
 
+def test_of_a_tensor_that_is_read_twice_one_fiber_has_its_own_nonzeros_and_the_other_one_those_that_are_left() -> None:
+    array = sp.Design(sp.functionality("C(i,j) = A(i,k) * A(k,j)"), sp.Transform(OUTPUT), {"i": 3, "j": 3, "k": 3},
+                      sparsity=[ROWS_OF_A])
+    assert array.run("tokens", **array.random(9, 1)).report["operations"] == 9
+
+
+def test_where_the_array_without_skips_cannot_be_made_its_cycles_are_not_told() -> None:
+    # B would go backwards in time from row to row, but each row finds its own.
+    array = sp.Design(sp.functionality("x(i) = A(i,j) * B(j)"), sp.Transform([[-1, 0], [-1, 1]]), {"i": 2, "j": 3},
+                      sparsity=[sp.skip(j, where=A(i, j) == 0)])
+    report = array.run("tokens").report
+    assert report["elements_checked"] == 2 and "cycles_without_skips" not in report
+
+
 def test_fibers_are_ordered_ended_and_without_zeros() -> None:
     array = design("CSR x dense", 2, 5, 3)
     assert array.elastic is not None

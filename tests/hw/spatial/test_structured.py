@@ -99,6 +99,9 @@ def test_groups_hold_what_is_not_0_in_order(keep: int, axis: int, count: int, da
     (lambda: sp.Design(PRODUCT, sp.Transform(DATAFLOWS["output"]), {"i": 4, "j": 2, "k": 2}, sparsity=[
         sp.optimistic_skip(i, where=A(i, k) == 0, keep=2, of=4)]).spatial,
      "i is an index of the result C, of which no element is left out"),
+    (lambda: sp.Design(sp.functionality("C(i,j) = A(i,k) * A(k,j)"), sp.Transform(DATAFLOWS["output"]),
+                       {"i": 4, "j": 4, "k": 4}, sparsity=[rows(2, 4)]).spatial,
+     "A is read at several places of a point, of which one alone is packed"),
     (lambda: _both(sp.skip(k, where=A(i, k) == 0)),
      "k is skipped, and skipped optimistically: its wires cannot both go and stay"),
     (lambda: _both(rows(1, 2)), "k is skipped optimistically twice"),
