@@ -172,7 +172,8 @@ def _spmspm(arch_name: str) -> tuple[CompiledEinsum, Work]:
     """The demo's product and its transactions."""
     arch, program = presets.get(arch_name), parse(api.MATRIX_PRODUCT)
     matrix, _ = api.demo_matrix(None)
-    return compile_einsum(program, arch), Work(tile(program, {"B": matrix, "C": matrix}, arch.mem.level_words))
+    tiling = tile(program, {"B": matrix, "C": matrix}, arch.mem.level_words, narrow=True)
+    return compile_einsum(tiling.einsum, arch), Work(tiling)
 
 
 def demo() -> list[Row]:
@@ -457,7 +458,7 @@ def edges() -> list[Row]:
     for text, operands in (("X(i,j) = B(i,j) + C(i,j)", matrices), ("x(i) = B(i,j) * c(j)", {"B": matrices["B"]} | vector),
                            (api.MATRIX_PRODUCT, matrices)):
         began, spent = time.perf_counter(), time.process_time()
-        work = tile(parse(text), operands, 1024)
+        work = tile(parse(text), operands, 1024, narrow=True)
         seconds, busy = time.perf_counter() - began, time.process_time() - spent
         rows.append(Row(f"cutting `{text}`, matrices of 100,000 x 100,000 with 10^6 nonzeros: processor time; on the clock",
                         f"{busy:.1f} s; {seconds:.1f} s; {len(work):,} sub-tiles", "<= 5 s", busy <= 5))

@@ -29,6 +29,7 @@ from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiles import Tiling
 from sardonyx.compiler.sparse.tiling import EDGES, tile
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.outcome import silent
 from sardonyx.runtime.data.sub_tiles import Work
@@ -162,15 +163,16 @@ class Found:
 class Sweep:
     """The edges of a pair that were measured; by edges the cycles, None for those that do not fit or are too many."""
 
-    def __init__(self, pair: Pair, compiled: CompiledEinsum) -> None:
-        self.pair, self.compiled = pair, compiled
-        self.machine = simulator.whole_machine(compiled.arch)
+    def __init__(self, pair: Pair, arch: Arch) -> None:
+        self.pair, self.arch = pair, arch
+        self.machine = simulator.whole_machine(arch)
+        self.programs: dict[Einsum, CompiledEinsum] = {}
         self.extents = pair.einsum.extents({name: tensor.shape for name, tensor in pair.operands.items()})
         self.known: dict[tuple[int, ...], int | None] = {}
 
     def run(self) -> Found:
-        chosen = tile(self.pair.einsum, self.pair.operands, self.compiled.arch.mem.level_words)
-        expected = cycles(normalize(self.pair.einsum), chosen)
+        chosen = tile(self.pair.einsum, self.pair.operands, self.arch.mem.level_words, narrow=True)
+        expected = estimated(chosen)
         found = self.measured(chosen)
         longest = max(self.extents.values())
         uniform = {min(edge, longest) for edge in EDGES} | {-(-longest // parts) for parts in PARTS}
@@ -178,7 +180,7 @@ class Sweep:
         for edge in uniform:
             tiling = self.tiling(dict.fromkeys(self.extents, edge))
             if tiling is not None:
-                likely.append((cycles(normalize(self.pair.einsum), tiling), tiling))
+                likely.append((estimated(tiling), tiling))
         for cost, tiling in sorted(likely, key=lambda each: each[0]):
             if cost > FAR * self.least:
                 break
@@ -207,7 +209,7 @@ class Sweep:
                     if other not in self.known:
                         tiling = self.tiling(dict(zip(self.extents, other, strict=True)))
                         self.known[other] = None
-                        if tiling is not None and cycles(normalize(self.pair.einsum), tiling) <= FAR * self.least:
+                        if tiling is not None and estimated(tiling) <= FAR * self.least:
                             self.measured(tiling)
                     before, now = self.known[edges], self.known[other]
                     if now is not None and (before is None or now < before):
@@ -215,7 +217,7 @@ class Sweep:
 
     def tiling(self, edges: Mapping[str, int]) -> Tiling | None:
         try:
-            found = tile(self.pair.einsum, self.pair.operands, self.compiled.arch.mem.level_words, edges)
+            found = tile(self.pair.einsum, self.pair.operands, self.arch.mem.level_words, edges, narrow=True)
         except UserError:
             return None
         return found if len(found) <= MOST_ITEMS else None
@@ -223,25 +225,32 @@ class Sweep:
     def measured(self, tiling: Tiling) -> int:
         key = tuple(tiling.edges[index] for index in self.extents)
         if self.known.get(key) is None:
+            if tiling.einsum not in self.programs:
+                self.programs[tiling.einsum] = compile_einsum(tiling.einsum, self.arch)
             work = Work(tiling)
-            run = engines.run_on(self.machine, self.compiled.program, work.transactions(), lambda stored: None,
+            run = engines.run_on(self.machine, self.programs[tiling.einsum].program, work.transactions(), lambda stored: None,
                                  bounds=work.bounds())
             assert run.cycles is not None, "the Verilog counts cycles"
             self.known[key] = run.cycles
         return self.known[key] or 0
 
 
+def estimated(tiling: Tiling) -> float:
+    """The cycles that are expected."""
+    return cycles(normalize(tiling.einsum), tiling)
+
+
 def measure(pairs: Sequence[Pair] = PAIRS, progress: Callable[[str], None] = silent) -> Iterator[Found]:
     """The sweeps of pairs, on `small`, or on `onyx` where that is too small."""
-    programs: dict[str, CompiledEinsum] = {}
+    machines: dict[str, Arch] = {}
     for pair in pairs:
         progress(pair.name)
-        if pair.kernel not in programs:
+        if pair.kernel not in machines:
             try:
-                programs[pair.kernel] = compile_einsum(pair.einsum, presets.get("small"))
+                machines[pair.kernel] = compile_einsum(pair.einsum, presets.get("small")).arch
             except UserError:
-                programs[pair.kernel] = compile_einsum(pair.einsum, presets.get("onyx"))
-        yield Sweep(pair, programs[pair.kernel]).run()
+                machines[pair.kernel] = presets.get("onyx")
+        yield Sweep(pair, machines[pair.kernel]).run()
 
 
 def summary(found: Sequence[Found]) -> str:

@@ -105,11 +105,13 @@ def _peeled(einsum: Einsum, search: Callable[[Einsum], Tiling], free: bool, room
 
 @dataclass(frozen=True)
 class _Tried:
-    """Edges that were looked at, with the cycles and items that are expected; no cycles if something does not fit."""
+    """Edges that were looked at, with the cycles and items that are expected; no cycles if something does not fit, or if there
+    are too many items."""
 
     edges: Mapping[str, int]
     cycles: float
     items: float
+    fits: bool = True
 
 
 @dataclass
@@ -219,15 +221,32 @@ class _Search:
 
     def _descend(self, sample: Sample, moves: Mapping[str, int]) -> None:
         """Move edges by steps on their ladders, from the best ones on and for as long as that gains."""
-        while len(self.tried) < TRIES and self.spent < BUDGET:
+        while self._goes_on:
             best = self._best
             edges = dict(best.edges)
             for index, step in moves.items():
                 ladder = self._ladder(index)
                 at = bisect_left(ladder, -edges[index], key=lambda edge: -edge) + step
                 edges[index] = ladder[min(max(at, 0), len(ladder) - 1)]
-            if self._try(sample, edges).cycles >= best.cycles:
+            found = [self._try(sample, edges)]
+            # What is expected of results is an average, but exact without loops that turn once: a smaller edge may be the one
+            # that is seen not to fit.
+            if not found[0].fits and all(edges[index] <= best.edges[index] for index in edges):
+                found = [self._shortened(sample, edges, other) for other in edges if other not in moves]
+            if min((each.cycles for each in found), default=best.cycles) >= best.cycles:
                 break
+
+    @property
+    def _goes_on(self) -> bool:
+        return len(self.tried) < TRIES and self.spent < BUDGET
+
+    def _shortened(self, sample: Sample, edges: Mapping[str, int], index: str) -> _Tried:
+        """The largest edge of an index below this one with which everything fits, as far as is known; the smallest one if
+        none does."""
+        shorter = [edge for edge in self._ladder(index) if edge < edges[index]] or [edges[index]]
+        at = bisect_left(shorter, True, hi=len(shorter) - 1,
+                         key=lambda edge: not self._goes_on or self._try(sample, {**edges, index: edge}).fits)
+        return self._try(sample, {**edges, index: shorter[at]})
 
     def _ladder(self, index: str) -> list[int]:
         """Edges of an index, falling: those of the list, and equal parts of the whole extent."""
@@ -245,7 +264,7 @@ class _Search:
         return self.tried[key]
 
     def _estimated(self, sample: Sample, edges: Mapping[str, int]) -> _Tried:
-        nothing = _Tried(edges, float("inf"), 0)
+        nothing = _Tried(edges, float("inf"), 0, fits=False)
         if sums_overflow(self.einsum, edges, self.capacity):
             return nothing
         if any(self.slots[access.slot].nnz > self.capacity * prod(-(-self.extents[index] // edges[index])
@@ -256,19 +275,19 @@ class _Search:
         self.spent += sum(len(each.values) for each in tiles)
         if operands_overflow(tiles, dict(edges), self.capacity):
             return nothing
+        copies, groups = self.share(narrow(self.einsum, edges)[0] if self.narrow else self.einsum)
         least = min((each.cycles for each in self.tried.values()), default=float("inf"))
-        most = min(MOST_ITEMS, least / LEAST) / times
+        most = min(MOST_ITEMS, copies * least / LEAST) / times
         try:
             tiling = self._meet(edges, tiles, int(most) + 1)
         except TooManyMatches as many:
             if least == float("inf"):
                 self.too_many = self.too_many or (edges, round(many.count * times))
-            return nothing
+            return replace(nothing, fits=True)
         self.spent += len(tiling)
         expected = self._expected(tiling)
         if expected.result_words > self.capacity:
             return nothing
-        copies, groups = self.share(tiling.einsum) if not self.narrow else self.share(narrow(tiling.einsum, edges)[0])
         cycles = times * expected.apart if self.single else expected.shared(copies, groups, times)
         return _Tried(edges, cycles, times * len(tiling))
 

@@ -1,3 +1,4 @@
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,11 +7,13 @@ from hypothesis import strategies as st
 import sardonyx
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.narrow import narrow
+from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.sub_tiles import Work
-from sardonyx.tensors.values import random_tensor, to_value
+from sardonyx.tensors.values import random_tensor, to_coo, to_value
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 MTTKRP = "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)"
@@ -100,6 +103,29 @@ def test_edges_for_copies_take_words_off_the_links():
     assert Work(shared).busiest + len(shared) <= Work(alone).busiest + len(alone)
     assert Work(shared).cycles() / 9 <= Work(alone).cycles()
     assert tile(parse(MTTKRP), operands, 1024, share=lambda program: (1, 1)).edges == alone.edges
+
+
+def test_edges_are_found_where_only_smaller_ones_of_another_index_fit_without_its_loop():
+    graph = networkx.les_miserables_graph()
+    matrix = to_coo(networkx.to_scipy_sparse_array(graph, nodelist=sorted(graph), dtype=np.int64))
+    einsum, operands = parse(PRODUCT), {"B": matrix, "C": matrix}
+    chosen = tile(einsum, operands, 1024, narrow=True)
+    # Of one k, all of i and j have results of up to 1,296 words.
+    swept = [tile(einsum, operands, 1024, {"i": edge, "j": 77, "k": 1}, narrow=True) for edge in (1, 2, 4, 8, 16, 26, 48)]
+    assert chosen.edges["k"] == 1
+    assert expected(chosen) <= 1.1 * min(map(expected, swept))
+
+
+def expected(tiling):
+    return cycles(normalize(tiling.einsum), tiling)
+
+
+def test_as_many_items_are_looked_at_as_all_copies_have_time_for():
+    # An item of a few cycles each: with 16 copies there is time for many more of them than in one.
+    operands = {"B": random_tensor((30, 60, 60), 0.02, 0), "C": random_tensor((30, 60), 0.02, 1),
+                "D": random_tensor((30, 60), 0.02, 2)}
+    chosen = tile(parse(MTTKRP), operands, 1024, narrow=True, share=lambda program: (21, 4))
+    assert chosen.edges == {"i": 30, "j": 1, "k": 1, "l": 1}
 
 
 def test_launches_of_one_sub_tile_have_larger_ones():
