@@ -22,14 +22,19 @@ SUMMED = "klm"
 NAMED = "no"
 
 
-class _Names:
-    """The tensors drawn so far, with their numbers of indices; no more accesses than `most`."""
+class Names:
+    """The tensors drawn so far, with their numbers of indices; no more accesses than `left`. `made`: what other statements
+    compute."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, left: int) -> None:
         self.ranks: dict[str, int] = {}
-        self.left = most
+        self.made: dict[str, int] = {}
+        self.left = left
 
     def draw(self, draw: DrawFn, rank: int) -> str:
+        made = [name for name, other in self.made.items() if other == rank]
+        if made and draw(st.booleans()):
+            return draw(st.sampled_from(made))
         known = [name for name, other in self.ranks.items() if other == rank]
         if known and draw(st.integers(0, 3)) == 3:
             return draw(st.sampled_from(known))
@@ -43,54 +48,54 @@ def statements(most: int = 5) -> SearchStrategy[str]:
     @st.composite
     def drawn(draw: DrawFn) -> str:
         result = draw(st.sampled_from(["", "i", "ij", "ji"]))
-        text = _part(draw, result, _Names(most), 3, False)
-        return f"X{_bracketed(result)} = {text}"
+        text = part(draw, result, Names(most), 3, False)
+        return f"X{bracketed(result)} = {text}"
 
     return drawn()
 
 
-def _part(draw: DrawFn, wanted: str, names: _Names, depth: int, inside: bool) -> str:
+def part(draw: DrawFn, wanted: str, names: Names, depth: int, inside: bool) -> str:
     """A part with the wanted indices, and perhaps others that it is summed over."""
     kinds = ["access", "access", "product", "sum", "function", "scaled", "total"]
     kind = draw(st.sampled_from(kinds)) if depth and names.left > 1 else "access"
     if kind == "access":
         return _access(draw, wanted, names)
     if kind == "scaled":
-        return f"{draw(st.integers(-3, 3).filter(bool))} * ({_part(draw, wanted, names, depth - 1, inside)})"
+        return f"{draw(st.integers(-3, 3).filter(bool))} * ({part(draw, wanted, names, depth - 1, inside)})"
     free = sorted(set(NAMED) - set(wanted))
     if kind == "total" and free:
         index = draw(st.sampled_from(free))
-        return f"sum({index}, {_part(draw, wanted + index, names, depth - 1, False)})"
+        return f"sum({index}, {part(draw, wanted + index, names, depth - 1, False)})"
     if kind in ("product", "total"):
         names.left -= 1
         sides = {index: draw(st.sampled_from(["left", "right", "both"])) for index in wanted}
         sides |= dict.fromkeys(draw(st.sampled_from(["", *SUMMED])), "both")
         left, right = ("".join(index for index, side in sides.items() if side != other) for other in ("right", "left"))
-        first = _part(draw, left, names, depth - 1, False)
+        first = part(draw, left, names, depth - 1, False)
         names.left += 1
-        return f"({first}) * ({_part(draw, right, names, depth - 1, False)})"
+        return f"({first}) * ({part(draw, right, names, depth - 1, False)})"
     names.left -= 1
-    first = _part(draw, wanted, names, depth - 1, inside or kind == "function")
+    first = part(draw, wanted, names, depth - 1, inside or kind == "function")
     names.left += 1
     if kind == "sum":
         if inside and draw(st.booleans()):
             return f"({first}) {draw(st.sampled_from('+-'))} {draw(st.integers(0, 3))}"
-        return f"({first}) {draw(st.sampled_from('+-'))} ({_part(draw, wanted, names, depth - 1, inside)})"
+        return f"({first}) {draw(st.sampled_from('+-'))} ({part(draw, wanted, names, depth - 1, inside)})"
     function = draw(st.sampled_from(["relu", "abs", "sign", "nonzero", "max", "min", ">", "<", "!="]))
     if function in ("relu", "abs", "sign", "nonzero"):
         return f"{function}({first})"
-    second = str(draw(st.integers(-3, 3))) if draw(st.booleans()) else _part(draw, wanted, names, depth - 1, True)
+    second = str(draw(st.integers(-3, 3))) if draw(st.booleans()) else part(draw, wanted, names, depth - 1, True)
     return f"{function}({first}, {second})" if function in ("max", "min") else f"(({first}) {function} ({second}))"
 
 
-def _access(draw: DrawFn, wanted: str, names: _Names) -> str:
+def _access(draw: DrawFn, wanted: str, names: Names) -> str:
     names.left -= 1
     extra = draw(st.sampled_from(["", "", "", *SUMMED, *wanted])) if len(wanted) < 3 else ""
     own = "".join(draw(st.permutations(wanted + extra)))
-    return names.draw(draw, len(own)) + _bracketed(own)
+    return names.draw(draw, len(own)) + bracketed(own)
 
 
-def _bracketed(names: str) -> str:
+def bracketed(names: str) -> str:
     return f"({','.join(names)})" if names else ""
 
 
