@@ -52,6 +52,8 @@ class System:
 
 # Transfers that may wait in each direction, besides the one that goes on; and bits of their number.
 WAITING, MOVES_BITS = 4, 8
+# Bits of the number of rows behind the first one of a transfer.
+MORE_ROWS_BITS = 16
 REGISTER_FAULT, IN_FAULT, OUT_FAULT, ASTRAY_FAULT, MOVE_FAULT = range(5)
 
 HOST: tuple[Register, ...] = register_file(
@@ -59,15 +61,20 @@ HOST: tuple[Register, ...] = register_file(
      (("in", 0, MOVES_BITS, "to the chip"), ("out", MOVES_BITS, MOVES_BITS, "from the chip"))),
     ("move_from", RW, "byte address from which the next transfer reads"),
     ("move_to", RW, "byte address to which it writes, the same modulo 8; only the bytes of the transfer are written there"),
-    ("move_in", PULSE, "brings so many bytes, 1 or more and less than 2 GB, from memory outside to the chip, behind those that "
-                       f"wait; the write itself waits while there are {WAITING}"),
+    ("move_more", RW, "rows behind the first one of the next transfer; 0 again when that is asked for",
+     (("rows", 0, MORE_ROWS_BITS, "how many; with higher bits the transfer is left out"),)),
+    ("pitch_from", RW, "bytes from row to row where a transfer reads, modulo 2^32; a multiple of 8"),
+    ("pitch_to", RW, "the same where it writes; rows are written one behind the other"),
+    ("move_in", PULSE, "brings rows of so many bytes each, 1 or more and less than 2 GB, from memory outside to the chip, "
+                       f"behind transfers that wait; the write itself waits while there are {WAITING}"),
     ("move_out", PULSE, "brings so many bytes from the chip to memory outside, likewise; both directions at the same time"),
     ("faults", W1C, "what went wrong since it was cleared",
      (("register", REGISTER_FAULT, 1, "an error response to an access of the machine's registers"),
       ("in", IN_FAULT, 1, "an error response in a transfer to the chip"),
       ("out", OUT_FAULT, 1, "an error response in a transfer from the chip"),
       ("astray", ASTRAY_FAULT, 1, "an access to no address of the processor's; it read 0"),
-      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, or between addresses that differ modulo 8; it was left out"))),
+      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, between addresses that differ modulo 8, with a pitch that is "
+                             "no multiple of 8, or of too many rows; it was left out"))),
     ("serial", RW, "written: sends the low byte; the write waits while bytes before it do. Read: takes the byte received last",
      (("byte", 0, 8, "the byte"), ("valid", 8, 1, "there was one"))),
     ("time", RO, "cycles since reset, modulo 2^32"),

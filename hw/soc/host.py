@@ -183,7 +183,7 @@ class Host(wiring.Component):
         with m.If(~asked):
             m.d.comb += [bring.i.payload.source.eq(0), bring.i.payload.destination.eq(0),
                          bring.i.payload.lines.eq(self.system.ram_bytes // 8), bring.i.payload.skip.eq(0),
-                         bring.i.payload.rest.eq(0), bring.i.valid.eq(1)]
+                         bring.i.payload.rest.eq(0), bring.i.payload.more.eq(0), bring.i.valid.eq(1)]
             with m.If(bring.i.ready):
                 m.d.sync += asked.eq(1)
         with m.If(bring.ended & ~bring.fault & ~peripherals.failed):

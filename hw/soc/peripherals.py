@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.soc import REGISTER_ADDRESS_BITS, named
-from ..arch.system import HOST, IN_FAULT, MOVE_FAULT, MOVES_BITS, OUT_FAULT
+from ..arch.system import HOST, IN_FAULT, MORE_ROWS_BITS, MOVE_FAULT, MOVES_BITS, OUT_FAULT
 from .lite_master import access_members
 from .mover import MOVE
 
@@ -21,7 +21,7 @@ class Peripherals(wiring.Component):
     Members
     -------
     valid, address, word, strobes, done, value : see `access_members`; strobes but for none mean the whole word.
-    move_in, move_out : Out(stream)       Runs for the system DMA.
+    move_in, move_out : Out(stream)       Transfers for the system DMA.
     ended_in, ended_out : In(1)           One has ended.
     happens : In                          Faults of this cycle, by their bits; that of moves is told here.
     failed : Out(1)                       A transfer to the chip has met an error, and nobody has cleared it.
@@ -50,11 +50,14 @@ class Peripherals(wiring.Component):
         m.d.comb += self.failed.eq(faults[IN_FAULT])
         source = Signal(32)
         destination = Signal(32)
+        more = Signal(MORE_ROWS_BITS + 1)     # with whether there are more than that
+        pitches = [Signal(32, name=f"pitch_{end}") for end in ("from", "to")]
         left = {way: Signal(MOVES_BITS, name=f"left_{way}") for way in DIRECTIONS}
         byte = Signal(9)
         time = Signal(32)
         m.d.sync += time.eq(time + 1)
-        reads = {"moves": Cat(*left.values()), "move_from": source, "move_to": destination, "faults": faults, "serial": byte,
+        reads = {"moves": Cat(*left.values()), "move_from": source, "move_to": destination,
+                 "move_more": more, "pitch_from": pitches[0], "pitch_to": pitches[1], "faults": faults, "serial": byte,
                  "time": time}
 
         # A byte that comes while there is one takes its place.
@@ -65,10 +68,14 @@ class Peripherals(wiring.Component):
         low = Signal(5)         # bytes of the last line and of the one before it, so that carries go a short way only
         lines = Signal(29)
         m.d.comb += [low.eq(self.word[:3] + skip + 7), lines.eq(self.word[3:] + low[3:])]
-        unfit = (skip != destination[:3]) | (self.word == 0) | self.word[-1]
+        unfit = Signal()
+        m.d.comb += unfit.eq((skip != destination[:3]) | (self.word == 0) | self.word[-1]
+                             | (more[-1] | ((more != 0) & Cat(pitch[:3] for pitch in pitches).any())))
         for way in DIRECTIONS:
             run = getattr(self, f"move_{way}")
             m.d.comb += [run.payload.source.eq(source[3:]), run.payload.destination.eq(destination[3:]),
+                         run.payload.source_pitch.eq(pitches[0][3:]), run.payload.destination_pitch.eq(pitches[1][3:]),
+                         run.payload.more.eq(more),
                          run.payload.lines.eq(lines), run.payload.skip.eq(skip), run.payload.rest.eq(self.word[:3] + skip)]
             m.d.sync += left[way].eq(left[way] + (run.valid & run.ready) - getattr(self, f"ended_{way}"))
         m.d.comb += self.send.payload.eq(self.word)
@@ -83,6 +90,10 @@ class Peripherals(wiring.Component):
                                 m.d.sync += source.eq(self.word)
                             case "move_to":
                                 m.d.sync += destination.eq(self.word)
+                            case "move_more":
+                                m.d.sync += more.eq(Cat(self.word[:MORE_ROWS_BITS], self.word[MORE_ROWS_BITS:].any()))
+                            case "pitch_from" | "pitch_to":
+                                m.d.sync += pitches[register.name == "pitch_to"].eq(self.word)
                             case "faults":
                                 m.d.comb += clears.eq(self.word)
                             case "serial":
@@ -92,6 +103,8 @@ class Peripherals(wiring.Component):
                                 run = getattr(self, register.name)
                                 m.d.comb += [run.valid.eq(~unfit), misfit.eq(unfit)]
                                 m.d.sync += self.done.eq(run.ready | unfit)
+                                with m.If(run.ready | unfit):
+                                    m.d.sync += more.eq(0)
                     if register.name == "serial":
                         with m.If(asks & ~write & ~self.received.valid):
                             m.d.sync += byte[8].eq(0)

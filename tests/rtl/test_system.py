@@ -6,6 +6,7 @@ Most of it with one clock for all, and with two; cycles are those of the process
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from machines import LEAST
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.soc import CONTROLLER, named, offsets
-from sardonyx.hw.arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS, WAITING, System
+from sardonyx.hw.arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS, MORE_ROWS_BITS, WAITING, System
 from sardonyx.sim.rtl.system import SimulatedSystem
 
 RAM = 4096
@@ -35,8 +36,12 @@ OUTSIDE, SCRATCH = 16384, RAM // 2
 LIMIT = 200_000
 
 
-def move(direction: str, source: int, destination: int, size: int) -> list[int]:
-    return [*store(HERE["move_from"], source), *store(HERE["move_to"], destination), *store(HERE[f"move_{direction}"], size)]
+def move(direction: str, source: int, destination: int, size: int, rows: int = 1,
+         pitches: "tuple[int, int]" = (0, 0)) -> list[int]:
+    further = {"move_more": rows - 1, "pitch_from": pitches[0], "pitch_to": pitches[1]}
+    return [*store(HERE["move_from"], source), *store(HERE["move_to"], destination),
+            *(word for name, value in further.items() if rows > 1 for word in store(HERE[name], value & 0xFFFFFFFF)),
+            *store(HERE[f"move_{direction}"], size)]
 
 
 WAIT = wait_for_zero(HERE["moves"])
@@ -118,18 +123,40 @@ def test_a_system_runs_again(periods: "tuple[int, int] | None") -> None:
             assert found[0] & 0xFFFFFFFF == 0 and np.array_equal(found[1:], words)
 
 
+class Move(NamedTuple):
+    """In bytes; pitches outside and on the chip, where the GLB is behind the scratch memory."""
+
+    direction: str
+    outside: int
+    on_chip: int
+    size: int
+    rows: int
+    pitches: "tuple[int, int]"
+
+    @property
+    def copies(self) -> "Iterator[tuple[slice, slice]]":
+        """The bytes of each row, outside and on the chip."""
+        for row in range(self.rows):
+            yield tuple(slice(first + row * pitch, first + row * pitch + self.size)
+                        for first, pitch in zip((self.outside, self.on_chip), self.pitches, strict=True))
+
+
 @st.composite
-def moves(draw: st.DrawFn) -> "list[tuple[str, int, int, int]]":
-    """Directions, first bytes outside and on the chip, sizes in bytes; on the chip the GLB is behind the scratch memory."""
+def moves(draw: st.DrawFn) -> "list[Move]":
     found = []
-    for _ in range(draw(st.integers(1, 3 * WAITING))):
-        scratch = draw(st.booleans())
+    for _ in range(draw(st.integers(1, 2 * WAITING + 2))):
+        scratch, rows = draw(st.booleans()), draw(st.sampled_from([1, 1, 2, 3, 7]))
         room = SCRATCH if scratch else GLB
-        size = draw(st.one_of(st.integers(1, 3), st.integers(1, 3).map(lambda lines: 8 * lines), st.integers(1, room)))
-        first = draw(st.integers(0, room - size)) + (0 if scratch else SCRATCH)
+        size = draw(st.one_of(st.integers(1, 3), st.integers(1, 3).map(lambda lines: 8 * lines),
+                              st.integers(1, room // rows - 7)))
+        # Rows on the chip may touch; outside they may overlap, and go back.
+        pitches = tuple(8 * draw(lines) * (rows > 1)
+                        for lines in (st.integers(-64, 64), st.integers(-(-size // 8), room // rows // 8)))
+        reach = [(rows - 1) * pitch for pitch in pitches]
+        first = draw(st.integers(0, room - size - reach[1])) + (0 if scratch else SCRATCH)
         # Both begin at the same byte of a word.
-        outside = 8 * draw(st.integers(0, (OUTSIDE - size) // 8 - 1)) + first % 8
-        found.append((draw(st.sampled_from(["in", "out"])), outside, first, size))
+        outside = 8 * draw(st.integers(max(0, -reach[0]) // 8, (OUTSIDE - size - max(0, reach[0])) // 8 - 1)) + first % 8
+        found.append(Move(draw(st.sampled_from(["in", "out"])), outside, first, size, rows, pitches))
     return found
 
 
@@ -141,24 +168,25 @@ def chip_address(byte: int) -> int:
 @settings(max_examples=8)
 @given(moves=moves(), latency=st.sampled_from([1, 2, 13, 50]))
 def test_moves_leave_what_copies_in_their_order_do(periods: "tuple[int, int] | None",
-                                                   moves: "list[tuple[str, int, int, int]]", latency: int) -> None:
+                                                   moves: "list[Move]", latency: int) -> None:
     outside = np.random.default_rng(latency).integers(0, 256, OUTSIDE, dtype=np.uint8)
     chip = np.zeros(SCRATCH + GLB, np.uint8)
     expected = outside.copy()
     program: list[list[int]] = [move("in", RAM, chip_address(0), SCRATCH), move("in", RAM, chip_address(SCRATCH), GLB)]
     chip[:SCRATCH], chip[SCRATCH:] = outside[:SCRATCH], outside[:GLB]
     before = "in"
-    for direction, first, on_chip, size in moves:
+    for each in moves:
         # Directions overtake each other; moves of one do not.
-        program += [WAIT] * (direction != before)
-        there, here = expected[first:first + size], chip[on_chip:on_chip + size]
-        if direction == "in":
-            here[:] = there
-            program.append(move("in", RAM + first, chip_address(on_chip), size))
-        else:
-            there[:] = here
-            program.append(move("out", chip_address(on_chip), RAM + first, size))
-        before = direction
+        program += [WAIT] * (each.direction != before)
+        ends, pitches = (RAM + each.outside, chip_address(each.on_chip)), each.pitches
+        for there, here in each.copies:
+            if each.direction == "in":
+                chip[here] = expected[there]
+            else:
+                expected[there] = chip[here]
+        turn = 1 if each.direction == "in" else -1
+        program.append(move(each.direction, *ends[::turn], each.size, each.rows, pitches[::turn]))
+        before = each.direction
     memory, _, _ = run(*program, WAIT, latency=latency, outside=outside, periods=periods)
     assert len(image(*program, WAIT)) < SCRATCH, "the program is not where words move"
     assert np.array_equal(memory[RAM // 8:].view(np.uint8), expected)
@@ -182,6 +210,8 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
     yield "astray", store(HOST_REGISTERS + 0x10000, 1)
     for source, destination, size in ((RAM + 1, 0x800, 8), (RAM, 0x804, 8), (RAM + 1, 0x801, 0x8000_0000), (RAM, 0x800, 0)):
         yield "move", move("in", source, destination, size)
+    for rows, pitches in ((2, (4, 8)), (2, (8, 12)), ((1 << MORE_ROWS_BITS) + 1, (8, 8))):
+        yield "move", move("in", RAM, SCRATCH, 8, rows, pitches)
     yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
     yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)
     yield "out", move("out", SCRATCH, RAM + OUTSIDE, 8)
@@ -228,6 +258,29 @@ def test_words_cross_as_fast_as_they_come(periods: "tuple[int, int] | None", dir
 
     # The processor looks again in a few cycles.
     assert cycles(3) - cycles(1) <= 2 * GLB // 8 + 20
+
+
+@pytest.mark.parametrize("direction, ends, pitches", [
+    ("in", (RAM, GLB_WINDOW), (48, 32)), ("out", (GLB_WINDOW, RAM), (32, 48))])
+@pytest.mark.parametrize("periods", [None, (3, 1)], ids=str)
+def test_rows_cross_as_fast_as_a_run_of_their_words(periods: "tuple[int, int] | None", direction: str, ends: "tuple[int, int]",
+                                                    pitches: "tuple[int, int]") -> None:
+    """Of 4 words each: the processor asks for all of them at once."""
+    rows = GLB // 32
+    found = []
+    for size, count in ((32, rows), (32 * rows, 1)):
+        start, end = values(shown("time", 0), move(direction, *ends, size, count, pitches), WAIT, shown("time", 1), count=2,
+                            periods=periods)
+        found.append(end - start)
+    # It sets three registers more, and looks again in a few cycles.
+    assert found[0] - found[1] <= 60, found
+
+
+def test_rows_are_those_of_one_transfer() -> None:
+    """The next one has a row again."""
+    kept, _, _ = run(move("in", RAM, SCRATCH, 8, 3, (8, 8)), move("in", RAM + 64, SCRATCH + 64, 8), WAIT,
+                     move("out", SCRATCH, RAM + 256, 128), WAIT, outside=np.arange(1, 33, dtype=np.uint64))
+    assert kept[RAM // 8 + 32:RAM // 8 + 48].tolist() == [1, 2, 3, *[0] * 5, 9, *[0] * 7]
 
 
 def test_memory_outside_has_ends() -> None:
