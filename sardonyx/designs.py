@@ -1,4 +1,4 @@
-"""Designs of spatial arrays by name, or from files of Python that have a `design`."""
+"""Designs of spatial arrays and mergers by name, or from files of Python that have a `design`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .apps import spatial as shipped
 from .hw.arch.errors import UserError
+from .mergers import MergerDesign
 from .outcome import Outcome, silent
 from .spatial import Design
 
@@ -35,12 +36,20 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
 
 
 def design(name: str) -> Design:
-    """A design that we ship, or that of a file; UserError for a file that has none, or raises an error."""
+    """An array that we ship, or that of a file; UserError for a file that has none, or raises an error, and for a merger."""
+    found = any_design(name)
+    if isinstance(found, MergerDesign):
+        raise UserError("it is a merger, not an array", name, "choose a design with a functionality")
+    return found
+
+
+def any_design(name: str) -> Design | MergerDesign:
+    """An array or a merger, otherwise as `design`."""
     path = Path(name)
     if path.suffix != ".py":
         if name in names():
             found = import_module(f"{shipped.__name__}.{name}").design
-            assert isinstance(found, Design), "every module that we ship has a design"
+            assert isinstance(found, Design | MergerDesign), "every module that we ship has a design"
             return found
         near = difflib.get_close_matches(name, names(), n=1)
         raise UserError("there is no design of this name", name, f"use {near[0]}" if near else
@@ -58,6 +67,7 @@ def design(name: str) -> Design:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) else lines[-1] if lines else ""
         raise UserError(f"{type(error).__name__}: {error}", f"{name}{line}", "correct it; python shows more") from error
     found = variables.get("design")
-    if not isinstance(found, Design):
-        raise UserError("it has no `design` that is a sardonyx.spatial.Design", name, "write design = sp.Design(...)")
+    if not isinstance(found, Design | MergerDesign):
+        raise UserError("it has no `design` that is a sardonyx.spatial.Design", name,
+                        "write design = sp.Design(...), or sp.merger(...)")
     return found

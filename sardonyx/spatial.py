@@ -63,6 +63,7 @@ from .hw.arch.errors import UserError
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.spatial.array import SpatialArray
 from .hw.spatial.elastic_array import ElasticArray
+from .mergers import MergerDesign, merger
 from .outcome import Outcome, silent
 from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
@@ -70,8 +71,9 @@ from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Design", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum",
-           "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored", "variables"]
+__all__ = ["Design", "MergerDesign", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices",
+           "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored",
+           "variables"]
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"

@@ -10,10 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..hw.arch.elastic import Elastic
+from ..hw.arch.merger import Merger
 from ..hw.arch.spatial import LENGTH, Spatial, wrapped
 from ..hw.spatial.array import SpatialArray
 from ..hw.spatial.elastic_array import ElasticArray
+from ..hw.spatial.merger import MergerArray
+from ..runtime.data import merged
 from .model.elastic import simulate as simulate_elastic
+from .model.merger import simulate as simulate_merger
 from .model.spatial import simulate
 from .rtl.bench import Bench
 
@@ -36,6 +40,14 @@ class RanElastic:
     """The pairs of every output port, and how many steps or cycles that took."""
 
     outputs: dict[str, list[Pair]]
+    cycles: int
+
+
+@dataclass(frozen=True)
+class RanMerger:
+    """The elements of every lane, and how many steps or cycles that took."""
+
+    lanes: list[list[Pair]]
     cycles: int
 
 
@@ -78,3 +90,18 @@ def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stal
     assert not found.left, f"words are left at ports {', '.join(found.left)}"
     return RanElastic({port.name: [(word >> bits[port.name], wrapped(word, bits[port.name]))
                                    for word in found.outputs[port.name]] for port in elastic.outputs}, found.cycles)
+
+
+def run_merger_tokens(kind: Merger, lanes: Sequence[Sequence[Sequence[Pair]]]) -> RanMerger:
+    """Run a merger on its description; the elements of each lane and way."""
+    found = simulate_merger(kind, lanes)
+    return RanMerger([*found.lanes], found.steps)
+
+
+def run_merger_rtl(kind: Merger, lanes: Sequence[Sequence[Sequence[Pair]]], stalls: int | None = None) -> RanMerger:
+    """Run a merger in generated Verilog; otherwise as `run_rtl`."""
+    words = merged.words(kind, lanes)
+    most = PATIENCE * (1 + sum(map(len, words.values())))
+    found = Bench(MergerArray(kind)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE)
+    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    return RanMerger(merged.elements(kind, found.outputs), found.cycles)

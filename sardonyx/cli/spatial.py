@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
     for one in (verilog, run, explain):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
-                         help="another extent of an index")
+                         help="another extent of an index; of a merger, its ways, rows, columns, lanes or take")
     verilog.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
     run.add_argument("--engine", metavar="ENGINE", default="rtl",
                      help="golden: NumPy; tokens: the description, step by step; rtl: generated Verilog (default: rtl)")
@@ -87,10 +87,14 @@ def _bound(text: str) -> tuple[str, int]:
 
 
 def _design(options: argparse.Namespace) -> Any:
-    from .. import designs  # here, so that help and doctor work where a package is broken
+    # Here, so that help and doctor work where a package is broken.
+    from .. import designs
+    from ..mergers import MergerDesign
 
-    found = designs.design(options.design)
-    return dataclasses.replace(found, bounds={**found.bounds, **_bounds(options)})
+    found, bounds = designs.any_design(options.design), _bounds(options)
+    if isinstance(found, MergerDesign):
+        return found.resized(bounds)
+    return dataclasses.replace(found, bounds={**found.bounds, **bounds})
 
 
 def _bounds(options: argparse.Namespace) -> dict[str, int]:

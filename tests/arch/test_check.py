@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sardonyx.hw.arch
-from sardonyx.hw.arch import cgra, check, elastic, presets, spatial
+from sardonyx.hw.arch import cgra, check, elastic, merger, presets, spatial
 from sardonyx.hw.arch.buffer import MemSizes
 from sardonyx.hw.arch.check import Identifier, Misfit, Misfits, OneOf, PowerOfTwo, Range, Real, Text, Whole, misfits, ranges
 from sardonyx.hw.arch.config import MEMORY_REGISTER, Field
@@ -51,7 +51,8 @@ ELASTIC = elastic.Elastic(
     (elastic.Unit("pe", elastic.adder(8, STAYS)), elastic.Unit("to_rows", elastic.Spread(1, 1, 8))),
     (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), (("A", ("k",)),),
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
-SAMPLES = parts((ARRAY, ELASTIC, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(),
+MERGER = merger.Merger("merger", 2, 1, 1)
+SAMPLES = parts((ARRAY, ELASTIC, MERGER, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(),
                  ScheduleSizes(32), TINY.config_map("pe").slots, TINY.config_map("pe").sets))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"
             for each in vars(importlib.import_module(f"sardonyx.hw.arch.{module.name}")).values()

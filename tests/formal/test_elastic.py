@@ -9,10 +9,13 @@ from chains import keeps_contract
 from prover import Harness, Side, Verdict, assume, cover, free, prove, reachable
 
 from sardonyx.hw.arch.elastic import ALIGNED, FIBER, INTERSECT, UNION, WORD, Spread, Taken, Worker, adder
+from sardonyx.hw.arch.merger import Merger
 from sardonyx.hw.arch.spatial import Apply, Feed
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial import spread
 from sardonyx.hw.spatial.elastic_pe import ElasticPe
+from sardonyx.hw.spatial.merge_node import MergeNode
+from sardonyx.hw.spatial.merge_tree import MergeTree
 
 SUM, PRODUCT = (Apply(name, (Feed("x", 0), Feed("y", 0))) for name in ("add", "mul"))
 X, Y = (Taken(name, 4, FIBER, 1) for name in "xy")
@@ -27,7 +30,7 @@ WORKERS = {
 class Kept(Harness):
     """A unit between sources that keep the contract and sinks that do as they like; inputs hold any words."""
 
-    def __init__(self, component: "ElasticPe | spread.Spread") -> None:
+    def __init__(self, component: "ElasticPe | spread.Spread | MergeNode | MergeTree") -> None:
         self.component = component
         super().__init__()
 
@@ -50,7 +53,9 @@ class Kept(Harness):
 
 
 def units() -> Side:
-    return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()})
+    return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
+                | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
+                   "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1)))})
 
 
 def test_pes_and_mergers_keep_the_contract(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Mergers as a user meets them: in Python, as files, and on the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.cli import main
+from sardonyx.hw.arch.errors import UserError
+
+SMALL = sp.merger(ways=2, shape=(3, 4), lanes=2)
+FIBERS = sp.merger(ways=4, shape=9, take=2)
+
+
+def matrix(seed: int) -> scipy.sparse.csr_array:
+    return scipy.sparse.csr_array(np.random.default_rng(seed).integers(0, 3, (3, 4)))
+
+
+def test_arrays_and_sparse_arrays_are_merged_to_their_kind() -> None:
+    parts = np.random.default_rng(0).integers(-9, 9, (5, 2, 3, 4))
+    assert np.array_equal(SMALL.run("tokens", P=parts).value, parts.sum(axis=1))
+    assert np.array_equal(SMALL.run("tokens", P=parts[0]).value, parts[0].sum(axis=0))
+    assert np.array_equal(SMALL.run("golden", P=[parts[0, 0]]).value, parts[0, 0])
+    assert np.array_equal(FIBERS.run("tokens", P=np.eye(9, dtype=int)[:4]).value, [1] * 4 + [0] * 5)
+    one, other = matrix(1), matrix(2)
+    assert np.array_equal(SMALL.run("tokens", P=[one, other]).value.toarray(), (one + other).toarray())
+    first, second = SMALL.run("tokens", P=[[one, other], [one.tocoo()]]).value
+    assert np.array_equal(second.toarray(), one.toarray()) and first.shape == (3, 4)
+
+
+def test_entries_that_are_stored_twice_are_added_and_what_is_given_stays_as_it_was() -> None:
+    twice = scipy.sparse.coo_array(([2, 3, 0], ([1, 1, 2], [0, 0, 3])), shape=(3, 4))
+    result = SMALL.run("tokens", P=[twice])
+    assert result.value.toarray()[1, 0] == 5 and result.report["elements_out"] == 1 and twice.nnz == 3
+
+
+@pytest.mark.parametrize("made,said", [
+    (lambda: sp.merger(3, 8), "ways is 3"), (lambda: sp.merger(2, 8, take=32), "take is 32"),
+    (lambda: sp.merger(2, 8, lanes=0), "lanes is 0"), (lambda: sp.merger(2, (4, 1 << 17)), "columns is 131072"),
+    (lambda: sp.merger(2, (4, "x")), "columns is 'x'"), (lambda: sp.merger(2, (4, 4, 4)), "it has 3 extents"),
+    (lambda: sp.merger(2, 8, dtype="bf16"), "there is no dtype 'bf16'"), (lambda: sp.merger(2, 8, name="a b"), "name is 'a b'"),
+    (lambda: sp.merger(2, 8, name="merge_node_k3_w8"), "merge_node_k3_w8 is the name of a part"),
+    (lambda: sp.merger(2, (1 << 16, 1 << 16), dtype="int32"),
+     "bits is 32, so that an element of 65,536 rows and 65,536 columns has 65 bits"),
+    (lambda: sp.merger(64, 8, lanes=64, take=16), "ways is 64, which are 65,536 streams with 64 lanes that take 16"),
+    (lambda: sp.merger(64, (1 << 14, 1 << 14)).random(), "random matrices with 17,179,869,184 elements"),
+    (lambda: sp.merger(2, 8).random(0), "it is 0, but has to be 1 or more"),
+    (lambda: sp.merger(2, 8).random(1 << 17), "131072 operations"),
+    (lambda: SMALL.picture(), "it is a merger, of which there is no picture"),
+    (lambda: SMALL.resized({"i": 4}), "a merger has no i"),
+    (lambda: designs.design("row_sort"), "it is a merger, not an array"),
+])
+def test_what_is_no_merger_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
+    with pytest.raises(UserError) as refused:
+        made()
+    assert said in refused.value.what and refused.value.fix
+
+
+@pytest.mark.parametrize("options,said", [
+    ({"A": 3}, "there is no input A"), ({"engine": "fabric"}, "there is no engine 'fabric'"),
+    ({"engine": "tokens", "stalls": 3}, "engine tokens has no stalls"), ({"stalls": 0}, "it is 0, but has to be 1 or more"),
+    ({"P": np.zeros((2, 4, 3), int)}, "it has the shape (2, 4, 3)"), ({"P": [[1, 2], [3]]}, "which is no array"),
+    ({"P": np.zeros((3, 3, 4), int)}, "there are 3 partial matrices, and 2 ways"),
+    ({"P": np.zeros((0, 2, 3, 4), int)}, "there are 0 operations"), ({"P": np.zeros((2, 3, 4))}, "matrix 0 holds float64"),
+    ({"P": np.full((2, 3, 4), 1 << 15)}, "matrix 0 has values from 32768 to 32768"),
+    ({"P": [matrix(1), matrix(1).T]}, "matrix 1 has the shape (4, 3)"), ({"P": "text"}, "it has the shape ()"),
+    ({"P": [matrix(1), "text"]}, "matrix 1 holds <U4"), ({"P": [[matrix(1)], []]}, "there are 0 partial matrices, and 2 ways"),
+    ({"P": [matrix(1) * 0.5]}, "matrix 0 holds float64"),
+])
+def test_operands_and_options_that_do_not_fit_are_refused(options: "dict[str, object]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        SMALL.run(**options)     # type: ignore[arg-type]
+    assert said in refused.value.what + str(refused.value) and refused.value.fix
+
+
+def test_the_verilog_says_how_its_words_are_made_up(tmp_path: Path) -> None:
+    report = SMALL.verilog(tmp_path / "a").report
+    names = {each.name for each in (tmp_path / "a").iterdir()}
+    assert {"merger.sv", "merge_tree_2_1_k5_w16.sv", "merge_node_k5_w16.sv"} <= names
+    assert report["nodes"] == 2 and report["comparators"] == 2
+    word = json.loads((tmp_path / "a/merger.json").read_text())["word"]
+    assert word == {"value": [0, 16], "column": [16, 2], "row": [18, 2], "end": [20, 1]}
+    SMALL.verilog(tmp_path / "b")
+    assert all((tmp_path / "b" / each.name).read_bytes() == each.read_bytes() for each in (tmp_path / "a").iterdir())
+
+
+def test_the_command_line_lists_explains_and_runs_mergers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["spatial", "list"]) == 0
+    assert "merger_sparch" in capsys.readouterr().out
+    assert main(["spatial", "explain", "merger_sparch"]) == 0
+    assert "3 nodes and 408 comparators in all" in capsys.readouterr().out
+    assert main(["spatial", "run", "merger_gamma", "--engine", "tokens", "--operations", "2", "--bound", "rows=9"]) == 0
+    assert "operations        2" in capsys.readouterr().out
+    np.save(tmp_path / "p.npy", np.eye(256, dtype=np.int16)[:8])
+    assert main(["spatial", "run", "row_sort", "--engine", "tokens", "--P", str(tmp_path / "p.npy")]) == 0
+    assert "elements out      8" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words,said", [
+    (["explain", "row_sort", "--bound", "q=3"], "bounds: a merger has no q"),
+    (["explain", "row_sort", "--bound", "ways=3"], "merger 'row_sort': ways is 3"),
+    (["explain", "row_sort", "--picture", "x.svg"], "row_sort: it is a merger, of which there is no picture"),
+    (["search", "row_sort"], "row_sort: it is a merger, not an array"),
+])
+def test_mistakes_on_the_command_line_are_told(words: "list[str]", said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spatial", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_only_the_parting_tells_the_two_mergers_of_the_papers_apart() -> None:
+    gamma, sparch = (designs.any_design(f"merger_{name}") for name in ("gamma", "sparch"))
+    assert isinstance(gamma, sp.MergerDesign) and isinstance(sparch, sp.MergerDesign)
+    one, other = vars(gamma.kind), vars(sparch.kind)
+    assert {name for name in one if one[name] != other[name]} == {"name", "lanes", "take"}
