@@ -23,8 +23,8 @@ def recoded(factor: Value, is_signed: Value) -> Value:
     return Cat(once, (above ^ here) & ~once, above & ~(here & below), factor[-1] & ~is_signed)
 
 
-def low_product(a: Value, factor: Value, plus: Value | None = None) -> Value:
-    """The lower half of a product, signed or not, of two words of the same even number of bits; `plus` is one more row.
+def low_product(a: Value, factor: Value) -> Value:
+    """The lower half of a product, signed or not, of two words of the same even number of bits.
 
     A row is the digit times `a`, cut where the word ends; where the digit is negative it is inverted, and the 1 that makes ~x
     into -x stands in a row with those of the others.
@@ -32,8 +32,6 @@ def low_product(a: Value, factor: Value, plus: Value | None = None) -> Value:
     bits = len(a)
     named = data.View(digits(bits), recoded(factor, Const(1, 1)))
     product: Value = Cat(Cat(minus, Const(0, 1)) for minus in named.minus)
-    if plus is not None:
-        product = (product + plus)[:bits]
     for n in range(bits // 2):
         multiple = Mux(named.once[n], a, 0) | Mux(named.twice[n], a << 1, 0)
         product = (product + ((multiple[:bits] ^ named.minus[n].replicate(bits)) << 2 * n))[:bits]

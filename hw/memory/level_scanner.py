@@ -70,7 +70,7 @@ class LevelScanner(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD)
+        m.submodules.segments = segments = SegmentStage(self.lines, self.lanes, AHEAD, self.locates)
         m.submodules.ahead = ahead = LateFifo(entries_layout(self.lines * self.lanes), AHEAD)
         m.submodules.coordinates = coordinates = CoordinateStage(self.lines, self.lanes, FINISHED)
         m.submodules.finished = finished = Fifo(SCANNED, FINISHED)
@@ -130,12 +130,12 @@ class LevelScanner(wiring.Component):
             with m.If(stop):
                 m.d.comb += request.start[:8].eq(token.data[:8] + 1)
             with m.Elif(~token.control & self.dense):
-                m.d.comb += request.start.eq(self._product(token.data, extent))
+                m.d.comb += request.start.eq(low_product(token.data, extent) if self.multiplier_tree else token.data * extent)
             if self.locates:
                 # A single entry, as in a look-up, of which nothing is read. A maybe stays one.
                 with m.If(self.locate):
                     m.d.comb += [request.literal.eq(token.control), request.control.eq(token.control), request.stop.eq(0),
-                                 request.none.eq(0)]
+                                 request.none.eq(0), request.plus.eq(Mux(token.control, 0, self.at.payload.data))]
                     with m.If(token.control):
                         m.d.comb += request.start.eq(token.data)
         # A level of n segments has n - 1 fibers, a dense one its extent in the second.
@@ -157,13 +157,6 @@ class LevelScanner(wiring.Component):
         m.d.comb += [fits.eq(Mux(at.control, token.control & (at.data[:10] == token.data[:10]), is_value(token))),
                      self.at.ready.eq(self.locate & fits & moves)]
         return ~self.locate | (self.at.valid & fits)
-
-    def _product(self, ref: Value, extent: Value) -> Value:
-        """Where the fiber of a reference begins in a dense level; the place of a coordinate in it, if one is located."""
-        plus = self.at.payload.data & self.locate.replicate(DATA_BITS) if self.locates else None
-        if self.multiplier_tree:
-            return low_product(ref, extent, plus)
-        return ref * extent if plus is None else ref * extent + plus
 
     def _whole(self, m: Module, o: stream.Interface) -> None:
         """Every array of the level: its length, then its words."""

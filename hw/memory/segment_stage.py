@@ -17,7 +17,13 @@ from .level_writer import SEGMENTS
 _COMMON = {"stop": 1, "literal": 1, "control": 1, "last": 1, "start": DATA_BITS}
 # With `fiber`, start is the number of a fiber whose entries are to be looked up; with `none` there are no entries. Else a whole
 # array has the entries 0..start-1, a look-up start alone, a dense fiber as many from start on as the extent.
-REQUEST = data.StructLayout(_COMMON | {"fiber": 1, "none": 1})
+_REQUEST = _COMMON | {"fiber": 1, "none": 1}
+
+
+def request_layout(locates: bool) -> data.StructLayout:
+    """A request. Where coordinates are located, `plus` is added to start, which has no fiber then: after a register, as start
+    comes from a multiplier."""
+    return data.StructLayout(_REQUEST | ({"plus": DATA_BITS} if locates else {}))
 
 
 def entries_layout(words: int) -> data.StructLayout:
@@ -37,11 +43,12 @@ class SegmentStage(wiring.Component):
     ----------
     lines, lanes : int     Size of a half.
     depth : int            Entries that `o` takes without being asked: its FIFO.
+    locates : bool         Requests have a `plus`.
 
     Members
     -------
     block : In(1)                  Requests are for whole arrays.
-    i : In(stream of REQUEST)
+    i : In(stream of `request_layout`)
     o : Out(stream of `entries_layout`)     Never waits: `taken` gives room back.
     drops : Out(1)                 What `o` offered in the cycle before does not count; 0 if that was nothing.
     taken : In(1)                  One entry has left the FIFO after `o`.
@@ -52,16 +59,16 @@ class SegmentStage(wiring.Component):
     Source: Onyx JSSC III-B (Seg/Val state machine, reservation buffer).
     """
 
-    def __init__(self, lines: int, lanes: int, depth: int) -> None:
-        self.lines, self.lanes, self.depth = lines, lanes, depth
-        entries = entries_layout(lines * lanes)
-        super().__init__({"block": In(1), "i": In(stream.Signature(REQUEST)),
+    def __init__(self, lines: int, lanes: int, depth: int, locates: bool) -> None:
+        self.lines, self.lanes, self.depth, self.locates = lines, lanes, depth, locates
+        self.request, entries = request_layout(locates), entries_layout(lines * lanes)
+        super().__init__({"block": In(1), "i": In(stream.Signature(self.request)),
                           "o": Out(stream.Signature(entries, always_ready=True)), "drops": Out(1), "taken": In(1),
                           "segments": Out(ReadPort(lines, lanes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        asking = Signal(REQUEST, reset_less=True)
+        asking = Signal(self.request, reset_less=True)
         moves = Signal()
         self._ask(m, asking, moves)
         self._look_up(m, asking, moves)
@@ -113,7 +120,7 @@ class SegmentStage(wiring.Component):
     def _look_up(self, m: Module, asking: data.View, moves: Signal) -> None:
         """One cycle later the line has arrived."""
         port, entries = self.segments, self.o.payload
-        found = Signal(REQUEST, reset_less=True)
+        found = Signal(data.StructLayout(_REQUEST), reset_less=True)
         looking = Signal()
         loads = Signal()
         # Segments are at most the entries that fit: of each word only so many bits are kept.
@@ -125,7 +132,10 @@ class SegmentStage(wiring.Component):
         before_now = Signal(bits)
         arrived = Cat(port.words.word_select(each, DATA_BITS)[:bits] for each in range(self.lanes))
         # What does not move is overwritten: it is not looked at.
-        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free), found.eq(asking)]
+        m.d.sync += [looking.eq(moves), loads.eq(port.request & port.free)]
+        m.d.sync += [found[name].eq(asking[name]) for name in _REQUEST]
+        if self.locates:
+            m.d.sync += found.start.eq(asking.start + asking.plus)
         m.d.comb += [line_now.eq(Mux(loads, arrived, line)),
                      before_now.eq(Mux(loads, line[self.lanes - 1], before))]
         m.d.sync += [line.eq(line_now), before.eq(before_now)]
