@@ -83,7 +83,7 @@ class Peripherals(wiring.Component):
             for register in HOST:
                 with m.Case(register.offset):
                     if register.name in reads:
-                        m.d.sync += self.value.eq(Mux(write, 0, reads[register.name]))
+                        m.d.sync += self.value.eq(Mux(asks & ~write, reads[register.name], 0))
                     with m.If(asks & write):
                         match register.name:
                             case "move_from":

@@ -46,3 +46,26 @@ def test_of_bytes_that_nobody_has_read_the_last_one_stays() -> None:
 
 def test_without_a_byte_there_is_none() -> None:
     assert received([], 1) == [0]
+
+
+def test_what_others_are_asked_for_is_not_answered() -> None:
+    """The address is that of any access of the processor: register `status` of the machine has an offset of its own here, too."""
+    part = Peripherals()
+
+    async def bench(context: Any) -> None:
+        at = offsets(HOST)["pitch_from"]
+        for valid in (1, 0):
+            context.set(part.address, at)
+            context.set(part.word, 1024)
+            context.set(part.strobes, 0xF * valid)
+            context.set(part.valid, valid)
+            await context.tick().repeat(2)
+        for valid, value in ((0, 0), (1, 1024)):
+            context.set(part.valid, valid)
+            await context.tick()
+            assert context.get(part.value) == value
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
