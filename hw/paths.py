@@ -62,7 +62,6 @@ _ISOLATES = "what a neighbour says counts while it is awake and of the same regi
 _FROZEN = "a column that is frozen neither offers nor takes words; which ones are comes from registers"
 _THROUGH = "what all tiles of a column share goes through them, up to the next register"
 _JOINED = "what the tiles of a column report leaves as one bit"
-_STOPS = "a run that ends stops its loads and stores in the same cycle"
 _CHANNEL = "the channel of a column begins with a register (`hw/channel.py`)"
 _GRANTS = "a bank gives its cycle to the first that asks, which a load does where its words are taken"
 _CHAINED = "in a chain another tile asks, and banks of others do not wait; who is in one comes from registers"
@@ -71,7 +70,7 @@ AROUND: dict[str, tuple[Path, ...]] = {
     "glb_tile": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                  Path(r"moved|host_(write|read)_ready|f2g\d+__ready",
                       r"g2f\d+__ready|f2g\d+__valid|f2g_bit\d+__(valid|payload)", _GRANTS),
-                 Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full ends the run at once"),
+                 Path("beyond", r"f2g\d+__valid|f2g_bit\d+__(valid|payload)", "a store that is full says so at once"),
                  Path("host_(write|read)_ready", "host_(write|read)_(valid|line)", _GRANTS),
                  Path(r"chained|config\d+__(valid|write|addr|wdata)", "west_open", "words come from a tile of the same region"),
                  Path("config_astray", "east_chained", "a word that no tile takes is reported as it is dropped"),
@@ -79,15 +78,14 @@ AROUND: dict[str, tuple[Path, ...]] = {
                       _CHANNEL)),
     "controller": (Path("register_value", "register_index", "a register is read in the cycle of its number"),
                    Path("register_value", "mine", _OWNERS),
-                   Path("start|stop|cfg_(valid|write|data)", "register_(write|index|data)|commands",
-                        "a register acts when it is written"),
+                   Path("cfg_(valid|write|data)", "register_(write|index|data)", "a register acts when it is written"),
                    Path("configure|config_stop", "register_(write|index|data)|commands", "a register acts when it is written"),
-                   Path("refused", "register_index|foreign", "an access is refused in the cycle of its number"),
-                   Path("stop", "running|beyond|lost|overflow|walled", _STOPS)),
-    "axi_lite": (Path("write", "error", "nothing is written where there is no register"),),
+                   Path("refused|cfg_valid", "register_index|foreign",
+                        "an access is refused in the cycle of its number")),
+    "axi_lite": (),
     "axi_data": (),
     "owners": (Path("refused", "mask|occupied", "a claim is refused in its cycle"),),
-    "shell": (Path(r"glb\d+_stop", r"overflow|walled|glb\d+_(busy|beyond|lost)", _STOPS),),
+    "shell": (),
 }
 """Those of the modules around the array, by their names."""
 RING = (Path(r"moved|host_(write|read)_ready|f2g\d+__ready", "west_open", _CHAINED),
@@ -99,8 +97,9 @@ def around_paths(arch: Arch) -> dict[str, tuple[Path, ...]]:
     """Those of `AROUND` that a machine has."""
     found = {name: paths for name, paths in AROUND.items() if arch.regions > 1 or name != "owners"}
     if arch.column_stall:
-        found["controller"] += (Path("refused|stall", "mine", _OWNERS),
-                                Path("refused", "whole", "memories of columns that are to be frozen are not accessed"))
+        found["controller"] += (Path("refused|cfg_valid|stall", "mine", _OWNERS),
+                                Path("refused|cfg_valid", "whole",
+                                     "memories of columns that are to be frozen are not accessed"))
     return found | {"glb_tile": found["glb_tile"] + RING} if arch.glb.ring > 1 else found
 
 

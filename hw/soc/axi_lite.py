@@ -30,9 +30,10 @@ class AxiLite(wiring.Component):
     s_axil_* : the bus.
     accepts, next : Out   In the next cycle there is an access, at this byte address: for a decoder with a register behind it.
     address : Out         Byte address of the access, word aligned.
-    write, data : Out     A write in this cycle.
+    write, data : Out     A write of a whole word in this cycle, of a register or not: who has the address says so, and takes it
+                          or not.
     value : In(32)        The register at address, in the same cycle.
-    error : In(1)         There is no register at address.
+    error : In(1)         There is no register at address, or it refuses the access.
 
     Timing: a write is answered four cycles after address and data came, a read likewise; one access a cycle for a master that
     goes on before the answer. Every output of the bus comes from a register (`sliced`), and so do address, write and data.
@@ -63,7 +64,8 @@ class AxiLite(wiring.Component):
             step.eq(writes | reads | ~(writing | reading)),
             bus.awready.eq(step & bus.awvalid & bus.wvalid), bus.wready.eq(bus.awready),
             bus.arready.eq(step & ~bus.awready),
-            self.write.eq(writes & whole & ~self.error),
+            # Without `error`, which comes late: the net of writes reaches all registers of the machine.
+            self.write.eq(writes & whole),
             self.accepts.eq(bus.awready | (bus.arvalid & bus.arready)),
             self.next[2:].eq(Mux(bus.awready, bus.awaddr[2:], bus.araddr[2:])),
         ]

@@ -69,7 +69,8 @@ class Controller(wiring.Component):
 
     Members
     -------
-    register_write, register_index, register_data : In     Write of a register; index = offset / 4.
+    register_write, register_index, register_data : In     Write of a register; index = offset / 4. One that is `refused` does
+                                        nothing.
     register_value : Out(32)
     commands : In(3)                    With `Arch.regions`: the commands of `control`, given to several regions at once.
     flush, start, stop : Out(1)         To array and global buffer.
@@ -94,7 +95,8 @@ class Controller(wiring.Component):
     irq : Out(1)
 
     Timing: DMAs start one cycle after flush ends; `cycles` counts from there, to the last word moved included. A further run
-    starts FLUSH_CYCLES + 2 cycles after the last word of the one before.
+    starts FLUSH_CYCLES + 2 cycles after the last word of the one before. `stop` follows what ends a run in the next cycle, so a
+    command in the cycle of `start` stops what starts; both come from registers.
     Source: a design of its own; the papers leave what it does to a processor beside the array.
     """
 
@@ -161,13 +163,14 @@ class Controller(wiring.Component):
         more = Signal()
         ended = Signal()
         going = Signal()
+        stops = Signal()
         failed = reduce(or_, (signal for event, signal in events.items() if event in FAILURES))
         m.d.comb += [
             more.eq(values["runs_done"] < values["runs"]), going.eq(active & (self.running | between | more)),
             ended.eq(active & ~self.running & ~between & ~failed),
             # A start during a run ends it first: what the new one does not enable must not run on.
-            self.flush.eq((flushing != 0) | loading), self.stop.eq(ends | command_stop | command_start | command_configure),
-            self.start.eq(starting & ~command_stop & ~command_start & ~command_configure),
+            self.flush.eq((flushing != 0) | loading), stops.eq(ends | command_stop | command_start | command_configure),
+            self.start.eq(starting),
             events[OVERFLOW].eq(active & self.overflow.any()),
             events[STORE_LIMIT].eq(active & self.beyond),
             events[STORE_LOST].eq(active & self.lost),
@@ -177,8 +180,9 @@ class Controller(wiring.Component):
             ends.eq(active & Cat(events.values()).any()),
         ]
         m.d.comb += events[AT_WALL].eq(active & self.walled.any()) if walls else []
-        m.d.sync += starting.eq((flushing == 1) & ~loading & ~self.stop)
-        m.d.sync += active.eq((active | starting) & ~ends & ~command_stop & ~command_start & ~command_configure)
+        # What reaches all DMAs comes from registers: a path from a write, or from the tiles, ends here.
+        m.d.sync += [starting.eq((flushing == 1) & ~loading & ~stops), self.stop.eq(stops),
+                     active.eq((active | starting) & ~stops)]
         with m.If((flushing != 0) & ~loading & ~command_configure):
             m.d.sync += flushing.eq(flushing - 1)
         with m.If(starting | self.moving):
@@ -272,7 +276,7 @@ class Controller(wiring.Component):
     def _configure(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
         reading = values["status"][CONFIG_BUSY]
         m.d.comb += [
-            self.cfg_valid.eq(written["config_write"] | written["config_read"]),
+            self.cfg_valid.eq((written["config_write"] | written["config_read"]) & ~self.refused),
             self.cfg_write.eq(written["config_write"]),
             self.cfg_address.eq(values["config_address"]), self.cfg_data.eq(self.register_data),
         ]
@@ -280,7 +284,7 @@ class Controller(wiring.Component):
         # A word of a DMA is at its channel no later than a cycle after `configuring`, also of those that a stop left behind.
         follows = Signal()
         ran = Signal()
-        m.d.sync += [follows.eq(self.configuring), ran.eq(self.running)]
+        m.d.sync += [follows.eq(self.configuring), ran.eq(self.running | self.start)]
         streams = Signal()
         closed = self.foreign
         if self.arch.column_stall:
@@ -292,7 +296,7 @@ class Controller(wiring.Component):
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.
         round_trip = 2 * (self.arch.rows + 4)
         patience = Signal(range(round_trip + 1))
-        with m.If(written["config_read"]):
+        with m.If(written["config_read"] & ~self.refused):
             m.d.sync += [reading.eq(1), values["config_data"].eq(0), patience.eq(round_trip)]
         with m.Elif(reading):
             m.d.sync += patience.eq(patience - 1)

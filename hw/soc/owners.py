@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,7 +33,7 @@ class Owners(wiring.Component):
     tiles{r} : Out(tiles)       The tiles of region r.
     open : Out(tiles)           Bit t: tiles t - 1 and t are of one region; bit 0 is 0.
 
-    Timing: a claim is in force in the next cycle; tiles{r} and `open` follow registers.
+    Timing: a claim is in force in the next cycle; tiles{r} come from registers, `open` follows them.
     Source: a design of its own; Amber JSSC IV reconfigures columns while others run and leaves open what parts them.
     """
 
@@ -46,19 +47,19 @@ class Owners(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        nobody = self.regions
-        owners = [Signal(range(nobody + 1), name=f"owner{tile}") for tile in range(self.tiles)]
-        held = Cat(Array([*self.occupied, 0])[owner] for owner in owners)
+        # A bit for each region and tile, of those of a tile at most one is 1: all that goes between a region and the array is
+        # decided by what it has, so nothing is to be decoded on the way.
+        owned = [Signal(self.tiles, name=f"owned{region}", init=(1 << self.tiles) - 1 if region == 0 else 0)
+                 for region in range(self.regions)]
+        held = reduce(or_, (tiles & self.occupied[region].replicate(self.tiles) for region, tiles in enumerate(owned)))
         wrong = Signal()
-        m.d.comb += wrong.eq((self.mask & held).any() | self.mask[self.tiles:].any())
-        for region in range(self.regions):
-            m.d.comb += [self.refused[region].eq(wrong | self.occupied[region]),
-                         getattr(self, f"tiles{region}").eq(Cat(owner == region for owner in owners))]
+        m.d.comb += wrong.eq((self.mask[:self.tiles] & held).any() | self.mask[self.tiles:].any())
+        for region, tiles in enumerate(owned):
+            m.d.comb += [self.refused[region].eq(wrong | self.occupied[region]), getattr(self, f"tiles{region}").eq(tiles)]
             with m.If(self.claims[region]):
-                for tile, owner in enumerate(owners):
-                    with m.If(self.mask[tile]):
-                        m.d.sync += owner.eq(region)
-                    with m.Elif(owner == region):
-                        m.d.sync += owner.eq(nobody)
-        m.d.comb += self.open.eq(Cat(0, *((west == east) & (west != nobody) for west, east in pairwise(owners))))
+                m.d.sync += tiles.eq(self.mask)
+            with m.Elif(self.claims.any()):
+                m.d.sync += tiles.eq(tiles & ~self.mask)
+        together = reduce(or_, (tiles[:-1] & tiles[1:] for tiles in owned))
+        m.d.comb += self.open.eq(Cat(0, together))
         return m

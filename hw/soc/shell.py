@@ -219,10 +219,11 @@ class Shell(wiring.Component):
             refused = Const(1) if owners is None else owners.refused[number]
             with m.If(controls & (controller.refused | (claim & refused))):
                 m.d.comb += bus.error.eq(1)
+            m.d.comb += controller.register_write.eq(bus.write & controls)
             with m.If(controls):
-                m.d.comb += [bus.value.eq(controller.register_value), controller.register_write.eq(bus.write)]
+                m.d.comb += bus.value.eq(controller.register_value)
             if owners is not None:
-                m.d.comb += owners.claims[number].eq(bus.write & controls & claim)
+                m.d.comb += owners.claims[number].eq(bus.write & controls & claim & ~refused)
         if owners is not None:
             m.d.comb += owners.mask.eq(bus.data)
             self._group(m, bus, controllers)
@@ -232,7 +233,7 @@ class Shell(wiring.Component):
             # Nothing toggles in tiles that are not meant.
             m.d.comb += [self._glb(number, "register_index").eq(Mux(chosen, bus.address[2:8], 0)),
                          self._glb(number, "register_data").eq(Mux(chosen, bus.data, 0)),
-                         self._glb(number, "register_write").eq(bus.write & chosen)]
+                         self._glb(number, "register_write").eq(bus.write & chosen & inside)]
 
     def _statics(self, m: Module, controllers: Sequence[Macro]) -> None:
         """Tell regions whether their program is static, as one of their stores is: from what is written to their registers."""
@@ -250,11 +251,12 @@ class Shell(wiring.Component):
         with m.If(bus.accepts):
             m.d.sync += chosen.eq(bus.next[2:] == GROUP_REGISTERS + group.offset >> 2)
         meant = bus.data[group.bits("regions")]
+        others = meant[len(controllers):].any()
         with m.If(chosen):
-            m.d.comb += bus.error.eq(meant[len(controllers):].any())
+            m.d.comb += bus.error.eq(others)
         commands = Cat(bus.data[group.bits(name)] for name in COMMANDS)
         for number, each in enumerate(controllers):
-            m.d.comb += each.commands.eq(Mux(bus.write & chosen & meant[number], commands, 0))
+            m.d.comb += each.commands.eq(Mux(bus.write & chosen & meant[number] & ~others, commands, 0))
 
     def _memory(self, m: Module, data: Macro) -> None:
         """Which GLB tile a 64-bit word is in."""

@@ -40,6 +40,8 @@ STALLING = replace(ARCH, regions=2, column_stall=True, config_rows=2,
                    glb=Glb(columns_per_tile=2, bank_macros=2, read_latency=3))
 INDEX = {name: offset // 4 for name, offset in offsets(controller_registers(STALLING)).items()}
 START, STOP, CONFIGURE = 1, 2, 4
+STOP_AFTER = 1
+"""Cycles from what ends a run to `stop`."""
 
 
 class Driver:
@@ -163,13 +165,14 @@ def test_each_event_ends_the_run_and_raises_the_interrupt_that_is_enabled(event:
         await driver.run()
         driver.put(**cause)
         await driver.tick()
+        ended = driver.cycle - 1
         driver.put(**{name: 0 for name in cause if name != "running"})
         assert driver.read("status") == 1 << event
         assert driver.read("irq_status") == 1 << event
         assert driver.read("overflow_column") == {OVERFLOW: 3, AT_WALL: 4}.get(event, 0)
-        assert driver.seen["stop"][1:] == [driver.cycle - 1]
         assert not driver.sim.get(driver.dut.irq)
         await driver.write("irq_enable", 1 << event)
+        assert driver.seen["stop"][1:] == [ended + STOP_AFTER]
         assert driver.sim.get(driver.dut.irq)
         await driver.write("irq_status", others)
         assert driver.sim.get(driver.dut.irq), "only ones clear"
@@ -246,7 +249,9 @@ def test_a_run_that_moves_for_ever_ends_after_its_limit_of_cycles(limit: int) ->
         assert driver.read("status") == 1 << CYCLE_LIMIT
         assert driver.read("irq_status") == 1 << CYCLE_LIMIT
         assert driver.sim.get(driver.dut.irq)
-        assert driver.seen["stop"][1:] == [driver.cycle - 1]
+        ended = driver.cycle - 1
+        await driver.tick(20)
+        assert driver.seen["stop"][1:] == [ended + STOP_AFTER]
 
     simulate(scenario)
 
@@ -291,6 +296,37 @@ def test_columns_beyond_the_bits_of_a_register_share_them() -> None:
     simulate(scenario, Arch("wide", MOVED_BITS + 8, 1))
 
 
+def test_a_region_is_occupied_until_what_a_command_stopped_in_the_cycle_of_its_start_runs_no_more() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("control", START)
+        await driver.tick(FLUSH_CYCLES)
+        assert driver.sim.get(driver.dut.start)
+        await driver.write("control", STOP)
+        driver.put(running=1)   # the DMAs run for a cycle, in which they are stopped
+        assert driver.sim.get(driver.dut.stop) and driver.sim.get(driver.dut.occupied)
+        await driver.tick()
+        driver.put(running=0)
+        assert driver.sim.get(driver.dut.occupied)
+        await driver.tick()
+        assert not driver.sim.get(driver.dut.occupied)
+
+    simulate(scenario)
+
+
+def test_refused_accesses_of_the_configuration_network_do_nothing() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(foreign=1)
+        await driver.write("config_write", 5)
+        await driver.write("config_read", 5)
+        assert driver.seen["cfg_valid"] == [] and driver.read("status") == 0
+        driver.put(foreign=0)
+        at = driver.cycle
+        await driver.write("config_write", 5)
+        assert driver.seen["cfg_valid"] == [at]
+
+    simulate(scenario)
+
+
 def test_an_event_is_not_lost_when_others_are_cleared_in_its_cycle() -> None:
     async def scenario(driver: Driver) -> None:
         await driver.run()
@@ -304,10 +340,11 @@ def test_an_event_is_not_lost_when_others_are_cleared_in_its_cycle() -> None:
 def test_a_stop_ends_the_run_without_an_event() -> None:
     async def scenario(driver: Driver) -> None:
         await driver.run()
+        written = driver.cycle
         await driver.write("control", STOP)
         driver.put(running=0)
-        assert driver.seen["stop"][1:] == [driver.cycle - 1]
         await driver.tick(20)
+        assert driver.seen["stop"][1:] == [written + STOP_AFTER]
         assert (driver.read("status"), driver.read("irq_status")) == (0, 0)
         assert driver.read("cycles") == 21
 
@@ -315,13 +352,16 @@ def test_a_stop_ends_the_run_without_an_event() -> None:
 
 
 @pytest.mark.parametrize("after", range(FLUSH_CYCLES + 1))
-def test_a_stop_during_flush_keeps_the_run_from_starting(after: int) -> None:
+def test_a_stop_during_flush_keeps_the_run_from_starting_and_one_in_the_cycle_of_its_start_stops_it(after: int) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.write("control", START)
         await driver.tick(after)
+        written = driver.cycle
         await driver.write("control", STOP)
         await driver.tick(20)
-        assert driver.seen["start"] == []
+        # In the cycle of `start` it is too late to keep the DMAs from it, but they are stopped in the next one.
+        assert driver.seen["start"] == [written] * (after == FLUSH_CYCLES)
+        assert driver.seen["stop"][-1] == written + STOP_AFTER
         assert (driver.read("status"), driver.read("irq_status"), driver.read("cycles")) == (0, 0, 0)
 
     simulate(scenario)
@@ -335,7 +375,8 @@ def test_a_start_during_flush_begins_the_flush_anew(after: int) -> None:
         again = driver.cycle
         await driver.write("control", START)
         await driver.tick(3 * FLUSH_CYCLES)
-        assert [cycle for cycle in driver.seen["start"] if cycle >= again] == [again + 1 + FLUSH_CYCLES]
+        assert [cycle for cycle in driver.seen["start"] if cycle > again] == [again + 1 + FLUSH_CYCLES]
+        assert again + STOP_AFTER in driver.seen["stop"]
 
     simulate(scenario)
 
@@ -346,7 +387,7 @@ def test_a_start_during_a_run_stops_it_first() -> None:
         again = driver.cycle
         await driver.write("control", START)
         await driver.tick(FLUSH_CYCLES + 1)
-        assert driver.seen["stop"][1:] == [again]
+        assert driver.seen["stop"][1:] == [again + STOP_AFTER]
         assert driver.seen["start"][1:] == [again + 1 + FLUSH_CYCLES]
         await driver.tick(5)
         assert (driver.read("status"), driver.read("cycles")) == (1 << BUSY, 5)
@@ -416,11 +457,11 @@ def test_a_command_between_two_runs_ends_the_first_start(after: int, command: in
         await driver.run(10)
         driver.put(running=0, moving=0)
         await driver.tick(after)
-        begun = len(driver.seen["start"])
         await driver.write("control", command)
+        begun = len(driver.seen["start"])   # with one in the cycle of the command, which is stopped in the next
         at = driver.cycle
         await driver.tick(REST - 1)
-        assert driver.seen["stop"][-1] == at - 1
+        assert driver.seen["stop"][-1] == at - 1 + STOP_AFTER
         if command != START:
             await driver.tick(3 * REST)
             assert len(driver.seen["start"]) == begun and not driver.read("status") >> BUSY & 1
@@ -557,7 +598,7 @@ def test_configuration_ends_when_its_last_word_is_in_the_last_segment_of_a_colum
         assert driver.seen["configure"] == [begin]
         assert driver.seen["flush"] == list(range(begin + 1, begin + 1 + 10 + segments + 1))
         assert driver.seen["irq"] == [driver.cycle - 1] and not driver.seen["start"]
-        assert driver.seen["stop"] == [begin] and not driver.seen["config_stop"]
+        assert driver.seen["stop"] == [begin + STOP_AFTER] and not driver.seen["config_stop"]
 
     simulate(scenario, replace(ARCH, rows=rows, config_rows=config_rows))
 
@@ -600,10 +641,12 @@ def test_a_configuration_ends_a_run_wherever_it_is(cycles: int) -> None:
         await driver.write("control", START)
         driver.put(running=1, moving=1)
         await driver.tick(cycles)
-        started = len(driver.seen["start"])
         await driver.write("control", CONFIGURE)
+        started = len(driver.seen["start"])     # with one in the cycle of the command, which is stopped in the next
+        stopped = driver.cycle - 1 + STOP_AFTER
         driver.put(configuring=1, running=0, moving=0)
         await driver.tick(20)
+        assert driver.seen["stop"][-1] == stopped
         driver.put(configuring=0)
         await driver.tick(20)
         assert driver.read("status") == 1 << CONFIGURED
