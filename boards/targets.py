@@ -21,6 +21,10 @@ from ..hw.arch.errors import UserError
 MHZ = 1_000_000
 # Where a target has no script of its own: tile by tile, then the whole flattened, so that a kind of tile is mapped once.
 PARTS = "tile_* glb_tile shell"
+# Every column has registers of its own for flush and stall, and every row of it for reset, which hold the same as others:
+# synthesis would make one of all, with a net over the whole FPGA. It fails where these names lead to no registers.
+APART = ("select -set apart column_*/w:tiles_flush column_*/w:tiles_stall channel_register/w:reset_below %u %u "
+         "%ci */t:$dff %i; select -assert-min 2 @apart; setattr -set keep 1 @apart")
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ TARGETS = {target.name: target for target in (
            _ecp5_pll,
            # Wide LUTs and multiplexers as sums of products cost 11 % more LUTs, tiles mapped one by one 8 %, in half the time:
            # mapping does not know then what comes late.
-           {"script_after_read": "hierarchy -top top; proc; flatten; opt -full; pmuxtree; opt -full",
+           {"script_after_read": f"hierarchy -top top; proc; {APART}; flatten; opt -full; pmuxtree; opt -full",
             "synth_opts": "-nowidelut"}, True,
            {"LUTs": (83_640, ("LUT4", "CCU2C", "CCU2C")), "registers": (83_640, ("TRELLIS_FF",)),
             "block RAMs": (208, ("DP16KD",)), "multipliers": (156, ("MULT18X18D",))}),

@@ -16,8 +16,8 @@ from .tile import MEM, PE
 
 _SMALL_GLB = Glb(columns_per_tile=1)
 # What an FPGA of 84,000 LUTs holds and routes: few tracks and loops, narrow counters, lines of two words, delays in LUT RAM,
-# multipliers of its own, 32 KB a column in block RAM, between registers one primitive or one tile's boxes at most, and no
-# accumulators.
+# multipliers of its own, 32 KB a column in block RAM, between registers one primitive or one tile's boxes at most, a register
+# for configuration and reset in each row, and no accumulators.
 _FPGA_PE = replace(PE, register_words=16, register_schedules=False, multiplier_tree=False)
 _FPGA_MEM = replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=1024, sram_lanes=2, cycle_bits=11, extent_bits=8,
                     read_loops=2, write_loops=2, replay=False, multiplier_tree=False)
@@ -28,8 +28,8 @@ _MEM = replace(MEM, locate=True)
 PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, mem=_MEM, glb=_SMALL_GLB),
     Arch("small", 8, 8, mem=_MEM, glb=_SMALL_GLB),
-    Arch("fpga", 4, 3, mem_every=2, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False, config_readback=False,
-         interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
+    Arch("fpga", 4, 3, mem_every=2, config_rows=1, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False,
+         config_readback=False, interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.
     Arch("amber", 32, 16, pe=replace(PE, primitives=(ALU,), ops=tuple(op for op in OPS if "c" not in op.operands)),
          mem=replace(MEM, primitives=(BUFFER,), extent_bits=16, write_loops=6, replay=False, sipo_lines=2),

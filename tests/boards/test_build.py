@@ -6,12 +6,18 @@ import time
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from sardonyx import board
 from sardonyx.boards import route
-from sardonyx.boards.targets import TARGETS, target
+from sardonyx.boards.targets import APART, TARGETS, target
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.column import Column
+from sardonyx.hw.emit import emit, macro
+from sardonyx.hw.yosys import YosysError, run_yosys
 
 PINS = {"ulx3s-85f": ("top.lpf", 'LOCATE COMP "uart_0__rx__io" SITE "M1";'),
         "arty-a7-100": ("top.xdc", 'set_property LOC A9 [get_ports "uart_0__rx__io"]')}
@@ -42,6 +48,34 @@ def test_a_board_that_is_none_is_refused() -> None:
         target("ulx3s")
     assert str(error.value) == ("there is no board 'ulx3s', do you mean 'ulx3s-85f'?\n"
                                 "  try: choose one of ulx3s-85f, arty-a7-100")
+
+
+class Columns(wiring.Component):
+    """Two columns of three tiles that are told the same."""
+
+    module_name = "columns"
+
+    def __init__(self) -> None:
+        super().__init__({"flush": In(1), "reset": In(1), "stall": In(1), "held": Out(8)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        held = []
+        for x in range(2):
+            m.submodules[f"column{x}"] = each = macro(Column(3, 1, (), True))
+            m.d.comb += [each.flush.eq(self.flush), each.reset.eq(self.reset), each.stall.eq(self.stall)]
+            held += [each.tiles_flush, each.tiles_stall, each.reset0, each.reset1]
+        m.d.comb += self.held.eq(Cat(held))
+        return m
+
+
+def test_synthesis_makes_no_common_register_of_what_columns_and_rows_hold_alike(tmp_path: Path) -> None:
+    emit(Columns(), tmp_path)
+    read = "".join(f"read_verilog -sv {path.name}; " for path in tmp_path.glob("*.sv")) + "hierarchy -top columns; proc; "
+    for kept, registers in (("", 4), (f"{APART}; ", 8)):
+        run_yosys(["-q", "-p", f"{read}{kept}flatten; opt -full; clean; select -assert-count {registers} t:$dff"], tmp_path)
+    with pytest.raises(YosysError, match="selection contains 0 elements"):
+        run_yosys(["-q", "-p", f"{read}flatten; {APART}"], tmp_path)
 
 
 def cells(monkeypatch: pytest.MonkeyPatch, folder: Path, **counts: int) -> None:
@@ -105,7 +139,7 @@ def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, 
     report = json.dumps({"fmax": {"clk": {"achieved": 39.94}}})
     synthesis = synthesised(monkeypatch, tmp_path, f"echo '{report}' > report.json; echo '{{\"modules\": {{}}}}' > routed.json")
     with pytest.raises(UserError) as error:
-        route.route(synthesis, target("ulx3s-85f"), print)
+        route.route(synthesis, dataclasses.replace(target("ulx3s-85f"), clock_mhz=40), print)
     assert str(error.value) == ("board ulx3s-85f: the machine reaches 39.9 MHz, less than its clock of 40 MHz\n"
                                 "  try: another seed (--seed), or describe a smaller machine")
     slower = dataclasses.replace(target("ulx3s-85f"), clock_mhz=20)
