@@ -17,6 +17,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.config import EVERY_ROW, MEMORY_REGISTER, STATUS_REGISTER, WORD_BITS, ConfigMap
+from .arch.counters import COUNTER_REGISTER, EVENTS
 from .memory.sram import SramPort
 
 ADDRESS_BITS = 24
@@ -119,13 +120,15 @@ class ConfigRegisters(wiring.Component):
 
     Behaviour: a write to register r of row tile_y, or of every row, stores the fields of word r; a read answers with
     them, or with the status at `STATUS_REGISTER`. Registers that do not exist read as 0, as all but the status do
-    without `readback`. Reset writes 0 everywhere: all off.
+    without `readback`. Reset writes 0 everywhere: all off. With counters, registers from `COUNTER_REGISTER` on are read as
+    these, and a write to that one clears them.
 
     Parameters
     ----------
     space : ConfigMap
     kind : str                 Kind of the tile; ``io`` has no part in writes to every row.
     readback : bool            Whether fields can be read.
+    counter_bits : int         Bits of the tile's counters, 0 for none.
 
     Members
     -------
@@ -133,16 +136,19 @@ class ConfigRegisters(wiring.Component):
     tile_y : In(8)             Row of the tile, a constant of the array.
     status : In(32)            What a read of the status register answers.
     cfg : Out(layout)          All fields.
+    {event} : In(counter_bits) With counters: what a read of each answers, by the names of `arch.counters.EVENTS`.
+    clear : Out(1)             With counters: they are to be 0 from the next cycle on.
 
     Timing: one write per cycle; `cfg` changes in the cycle after the request. A read is answered in the cycle of its
     request.
     Source: Onyx JSSC IV-F; a tile knows its place as in the public Garnet.
     """
 
-    def __init__(self, space: ConfigMap, kind: str, readback: bool = True) -> None:
-        self.space, self.kind, self.readback = space, kind, readback
+    def __init__(self, space: ConfigMap, kind: str, readback: bool = True, counter_bits: int = 0) -> None:
+        self.space, self.kind, self.readback, self.counter_bits = space, kind, readback, counter_bits
+        counts = {"clear": Out(1), **{event: In(counter_bits) for event in EVENTS}} if counter_bits else {}
         super().__init__({"config": In(CHANNEL), "tile_y": In(ID_BITS),
-                          "status": In(WORD_BITS), "cfg": Out(space.layout)})
+                          "status": In(WORD_BITS), "cfg": Out(space.layout), **counts})
 
     @property
     def module_name(self) -> str:
@@ -150,7 +156,7 @@ class ConfigRegisters(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return tuple(self.space.sets.values()), self.kind, self.readback
+        return tuple(self.space.sets.values()), self.kind, self.readback, self.counter_bits
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -174,12 +180,17 @@ class ConfigRegisters(wiring.Component):
             for n, word in enumerate(words):
                 with m.If(resets | (register == n)):
                     m.d.sync += word.eq(value)
+        if self.counter_bits:
+            m.d.comb += self.clear.eq(here & asked.write & (register == COUNTER_REGISTER))
         index = register[:max(1, (len(words) - 1).bit_length())]
         reads = Signal()
         m.d.comb += [reads.eq(here & ~asked.write), asked.rvalid.eq(reads)]
         with m.If(reads):
             with m.If(register == STATUS_REGISTER):
                 m.d.comb += asked.rdata.eq(self.status)
+            for n, event in enumerate(EVENTS if self.counter_bits else ()):
+                with m.Elif(register == COUNTER_REGISTER + n):
+                    m.d.comb += asked.rdata.eq(getattr(self, event))
             if self.readback:
                 with m.Elif(register[len(index):] == 0):
                     m.d.comb += asked.rdata.eq(selected(words, index))

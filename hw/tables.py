@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from .arch.cgra import Arch
 from .arch.config import MEMORY_REGISTER, STATUS_FAULT, STATUS_OVERFLOW, STATUS_REGISTER, STATUS_WALLED, ConfigMap
+from .arch.counters import COUNTER_REGISTER, EVENTS
 from .arch.interconnect import Interconnect
 from .arch.soc import (
     GLB_REGISTER_STRIDE,
@@ -49,6 +50,8 @@ def registers(arch: Arch) -> str:
                   f"{HOST_REGISTERS:#x}:\n",
                   _register_table(HOST, 0)]
     walled = f"bit {STATUS_WALLED}, words at a wall; " if arch.regions > 1 else ""
+    counters = (f"Registers from {COUNTER_REGISTER:#06x} on are counters of {arch.counter_bits} bits (`hw/arch/counters.py`): "
+                f"{', '.join(EVENTS)}; a write to the first one clears all.\n") if arch.counter_bits else ""
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
         memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs"
@@ -59,7 +62,7 @@ def registers(arch: Arch) -> str:
                   f"Register {STATUS_REGISTER:#06x} is the tile's status (read only): from bit 0 on, inputs that hold tokens, "
                   f"then outputs that wait; {walled}bit {STATUS_FAULT}, a fault of its streams; bit "
                   f"{STATUS_OVERFLOW}, that or an overflow.\n"
-                  f"{'' if arch.config_readback else 'All others read as 0. '}{memory}", _space_table(space)]
+                  f"{'' if arch.config_readback else 'All others read as 0. '}{memory}{counters}", _space_table(space)]
     return "\n".join(parts)
 
 
@@ -133,7 +136,9 @@ def header(arch: Arch) -> str:
     lines += ["", "/* Configuration addresses of tile (x, y); fields as (word, lowest bit, mask). */",
               "#define SARDONYX_CONFIG(x, y, word) ((x) * 0x1000000u + (y) * 0x10000u + (word))",
               f"#define SARDONYX_TILE_STATUS 0x{STATUS_REGISTER:x}u",
-              f"#define SARDONYX_TILE_MEMORY 0x{MEMORY_REGISTER:x}u"]
+              f"#define SARDONYX_TILE_MEMORY 0x{MEMORY_REGISTER:x}u",
+              *([f"#define SARDONYX_TILE_{event.upper()} 0x{COUNTER_REGISTER + n:x}u" for n, event in enumerate(EVENTS)]
+                if arch.counter_bits else [])]
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
         for (name, field), slot in space.slots.items():

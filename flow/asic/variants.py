@@ -39,6 +39,7 @@ VARIANTS: Mapping[str, Arch] = {
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
     "column stall": replace(_ONYX, column_stall=True),
     "column stall, clock gates": replace(_ONYX, column_stall=True, glb=replace(_ONYX.glb, clock_gates=CELL)),
+    "counters": replace(_ONYX, counter_bits=32),
     "two-entry FIFOs": replace(_ONYX, interconnect=Interconnect(fifo="full")),
     "dense PE": replace(_AMBER, pe=replace(_PLAIN, primitives=(ALU,))),
     "plain PE": replace(_ONYX, pe=_PLAIN),
@@ -99,6 +100,8 @@ DOMAINS = (
     Comparison("stall_mem", "the same of a MEM", "", "onyx", "column stall", "mem", "tile with SRAM"),
     Comparison("stall_gate_pe", "the same, by a clock gate a tile, PE", "", "onyx", "column stall, clock gates", "pe", "tile"),
     Comparison("stall_gate_mem", "the same of a MEM", "", "onyx", "column stall, clock gates", "mem", "tile with SRAM"),
+    Comparison("counters_pe", "performance counters of 32 bits, PE (no paper has them)", "", "onyx", "counters", "pe", "tile"),
+    Comparison("counters_mem", "the same of a MEM", "", "onyx", "counters", "mem", "tile with SRAM"),
 )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from .check import Misfit, Misfits, Text, Whole, check, misfits, shown
-from .config import EVERY_ROW, ConfigMap, ConfigSet, Field
+from .config import EVERY_ROW, WORD_BITS, ConfigMap, ConfigSet, Field
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect, RoutingGraph, pieces
@@ -91,6 +91,9 @@ class Arch:
     column_stall : bool       The host can freeze columns, 32 at most, in the middle of a run and let them go on: all that is in
                               their tiles but the registers of configuration. Words are the same, and so are cycles where
                               nothing is stalled.
+    counter_bits : int        Bits of the performance counters of every tile, 1..32: of tokens, and of cycles in which it is
+                              busy, starved or blocked (`hw/arch/counters.py`), to be read over configuration; 0: there are
+                              none. Cycles and words are the same.
     pe, mem, io : TileSpec    The tile kinds.
     interconnect, glb, timing
     system : System           What stands in front of the machine's buses.
@@ -109,6 +112,7 @@ class Arch:
     power_domains: bool = False
     regions: Annotated[int, Whole(1, MOST_REGIONS)] = 1
     column_stall: bool = False
+    counter_bits: Annotated[int, Whole(0, WORD_BITS)] = 0
     pe: TileSpec = PE
     mem: TileSpec = MEM
     io: TileSpec = IO
@@ -143,6 +147,9 @@ class Arch:
         if self.column_stall and self.columns > MOST_STALLED:
             yield Misfit("column_stall", f"is for {self.columns} columns, but a register names {MOST_STALLED}",
                          "give fewer columns or no column_stall")
+        if self.counter_bits and self.interconnect.fifo == "none":
+            yield Misfit("counter_bits", f"is {self.counter_bits}, but without FIFOs in the interconnect words move in every "
+                         "cycle", "give 0, or an interconnect with FIFOs")
         registers = len(glb_registers(self.glb))
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
@@ -231,7 +238,7 @@ class Arch:
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of
         name, timing, how tiles are joined, what multiplies, what idle primitives see, when clocks are gated, how many regions
-        there may be, whether columns can be stalled, what stands in front or what programs avoid."""
+        there may be, whether columns can be stalled, what is counted, what stands in front or what programs avoid."""
         relevant = {key: value for key, value in self.to_json().items() if key not in UNSEEN + MAPPED}
         for part, unseen in UNSEEN_IN.items():
             relevant[part] = {key: value for key, value in relevant[part].items() if key not in unseen}
@@ -258,7 +265,7 @@ PARTS: Mapping[str, tuple[type, Any, tuple[str, ...]]] = {
                             (AVOID, Mask))}}
 # Fields of the machine that no cycle of a program and no bit of configuration shows.
 UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readback", "memory_readback", "regions",
-          "column_stall", "system", AVOID)
+          "column_stall", "counter_bits", "system", AVOID)
 UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
 UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1}, "mem": {"locate": False}}

@@ -29,7 +29,7 @@ def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Compo
 def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
     """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
     return (spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.memory_readback and spec.has_memory,
-            arch.power_domains, arch.regions > 1, arch.column_stall and arch.glb.clock_gates)
+            arch.power_domains, arch.regions > 1, arch.column_stall and arch.glb.clock_gates, arch.counter_bits)
 
 
 def link_members(spec: TileSpec) -> Members:
@@ -39,6 +39,11 @@ def link_members(spec: TileSpec) -> Members:
     flows = {Flow.IN: Out, Flow.OUT: In}
     return {f"link_{port.name}": flows[port.flow](stream.Signature(TOKEN if port.layer == DATA else 1))
             for port in spec.ports}
+
+
+def event_members(arch: Arch, spec: TileSpec) -> Members:
+    """What counters of a tile count; machines without `Arch.counter_bits` have none."""
+    return {"moved": Out(len(spec.ports)), "waits": Out(1)} if arch.counter_bits else {}
 
 
 class TileCore(wiring.Component):
@@ -68,6 +73,9 @@ class TileCore(wiring.Component):
     cfg : In                        The configuration space of the tile.
     active : Out(1)                 A token moved into or out of the core in the cycle before, static streams aside.
     waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken, static ones aside.
+    moved : Out(ports)              With `Arch.counter_bits`: inputs, then outputs, at which a token moved in the cycle before,
+                                    static ones aside.
+    waits : Out(1)                  With `Arch.counter_bits`: an output was valid and not taken in the cycle before, likewise.
     overflow : Out(1)               A level grew beyond its buffer, a schedule asked for more than the SRAM can do, or `fault`.
     fault : Out(1)                  The active primitive was given streams that do not belong together.
 
@@ -85,7 +93,7 @@ class TileCore(wiring.Component):
         members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
                             for port in spec.ports}
         members |= link_members(spec)
-        members |= contents_members(spec)
+        members |= contents_members(spec) | event_members(arch, spec)
         super().__init__(members | {"cfg": In(arch.config_map(spec.kind).layout), "active": Out(1),
                                     "waiting": Out(len(spec.ports)), "overflow": Out(1), "fault": Out(1)})
 
@@ -111,8 +119,11 @@ class TileCore(wiring.Component):
             ins = [(wire, ~self._static_field(port)) for port, wire in zip(self._ports(Flow.IN), inputs.values(), strict=True)]
             outs = [(getattr(self, name), ~is_static) for name in outputs]
             m.d.sync += self.active.eq(Cat(wire.valid & wire.ready & counts for wire, counts in (*ins, *outs)).any())
-            m.d.comb += self.waiting.eq(Cat([wire.valid & counts for wire, counts in ins],
-                                            [wire.valid & ~wire.ready & counts for wire, counts in outs]))
+            stuck = [wire.valid & ~wire.ready & counts for wire, counts in outs]
+            m.d.comb += self.waiting.eq(Cat([wire.valid & counts for wire, counts in ins], stuck))
+            if self.arch.counter_bits:
+                m.d.sync += [self.moved.eq(Cat(wire.valid & wire.ready & counts for wire, counts in (*ins, *outs))),
+                             self.waits.eq(Cat(stuck).any())]
         return m
 
     def _ports(self, flow: Flow) -> list[Port]:

@@ -21,6 +21,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.cgra import Arch
 from ..arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
+from ..arch.counters import EVENTS
 from ..arch.primitive import Flow
 from ..arch.tile import LAYERS, WALLED, TileSpec
 from ..clock_gate import gated_clock
@@ -31,7 +32,8 @@ from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
 from ..interconnect.stage import PARITIES
 from ..memory.sram import contents_members
-from .core import TileCore, decided_by, link_members
+from .core import TileCore, decided_by, event_members, link_members
+from .counters import TileCounters
 from .power import TilePower, awake_members
 
 
@@ -85,6 +87,7 @@ class TileLogic(wiring.Component):
     walled : Out(1)           With `Arch.regions`: in the cycle before, a track to a closed side had a valid word; without valid
                               and ready, where words are there in every cycle: a switch box selected one for such a track.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
+    moved, waits : Out        With `Arch.counter_bits`: what is counted, see `TileCore`.
     fault : Out(1)            Why `overflow` is 1: see `TileCore`.
 
     Timing: a word leaves an odd tile from a register, and an even one in the cycle in which it enters; readiness the other way
@@ -94,7 +97,8 @@ class TileLogic(wiring.Component):
 
     def __init__(self, arch: Arch, spec: TileSpec, parity: int) -> None:
         self.arch, self.spec, self.parity = arch, spec, parity
-        super().__init__(tile_members(arch, spec) | awake_members(arch, spec, "i") | contents_members(spec) | {
+        super().__init__(tile_members(arch, spec) | awake_members(arch, spec, "i") | contents_members(spec) |
+                         event_members(arch, spec) | {
             "cfg": In(arch.config_map(spec.kind).layout), "waiting": Out(len(spec.ports)), "fault": Out(1)})
 
     @property
@@ -113,7 +117,8 @@ class TileLogic(wiring.Component):
             m.d.comb += clock.on.eq(~self.stall)
         m.submodules.core = core = macro(TileCore(self.arch, self.spec), flush=self.flush, clock=clock)
         m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
-                     self.waiting.eq(core.waiting), self.fault.eq(core.fault)]
+                     self.waiting.eq(core.waiting), self.fault.eq(core.fault),
+                     *(getattr(self, name).eq(getattr(core, name)) for name in event_members(self.arch, self.spec))]
         links = link_members(self.spec) | contents_members(self.spec)
         if clock is None or self.spec.kind != "io":
             pass_on(m, self, core, {name: name for name in links}, links)
@@ -185,7 +190,8 @@ class Tile(wiring.Component):
     tile_y : In(8)                 Row of the tile.
 
     The status register holds `waiting` from bit 0 on, `fault` in bit 30 and `overflow` in bit 31, all of the cycle before; with
-    `Arch.regions` `walled` in bit 29.
+    `Arch.regions` `walled` in bit 29. With `Arch.counter_bits` registers from `COUNTER_REGISTER` on hold what `TileCounters`
+    counts, and a write to that one clears them.
 
     Timing: as of `TileLogic`; a configuration request is answered in its cycle, a read of the SRAM in the next one, and what it
     writes is in force in the next one.
@@ -210,7 +216,7 @@ class Tile(wiring.Component):
         m.submodules.tile_logic = logic = macro(TileLogic(self.arch, self.spec, self.parity))
         space = self.arch.config_map(self.spec.kind)
         m.submodules.registers = registers = macro(
-            ConfigRegisters(space, self.spec.kind, self.arch.config_readback))
+            ConfigRegisters(space, self.spec.kind, self.arch.config_readback, self.arch.counter_bits))
         readback = self.spec.has_memory and self.arch.memory_readback
         if not readback:
             wiring.connect(m, wiring.flipped(self.config), registers.config)
@@ -225,6 +231,8 @@ class Tile(wiring.Component):
                      registers.status[STATUS_OVERFLOW].eq(overflow), logic.cfg.eq(registers.cfg)]
         if self.arch.regions > 1:
             m.d.comb += registers.status[STATUS_WALLED].eq(said.get("walled", logic.walled))
+        if self.arch.counter_bits:
+            self._count(m, logic, registers, said)
         if contents_members(self.spec):
             m.submodules.window = window = macro(MemoryWindow(self.spec.sram_lines, self.spec.sram_lanes, readback))
             if readback:
@@ -237,6 +245,17 @@ class Tile(wiring.Component):
         if not self.arch.power_domains:
             pass_on(m, self, logic, {name: name for name in members}, members)
         return m
+
+    def _count(self, m: Module, logic: Macro, registers: Macro, said: Mapping[str, Value]) -> None:
+        """Count what the logic tells of the cycle before."""
+        m.submodules.counters = counters = macro(TileCounters(len(self.spec.ports), self.arch.counter_bits))
+        m.d.comb += [getattr(counters, name).eq(said.get(name, getattr(logic, name)))
+                     for name in event_members(self.arch, self.spec)]
+        m.d.comb += [counters.flush.eq(self.flush), counters.clear.eq(registers.clear)]
+        # A tile that stands still goes on telling of the last cycle in which it did not.
+        if self.arch.column_stall:
+            m.d.comb += counters.pause.eq(self.stall)
+        m.d.comb += [getattr(registers, event).eq(getattr(counters, event)) for event in EVENTS]
 
     def _read(self, m: Module, logic: Macro, registers: Macro, window: Macro, said: Mapping[str, Value]) -> None:
         """Join window and SRAM, and answer for both: the registers know of no read of the SRAM, and would say 0 at once."""

@@ -54,8 +54,9 @@ def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
 
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
-    {"config_readback": False}, {"memory_readback": True}, {"column_stall": True}, {"pe": {"multiplier_tree": False}},
-    {"mem": {"multiplier_tree": False, "locate": True}}, {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
+    {"config_readback": False}, {"memory_readback": True}, {"column_stall": True}, {"counter_bits": 32},
+    {"pe": {"multiplier_tree": False}}, {"mem": {"multiplier_tree": False, "locate": True}},
+    {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}},
     {"system": {"processor": True, "own_clock": True}}], ids=lambda change: next(iter(change)))
 def test_what_no_program_notices_leaves_the_fingerprint(change):
@@ -66,8 +67,8 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
 
 @pytest.mark.parametrize("change,message", [
     ({"colums": 4}, "arch: unknown field 'colums' in the description\n  try: fields are avoid, column_stall, columns, "
-                    "config_readback, config_rows, feed_through, glb, interconnect, mem, mem_every, memory_readback, name, "
-                    "operand_isolation, pe, power_domains, regions, rows, system, timing"),
+                    "config_readback, config_rows, counter_bits, feed_through, glb, interconnect, mem, mem_every, "
+                    "memory_readback, name, operand_isolation, pe, power_domains, regions, rows, system, timing"),
     ({"system": {"own_clock": 2}}, "arch: system.own_clock is 2\n  try: give true or false"),
     ({"regions": 17}, "arch: regions is 17\n  try: give a whole number 1..16"),
     ({"regions": 5}, "arch: regions are 5, but there are 4 GLB tiles to have one each\n"
@@ -76,6 +77,10 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
                                     "  try: give more glb.columns_per_tile or one region"),
     ({"columns": 36, "column_stall": True}, "arch: column_stall is for 36 columns, but a register names 32\n"
                                             "  try: give fewer columns or no column_stall"),
+    ({"counter_bits": 33}, "arch: counter_bits is 33\n  try: give a whole number 0..32"),
+    ({"counter_bits": 8, "interconnect": {"fifo": "none"}},
+     "arch: counter_bits is 8, but without FIFOs in the interconnect words move in every cycle\n"
+     "  try: give 0, or an interconnect with FIFOs"),
     ({"columns": 0}, "arch: columns is 0\n  try: give a whole number 1..256"),
     ({"config_rows": 0}, "arch: config_rows is 0\n  try: give a whole number 1..256"),
     ({"columns": "9" * 70, "glb": {"banks": 10**5000, "load_loops": float("nan")}, "mem": {"replay": "no"}},

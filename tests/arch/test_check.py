@@ -17,6 +17,7 @@ from sardonyx.hw.arch import cgra, check, elastic, merger, presets, spatial
 from sardonyx.hw.arch.buffer import MemSizes
 from sardonyx.hw.arch.check import Identifier, Misfit, Misfits, OneOf, PowerOfTwo, Range, Real, Text, Whole, misfits, ranges
 from sardonyx.hw.arch.config import MEMORY_REGISTER, Field
+from sardonyx.hw.arch.counters import Counts
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
@@ -53,7 +54,7 @@ ELASTIC = elastic.Elastic(
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 MERGER = merger.Merger("merger", 2, 1, 1)
 SAMPLES = parts((ARRAY, ELASTIC, MERGER, spatial.OPERATIONS, TINY, OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(),
-                 ScheduleSizes(32), TINY.config_map("pe").slots, TINY.config_map("pe").sets))
+                 ScheduleSizes(32), TINY.config_map("pe").slots, TINY.config_map("pe").sets, Counts()))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"
             for each in vars(importlib.import_module(f"sardonyx.hw.arch.{module.name}")).values()
             if isinstance(each, type) and dataclasses.is_dataclass(each) and each.__module__.endswith(f".arch.{module.name}")}

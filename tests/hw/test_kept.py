@@ -154,6 +154,7 @@ def machines() -> "dict[str, Arch]":
                for part, fields in OTHERWISE.items() for field, value in fields.items()}
     stalls = replace(LITTLE, column_stall=True)
     return {**changed, "power_domains": replace(LITTLE, power_domains=True), "column_stall": stalls,
+            "counter_bits": replace(LITTLE, counter_bits=8),
             **{field: replace(LITTLE, **{field: not getattr(LITTLE, field)})
                for field in ("operand_isolation", "config_readback", "memory_readback")}}
 

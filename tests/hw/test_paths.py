@@ -66,6 +66,10 @@ def test_the_outputs_of_a_small_machine_are_as_listed(feed_through: bool) -> Non
     judge(replace(LEAST, feed_through=feed_through))
 
 
+def test_counters_leave_the_outputs_as_listed() -> None:
+    judge(replace(LEAST, counter_bits=8))
+
+
 @pytest.mark.parametrize("feed_through", [False, True])
 def test_the_outputs_of_a_machine_with_power_domains_are_as_listed(feed_through: bool) -> None:
     judge(replace(LEAST, power_domains=True, feed_through=feed_through))

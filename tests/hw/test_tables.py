@@ -56,6 +56,14 @@ def test_only_machines_whose_columns_can_be_stalled_have_the_registers_for_it() 
             assert text in made(stalling) and text not in made(tiny)
 
 
+def test_only_machines_that_count_have_registers_for_it() -> None:
+    tiny = presets.get("tiny")
+    counting = replace(tiny, counter_bits=20)
+    text = "Registers from 0xfff0 on are counters of 20 bits"
+    assert text in tables.registers(counting) and "counters of" not in tables.registers(tiny)
+    assert "#define SARDONYX_TILE_BLOCKED 0xfff3u" in tables.header(counting) and "_BLOCKED" not in tables.header(tiny)
+
+
 def test_only_machines_of_several_regions_have_the_register_for_groups() -> None:
     tiny = presets.get("tiny")
     several = replace(tiny, regions=2)

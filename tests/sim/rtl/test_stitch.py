@@ -227,7 +227,8 @@ def test_a_library_in_the_cache_is_used():
     ({"name": "another", "timing": Timing(pe=1), "feed_through": True}, True), ({"operand_isolation": False}, False),
     ({"config_readback": False}, False), ({"pe": replace(get("tiny").pe, multiplier_tree=False)}, False),
     ({"config_rows": 3}, False), ({"power_domains": True}, False), ({"memory_readback": True}, False),
-    ({"column_stall": True}, False)],
-    ids=["not in a module", "isolation", "readback", "multiplier", "channel", "domains", "memory readback", "stalls"])
+    ({"column_stall": True}, False), ({"counter_bits": 8}, False)],
+    ids=["not in a module", "isolation", "readback", "multiplier", "channel", "domains", "memory readback", "stalls",
+         "counters"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
