@@ -56,7 +56,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
            locate: str = "auto", without: str | Sequence[str] | None = None, schedule: str | Schedule | None = None,
-           **operands: object) -> Result:
+           counters: bool = False, **operands: object) -> Result:
     """Run an expression, or several statements, on operands and check every word against NumPy.
 
     Parameters
@@ -82,6 +82,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
                             and sharing.
     schedule : str          Loops, sub-tiles, copies and what stays inside the array, such as ``split(i,32) fuse(T)``, or a
                             `Schedule`; docs/schedules.md says what each means.
+    counters : bool         Read the performance counters of the program's tiles, on a machine that has some
+                            (`Arch.counter_bits`); engines rtl and rtl-full, and devices.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
@@ -89,7 +91,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     said = arguments.schedule(schedule)
     program = arguments.statements(expression, order, formats, operands, misplaced, said)
     progress = arguments.function("progress", progress)
-    how, wanted = _how(engine, values, arch, dump, seed, power, avoid), _plan(said, tile, unroll, dispatch, without)
+    how = _how(engine, values, arch, dump, seed, power, avoid, counters)
+    wanted = _plan(said, tile, unroll, dispatch, without)
     data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
     return run_program(_located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
@@ -99,10 +102,10 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
            dispatch: str = "order", locate: str = "auto", without: str | Sequence[str] | None = None,
-           schedule: str | Schedule | None = None, **operands: object) -> Result:
+           schedule: str | Schedule | None = None, counters: bool = False, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says. A schedule, also an empty one, is in the place of what the kernel says is fused."""
-    how, said = _how(engine, values, arch, dump, seed, power, avoid), arguments.schedule(schedule)
+    how, said = _how(engine, values, arch, dump, seed, power, avoid, counters), arguments.schedule(schedule)
     wanted = _plan(said, tile, unroll, dispatch, without)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
@@ -187,9 +190,9 @@ def _scipy(matrix: Coo) -> Any:
 
 
 def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int, power: str | None,
-         avoid: object) -> Options:
+         avoid: object, counters: object) -> Options:
     arguments.choice("way to take values", values, VALUES)
-    return options(engine, arch, dump, seed, FILES, power, avoid)
+    return options(engine, arch, dump, seed, FILES, power, avoid, counters)
 
 
 def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | None:

@@ -9,6 +9,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from .compiler.lang.program import Program, parse_program
 from .compiler.lang.schedule import Schedule, parse_schedule, scheduled
 from .hw.arch import presets
@@ -18,7 +20,7 @@ from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
 OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid", "unroll",
-           "dispatch", "locate", "without", "schedule")
+           "dispatch", "locate", "without", "schedule", "counters")
 # Dimensions of an array of NumPy.
 MOST_SIZES = 64
 MOST_SEED = (1 << 63) - 1
@@ -82,6 +84,13 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise UserError(f"there is no {name} {said(value)}", fix=f"choose one of {', '.join(choices)}")
     return value
+
+
+def flag(name: str, value: object) -> bool:
+    """True or false, of Python or of NumPy."""
+    if not isinstance(value, bool | np.bool_):
+        raise UserError(f"it is {said(value)}, which is neither true nor false", name, "give True or False")
+    return bool(value)
 
 
 def sizes(name: str, value: object) -> tuple[int, ...]:

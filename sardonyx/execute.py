@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import arguments, power
+from . import arguments, counters, power
 from .avoid import avoiding
 from .compiler.backend.route import Unroutable
 from .compiler.graph import CompiledGraph
@@ -21,6 +21,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .options import ENGINES, POWER
 from .outcome import Outcome
+from .runtime.counters import check as check_counters
 from .runtime.data.blocks import Blocks
 from .runtime.device import Device
 from .sim import engines
@@ -41,7 +42,8 @@ class Result(Outcome):
 
 @dataclass(frozen=True)
 class Options:
-    """How a program is compiled and run, checked. single: each transaction is a launch of its own."""
+    """How a program is compiled and run, checked. single: each transaction is a launch of its own. counters: those of tiles are
+    read."""
 
     engine: str | Device
     arch: Arch
@@ -49,11 +51,13 @@ class Options:
     seed: int
     power: str | None = None
     single: bool = False
+    counters: bool = False
 
 
 def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
-            power: object = None, avoid: object = None) -> Options:
-    """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated."""
+            power: object = None, avoid: object = None, counters: object = False) -> Options:
+    """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated.
+    counters: whether those of tiles are read."""
     if not isinstance(engine, Device):
         arguments.choice("engine", engine, ENGINES)
     name, machine = engines.name_of(engine), avoiding(arguments.machine(arch), avoid)
@@ -63,8 +67,14 @@ def options(engine: str | Device, arch: object, dump: str | Path | None, seed: o
     library = None if power is None else arguments.choice("cell library", power, POWER)
     if library is not None and name not in (engines.RTL, engines.RTL_FULL):
         raise UserError(f"engine {name} has no switching to count", "power", f"choose {engines.RTL} or {engines.RTL_FULL}")
+    counted = arguments.flag("counters", counters)
+    if counted:
+        check_counters(machine)
+        if name not in (engines.RTL, engines.RTL_FULL, engines.DEVICE):
+            raise UserError(f"engine {name} reads no counters of tiles", "counters",
+                            f"choose {engines.RTL} or {engines.RTL_FULL}")
     folder = _stages(dump, name)
-    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed), library)
+    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed), library, counters=counted)
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
@@ -146,7 +156,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         progress(f"warning: FIFOs may be too small, {compiled.waits[0]}")
     run = Run()
     for part in job.parts():
-        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single)
+        run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single,
+                           tuple(compiled.placement.tiles.values()) if how.counters else ())
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {
@@ -164,6 +175,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
                    "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}
     if how.power is not None:
         report["power"] = power.report(how.power, how.arch, compiled, run, job.useful())
+    if how.counters:
+        report["counters"] = counters.report(compiled, run)
     report["elapsed_s"] = round(time.perf_counter() - began, 2)
     return Result(report, value=value, cycles=run.cycles)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -27,12 +27,13 @@ from ..compiler.graph import CompiledGraph
 from ..compiler.halide import CompiledDense
 from ..compiler.ir.program import ELASTIC, STATIC, Program
 from ..hw.arch.cgra import Arch
-from ..runtime import host
+from ..hw.arch.counters import Counts
+from ..runtime import counters, host
 from ..runtime.data.blocks import Blocks
 from ..runtime.data.tile import Source
 from ..runtime.device import Device
 from ..runtime.firmware import Job
-from ..runtime.plan import Transaction, loops_of_transactions
+from ..runtime.plan import Transaction, loops_of_transactions, prepare
 from . import system
 from .model import walked
 from .model.cycles import fabric as cycles
@@ -88,6 +89,7 @@ class Run:
     activity : Activity       What moved, if it was counted.
     lying, arranged : int     Words that were written to be loaded: as they lie in images, and in an order that was made.
     placed, tiled : int       Words of static programs that were read: as they lie in images, and tile by tile.
+    counts : mapping          What the performance counters of tiles say.
     """
 
     cycles: int | None = None
@@ -103,6 +105,7 @@ class Run:
     arranged: int = 0
     placed: int = 0
     tiled: int = 0
+    counts: Mapping[counters.Site, Counts] = field(default_factory=dict)
 
     def __add__(self, other: Run) -> Run:
         """Both, one after the other."""
@@ -111,7 +114,9 @@ class Run:
                    other.simulator or self.simulator, self.build_s + other.build_s,
                    self.simulate_s + other.simulate_s, self.simulated + other.simulated, other.verilog or self.verilog,
                    self.activity + other.activity, self.lying + other.lying, self.arranged + other.arranged,
-                   self.placed + other.placed, self.tiled + other.tiled)
+                   self.placed + other.placed, self.tiled + other.tiled,
+                   {site: self.counts.get(site, Counts()) + other.counts.get(site, Counts())
+                    for site in {**self.counts, **other.counts}})
 
 
 _preparing = threading.Lock()
@@ -128,10 +133,11 @@ def name_of(engine: str | Device) -> str:
 
 
 def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Data, take: Take, progress: Progress = silent,
-        counting: bool = False, single: bool = False) -> Run:
+        counting: bool = False, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
     """Run a compiled program on every transaction of its data, and give `take` what each stored.
 
-    counting: see `simulate`; for the engines of Verilog. single: each transaction is a launch of its own, for all engines with
+    counting: see `simulate`; for the engines of Verilog. counted: tiles whose performance counters are read; for these and for
+    devices. single: each transaction is a launch of its own, for all engines with
     launches but that of a whole system.
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
@@ -145,12 +151,13 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
                       take, progress)
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
-                         what=f"running {total} on the device", count=len(data), single=single)
+                         what=f"running {total} on the device", count=len(data), single=single, counted=counted)
     if engine == RTL_SYSTEM:
         return _system(compiled.program, arch, data, transactions, take, progress)
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
-                    count=len(data), cycles=data.cycles(), progress=progress, counting=counting, single=single)
+                    count=len(data), cycles=data.cycles(), progress=progress, counting=counting, single=single,
+                    counted=counted)
 
 
 def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
@@ -195,28 +202,31 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
 
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
              bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, cycles: int = 0,
-             cache: Path | None = None, progress: Progress = silent, counting: bool = False, single: bool = False) -> Run:
+             cache: Path | None = None, progress: Progress = silent, counting: bool = False, single: bool = False,
+             counted: Collection[counters.Site] = ()) -> Run:
     """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
     bounds, single: see `launches`. total, count: what is simulated and how much, for `progress`. cycles: how many are
     expected, which decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting:
-    count what moves, on all tiles.
+    count what moves, on all tiles. counted: see `run`; a machine that is folded to a program has no counters.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
     with _preparing:
-        made = (simulator.counting_machine(arch, cache) if counting else simulator.whole_machine(arch, cache) if full
+        made = (simulator.counting_machine(arch, cache) if counting
+                else simulator.whole_machine(arch, cache) if full or counted
                 else simulator.for_program(arch, program, cycles, cache))
     return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress,
-                  single=single)
+                  single=single, counted=counted)
 
 
 def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,
            bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, progress: Progress = silent,
-           check: bool = False, single: bool = False) -> Run:
-    """Run transactions on a simulator; check: see `Machine`; single: see `launches`."""
+           check: bool = False, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
+    """Run transactions on a simulator; check: see `Machine`; single: see `launches`; counted: see `run`."""
     with made.start(check) as machine:
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", count=count,
-                          progress=progress, configurable=made.configurable, overlapped=not made.counting, single=single)
+                          progress=progress, configurable=made.configurable, overlapped=not made.counting, single=single,
+                          counted=counted)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
@@ -224,18 +234,23 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
               bounds: Mapping[str, int] | None, what: str, count: int, progress: Progress, configurable: bool = True,
-              overlapped: bool = True, single: bool = False) -> Run:
-    """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`."""
+              overlapped: bool = True, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
+    """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`; counted: see
+    `run`."""
     found, done, began = Run(cycles=0), 0, time.monotonic()
     progress(what)
-    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, single=single):
+    if counted:
+        # Between configuration, in which tokens of an earlier program may move, and the first launch.
+        host.execute(device, prepare(program, device.arch, configurable), program, configurable)
+        counters.clear(device, counted)
+    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, bool(counted), single):
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)
         found += Run(outcome.cycles, 1, outcome.loaded, simulate_s=outcome.seconds, lying=outcome.lying,
                      arranged=outcome.arranged, placed=outcome.placed, tiled=outcome.tiled)
         progress(f"{what}, {done} done in {found.cycles or 0:,} cycles{_left(done, count, began)}")
-    return found
+    return found + Run(counts=counters.read(device, counted)) if counted else found
 
 
 def differences(found: Iterable[Blocks], expected: Iterable[Blocks], first: int = 0) -> tuple[int, list[str]]:

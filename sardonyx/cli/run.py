@@ -268,6 +268,9 @@ def _add_copies(parser: argparse.ArgumentParser) -> None:
                         help=f"how copies get sub-tiles; {_listed(DISPATCH)} (default: order)")
     parser.add_argument("--without", metavar="NAMES",
                         help=f"leave features out, names with commas, to see what they gain; {_listed(FEATURES)}")
+    parser.add_argument("--counters", action="store_true",
+                        help="read the performance counters of the program's tiles, on a machine that is described with some "
+                             "(counter_bits): tokens, cycles busy, starved and blocked")
 
 
 def _copies(text: str) -> int | str:
@@ -295,7 +298,8 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed, "avoid": options.avoid, "locate": options.locate, "schedule": options.schedule}
-    others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch", "without"}
+    others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch", "without",
+              "counters"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
@@ -308,7 +312,8 @@ def _engine_arguments(options: argparse.Namespace, console: Console) -> dict[str
 
 
 def _copy_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    return {"unroll": options.unroll, "dispatch": options.dispatch, "without": options.without}
+    return {"unroll": options.unroll, "dispatch": options.dispatch, "without": options.without,
+            "counters": options.counters}
 
 
 def run_einsum(options: argparse.Namespace, console: Console) -> int:
@@ -346,7 +351,7 @@ def run_graph(options: argparse.Namespace, console: Console) -> int:
                         fix="put it into the folder of the operands")
     result = graphs.graph(options.graph, folder=options.folder, statement=options.statement, out=options.out, arch=options.arch,
                           seed=options.seed, avoid=options.avoid, **_engine_arguments(options, console), **options.operands)
-    console.show(_with_power(result))
+    console.show(_with_tables(result))
     _hint(options, console)
     return 0
 
@@ -369,7 +374,7 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
                               unroll=options.unroll, arch=options.arch, engine=options.engine_of(options), seed=options.seed,
                               dump=options.dump, progress=console.progress, power=options.power, avoid=options.avoid)
-    console.show(_with_power(result))
+    console.show(_with_tables(result))
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
     return 0
 
@@ -416,14 +421,25 @@ def _check_out(out: Path | None) -> None:
                         "name such a file")
 
 
-def _with_power(result: Any) -> Any:
-    """What was found, with the energy in a table of its own."""
-    from .. import api, power
+def _with_tables(result: Any) -> Any:
+    """What was found, with energy and counters in tables of their own; of statements that ran in turn those of each."""
+    from .. import api
 
-    if "power" not in result.report:
-        return result
-    rest = {name: value for name, value in result.report.items() if name != "power"}
-    return api.Outcome(result.report, f"{table(rest)}\n\n{power.text(result.report['power'])}")
+    rest, found = _apart(result.report)
+    if "statements" in rest:
+        apart = {name: _apart(each) for name, each in rest["statements"].items()}
+        rest["statements"] = {name: plain for name, (plain, _) in apart.items()}
+        found += [f"{name}: {each}" for name, (_, tables) in apart.items() for each in tables]
+    return api.Outcome(result.report, "\n\n".join([table(rest), *found])) if found else result
+
+
+def _apart(report: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A report without its tables, and these."""
+    from .. import counters, power
+
+    kinds = {"power": power.text, "counters": counters.text}
+    return ({name: value for name, value in report.items() if name not in kinds},
+            [text(report[name]) for name, text in kinds.items() if name in report])
 
 
 def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
@@ -431,7 +447,7 @@ def _finish(result: Any, options: argparse.Namespace, console: Console) -> int:
 
     if options.out is not None:
         api.save(result, options.out)
-    console.show(_with_power(result))
+    console.show(_with_tables(result))
     _hint(options, console)
     return 0
 

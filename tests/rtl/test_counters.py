@@ -1,0 +1,107 @@
+"""Performance counters in generated Verilog, against what moves and waits in a VCD of the same run."""
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import LEAST
+from one_piece import traced_machine
+from waveform import Vcd
+
+import sardonyx
+import sardonyx.counters
+from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.hw.arch.counters import EVENTS, Counts
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.interconnect import Interconnect
+from sardonyx.hw.arch.primitive import LEVEL, Flow
+from sardonyx.hw.arch.tile import DATA, MEM
+from sardonyx.runtime import counters, host
+from sardonyx.runtime.plan import prepare
+from sardonyx.sim.engines import Run
+from sardonyx.sim.model.counters import added, counted
+from sardonyx.sim.rtl import simulator
+
+# Little more than a vector's way through the array takes, as a VCD needs the machine in one piece.
+ARCH = replace(LEAST, name="counting", columns=4, rows=2, mem_every=2, counter_bits=7, interconnect=Interconnect(2),
+               glb=replace(LEAST.glb, bank_bytes=2048),
+               mem=replace(MEM, primitives=(LEVEL,), sram_lines=128, multiplier_tree=False))
+COPY = "x(i) = b(i)"
+
+
+def levels(name, coordinates):
+    words = np.array([2, 0, len(coordinates), len(coordinates), *coordinates], np.uint16)
+    return {f"{name}0": words, f"{name}_vals": np.array([len(coordinates), *(n + 1 for n in coordinates)], np.uint16)}
+
+
+def watched(vcd, site, launches):
+    """The counts of a tile, from the cycles of every launch in a VCD."""
+    core = next(at for at in vcd.signals if at[-3:] == (f"x{site[0]}_y{site[1]}", "tile_logic", "core"))
+    moved, waits = [], []
+    for port in ARCH.tiles[site].ports:
+        at, name = ((*core, f"fifo_{port.name}"), "o") if port.flow is Flow.IN else (core, port.name)
+        (valid,), (ready,) = (np.array(vcd.series_of(at, f"{name}__{part}"), bool) for part in ("valid", "ready"))
+        moved.append(valid & ready)
+        if port.flow is Flow.OUT:
+            waits.append(valid & ~ready)
+    (flush,) = vcd.series_of(core[:-2], "flush")
+    ends = np.flatnonzero(np.diff(np.array(flush, int)) == -1) + 1
+    assert len(ends) == launches and ARCH.tiles[site].inputs(DATA)
+    return added((counted(np.array(moved).T[first:last], np.array(waits).any(0)[first:last])
+                  for first, last in zip(ends, [*ends[1:], len(flush)], strict=True)), ARCH.counter_bits)
+
+
+def test_counts_are_what_moves_and_waits_in_a_vcd(tmp_path, monkeypatch):
+    compiled = compile_einsum(parse(COPY), ARCH)
+    data = [levels("b", range(size)) for size in (40, 0, 1, 7)]
+    monkeypatch.chdir(tmp_path)
+    with traced_machine(ARCH).start() as machine:
+        sites = [*compiled.placement.tiles.values()]
+        host.execute(machine, prepare(compiled.program, ARCH), compiled.program)
+        counters.clear(machine, sites)
+        # From before the first launch on, also between launches.
+        machine._send(struct.pack("<cB", b"N", 1))
+        machine._counting = False
+        outcomes = [*host.run(machine, compiled.program, data, {}, prepared=True, single=True)]
+        machine._send(struct.pack("<cB", b"N", 0))
+        found = counters.read(machine, sites)
+        counters.clear(machine, sites[:1])
+        assert counters.read(machine, sites[:2]) == {sites[0]: Counts(), sites[1]: found[sites[1]]}
+    assert [each.stored[0]["x_vals"].tolist()[0] for each in outcomes] == [40, 0, 1, 7]
+    vcd = Vcd(tmp_path / "trace.vcd")
+    assert found == {site: watched(vcd, site, len(data)) for site in sites}
+    assert all(any(getattr(each, event) for each in found.values()) for event in EVENTS)
+
+
+def test_a_report_has_the_counts_of_the_tiles_of_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(simulator, "whole_machine", lambda arch, cache: traced_machine(arch))
+    result = sardonyx.einsum(COPY, b=np.arange(1, 6), arch=ARCH, engine="rtl", counters=True, tile=5)
+    blocks = {each["block"]: each for each in result.report["counters"]}
+    load = blocks["load b_vals"]
+    assert load["tokens"] == 12 and load["primitive"] == "io", "a length and 5 values, from the link and to the array"
+    assert len(blocks) == result.report["tiles_used"]["mem"] + result.report["tiles_used"]["io"] == 8
+    assert all(0 < each["busy"] <= each["busy"] + each["starved"] + each["blocked"] <= result.cycles + 20
+               for each in blocks.values())
+    lines = sardonyx.counters.text(result.report["counters"]).splitlines()
+    assert lines[0].split() == ["tile", "block", "primitive", *EVENTS] and len(lines) == 1 + len(blocks) + 2
+
+
+@pytest.mark.parametrize("named,message", [
+    ({"arch": LEAST}, "machine 'least': it has no performance counters\n"
+                      "  try: give counter_bits=32 in its description, for 32 bits each"),
+    ({"engine": "tokens"}, "counters: engine tokens reads no counters of tiles\n  try: choose rtl or rtl-full"),
+    ({"counters": 1}, "counters: it is 1, which is neither true nor false\n  try: give True or False")])
+def test_counters_that_are_not_there_are_not_read(named, message):
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum(COPY, b=np.arange(3), **{"arch": ARCH, "engine": "rtl", "counters": True, **named})
+    assert str(error.value) == message
+
+
+def test_counts_of_two_runs_add_up_as_far_as_a_register_goes():
+    most = (1 << 32) - 1
+    assert Counts(1, 2, 3, most) + Counts(4, 5, 6, 1) == Counts(5, 7, 9, most)
+    one, other = Run(counts={(0, 1): Counts(1)}), Run(counts={(0, 1): Counts(2), (1, 1): Counts(3)})
+    assert (one + other).counts == {(0, 1): Counts(3), (1, 1): Counts(3)}
