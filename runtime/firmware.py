@@ -276,15 +276,10 @@ def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],
            read: Callable[[int, int], np.ndarray]) -> Iterator[tuple[Blocks, ...]]:
     """What every launch of a job stored, transaction by transaction; read: gives 16-bit words of memory
     outside, from a byte address on."""
-    images = {each.address: each.landing.image for _, results in made.launches[job] for each in results
-              if each.landing is not None and each.whole}
+    images = {each.address: each.image for _, results in made.launches[job] for each in results if each.image is not None}
     for address, image in images.items():
         image[...] = read(address, image.size).reshape(image.shape)
     for launch, results in made.launches[job]:
-        words = {}
-        for each in results:
-            if not each.whole:
-                words[each.stream] = found = read(each.address, counts[each.count] if each.words is None else each.words)
-                if each.landing is not None:
-                    each.landing.put(found)
+        words = {each.stream: read(each.address, counts[each.count] if each.words is None else each.words)
+                 for each in results if each.image is None}
         yield by_transaction(program, launch, words)

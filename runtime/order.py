@@ -26,7 +26,7 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
 
         LOADS 1, STARTS 1, LOADS 2, ENDS 1, STARTS 2, READS 1, LOADS 3, ENDS 2, STARTS 3, READS 2, ENDS 3, READS 3
 
-    Reads come first: a processor asks for one at once, for loads row by row.
+    Reads come first, whose places the launch after the next one needs.
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
     started.

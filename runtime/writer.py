@@ -33,8 +33,6 @@ from .rows import rows
 
 # Where pieces of memory outside begin: at bursts of the system DMA.
 PIECE_BYTES = 512
-# What the processor takes to ask for a row.
-CYCLES_PER_ROW = 44
 # Far above what it takes to read two words of a memory.
 CYCLES_PER_PAIR = 1_000
 # Far above what the system DMA takes for a byte.
@@ -45,15 +43,14 @@ CYCLES_PER_BYTE = 16
 class Result:
     """Where a stream of a launch is: byte address, how many words, or the number of its count.
 
-    landing: it is part of an image, as it stood in the global buffer; or, with `whole`, all of the image is there.
+    image: it is part of that, all of which is there.
     """
 
     stream: str
     address: int
     words: int | None
     count: int
-    landing: Landing | None = None
-    whole: bool = False
+    image: np.ndarray | None = None
 
 
 class Memory:
@@ -268,11 +265,11 @@ class Writer:
         room = {each.name: each.room for each in program.stores}
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
-            if each.landing is not None and self._in_time(each.landing, launch, program):
+            if each.landing is not None:
                 image = each.landing.image
                 place = self.memory.result(image)
                 self.take(each.address, each.landing, place)
-                yield Result(each.stream, place, image.size, 0, each.landing, whole=True)
+                yield Result(each.stream, place, image.size, 0, image)
                 continue
             most = room[each.stream] if each.words is None else each.words
             size = -(-most * WORD_BYTES // 8) * 8
@@ -283,12 +280,7 @@ class Writer:
                 self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
             elif size:
                 self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
-            yield Result(each.stream, place, each.words, number, each.landing)
-
-    def _in_time(self, landing: Landing, launch: Launch, program: Program) -> bool:
-        """Whether the processor asks for the rows of all streams, in and out, while the array computes as much again."""
-        asked = sum(each.number for each in rows(landing) if each.number > 1)
-        return 2 * CYCLES_PER_ROW * asked * len(program.stores) <= launch.loaded // len(program.loads)
+            yield Result(each.stream, place, each.words, number)
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile for the firmware."""

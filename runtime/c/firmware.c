@@ -25,8 +25,7 @@ struct queue {
     uint32_t chain;                         /* those before it have begun, or are for others */
     uint32_t away, tile, window;            /* what its commands count from */
     uint32_t job, otherwise;                /* the page where it goes on if the job is stopped */
-    uint32_t row;                           /* of BRING_ROWS or TAKE_ROWS, the one that comes next */
-    uint32_t pair;                          /* of SAVE, likewise */
+    uint32_t pair;                          /* of SAVE, the one that comes next */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
     _Alignas(8) volatile uint32_t pages[2][PAGE_WORDS];
@@ -61,19 +60,21 @@ static inline uint32_t first_byte(const struct queue *queue) { return REGIONS ==
 /* Writes a register, given its address from a base on and its value. */
 static inline void set(const volatile uint32_t *words, uint32_t base) { *(volatile uint32_t *)(words[0] + base) = words[1]; }
 
-/* Asks for a transfer, which the caller counts. */
-static inline void ask(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
+/* Asks for a transfer; its number among those of its way. */
+static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
 {
     *host(SARDONYX_HOST_MOVE_FROM) = from;
     *host(SARDONYX_HOST_MOVE_TO) = to;
     *host(way == IN ? SARDONYX_HOST_MOVE_IN : SARDONYX_HOST_MOVE_OUT) = bytes;
+    return ++asked[way];
 }
 
-/* Asks for a transfer; its number among those of its way. */
-static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
+/* Says of the next transfer that it is of so many rows. */
+static inline void rows(uint32_t number, uint32_t pitch_from, uint32_t pitch_to)
 {
-    ask(way, from, to, bytes);
-    return ++asked[way];
+    *host(SARDONYX_HOST_MOVE_MORE) = number - 1u;
+    *host(SARDONYX_HOST_PITCH_FROM) = pitch_from;
+    *host(SARDONYX_HOST_PITCH_TO) = pitch_to;
 }
 
 /* Transfers of a way that go on or wait. */
@@ -128,24 +129,6 @@ static inline int rang(uint32_t region)
                             & *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_ENABLE);
     *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_STATUS) = events;
     return events != 0;
-}
-
-/* Asks for rows, from the next one on, as many as have room; the number of the last transfer. First words of a command: where the
- * first row is, where it goes, its bytes. */
-static inline uint32_t ask_rows(struct queue *queue, enum way way, uint32_t rows, const volatile uint32_t *words,
-                                uint32_t pitch_from, uint32_t pitch_to)
-{
-    /* A row is to be asked for in fewer cycles than it takes. */
-    const uint32_t bytes = words[2], first = queue->row;
-    uint32_t row = first, from = words[0] + row * pitch_from, to = words[1] + row * pitch_to;
-    if (way == IN)
-        to += first_byte(queue);
-    else
-        from += first_byte(queue);
-    for (; row != rows && room(way); ++row, from += pitch_from, to += pitch_to)
-        ask(way, from, to, bytes);
-    queue->row = row;
-    return asked[way] += row - first;
 }
 
 static void print(const char *text)
@@ -291,16 +274,16 @@ static enum state execute(struct queue *queue, uint32_t region)
             queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 3;
         } else if (kind == KIND_BRING_ROWS) {
-            queue->brought = ask_rows(queue, IN, number, next, next[3], next[2]);
-            if (queue->row != number)
+            if (!room(IN))
                 break;
-            queue->row = 0;
+            rows(number, next[3], next[2]);
+            queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 4;
         } else if (kind == KIND_TAKE_ROWS) {
-            queue->taken = ask_rows(queue, OUT, number, next, next[3], next[4]);
-            if (queue->row != number)
+            if (!room(OUT))
                 break;
-            queue->row = 0;
+            rows(number, next[3], next[4]);
+            queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 5;
         } else if (kind == KIND_TAKE) {
             if (!room(OUT))

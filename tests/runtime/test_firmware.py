@@ -23,7 +23,6 @@ from sardonyx.picture_job import Wanted
 from sardonyx.runtime import toolchain
 from sardonyx.runtime.faults import stopped
 from sardonyx.runtime.firmware import Firmware, Job, firmware
-from sardonyx.runtime.writer import Writer
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
@@ -241,27 +240,15 @@ def test_parts_of_a_result_go_to_their_places_outside_wherever_in_a_line_they_be
 
 
 @needs_compiler
-def test_more_rows_than_there_is_time_to_ask_for_go_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two lanes, each of which has 100 columns of a tile; and every second launch, as if it had more time."""
+def test_rows_of_lanes_come_and_go_as_fast_as_their_words() -> None:
+    """Two lanes, each of which has 100 columns of a tile; an operation of the system DMA for all rows of one."""
     photo = np.random.default_rng(0).integers(0, 256, (402, 402), dtype=np.uint8)
     picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, silent)
     arch = replace(presets.get("small"), system=together.DEMO_SYSTEM)
-    often = itertools.cycle([False, False, True, True])
-    for way, taken in (("as it is", (0, 4)), ("mixed", (2, 2))):
-        if way == "mixed":
-            monkeypatch.setattr(Writer, "_in_time", lambda *given: next(often))
-        blur = picture.job(Wanted(picture.size, (200, 400), 2, arch, 0), silent)
-        ran, _ = together.run({"blur": blur}, arch)
-        commands = ran.firmware.commands
-        assert (commands.count("TAKE_ROWS("), commands.count("TAKE(")) == taken, way
-
-
-@needs_compiler
-def test_a_row_of_176_words_is_asked_for_before_the_one_ahead_has_come() -> None:
-    """Those of the blur in docs/soc.md; here they are of 108 words, which come faster than they are asked for."""
-    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": np.ones((302, 302), np.uint8)}, None, {}, silent)
-    arch = replace(presets.get("small"), system=together.DEMO_SYSTEM)
-    blur = picture.job(Wanted(picture.size, (50, 300), None, arch, 0), silent)
+    blur = picture.job(Wanted(picture.size, (200, 400), 2, arch, 0), silent)
     ran, _ = together.run({"blur": blur}, arch)
-    spans = [end - start for start, end in ran.brought if start > ran.spans(0, "start")[0][0]]
-    assert len(spans) == 2 and all(302 * 108 / 4 < span < 302 * 176 / 4 for span in spans)
+    commands = ran.firmware.commands
+    assert (commands.count("TAKE_ROWS("), commands.count("TAKE(")) == (4, 0)
+    beats = 402 * 104 // 4
+    spans = [end - start for start, end in ran.brought if end - start > beats // 2]
+    assert spans and all(span < 2 * beats * 1.05 for span in spans)
