@@ -54,7 +54,9 @@ class System:
 WAITING, MOVES_BITS = 4, 8
 # Bits of the number of rows behind the first one of a transfer.
 MORE_ROWS_BITS = 16
-REGISTER_FAULT, IN_FAULT, OUT_FAULT, ASTRAY_FAULT, MOVE_FAULT = range(5)
+# Bits of the number of registers that are set as a list says.
+SETS_BITS = 16
+REGISTER_FAULT, IN_FAULT, OUT_FAULT, ASTRAY_FAULT, MOVE_FAULT, SET_FAULT = range(6)
 
 HOST: tuple[Register, ...] = register_file(
     ("moves", RO, "transfers of the system DMA that have not ended",
@@ -73,9 +75,16 @@ HOST: tuple[Register, ...] = register_file(
       ("in", IN_FAULT, 1, "an error response in a transfer to the chip"),
       ("out", OUT_FAULT, 1, "an error response in a transfer from the chip"),
       ("astray", ASTRAY_FAULT, 1, "an access to no address of the processor's; it read 0"),
-      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, between addresses that differ modulo 8, with a pitch that is "
-                             "no multiple of 8, or of too many rows; it was left out"))),
+      ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, between addresses that differ modulo 8, with a pitch that "
+                             "is no multiple of 8, or of too many rows; it was left out"),
+      ("set", SET_FAULT, 1, "a list of registers that is empty or does not lie in the processor's memory, or a pair in one whose "
+                            "address is none of the machine's registers; it was left out"))),
     ("serial", RW, "written: sends the low byte; the write waits while bytes before it do. Read: takes the byte received last",
      (("byte", 0, 8, "the byte"), ("valid", 8, 1, "there was one"))),
+    ("set_from", RW, "byte address of a list in the processor's memory, a multiple of 4: pairs of the address of a register "
+                     "of the machine and a value"),
+    ("set_count", RW, "written: sets as many registers, in order, while the processor goes on, whose own accesses to the machine "
+                      "wait; the write itself waits while another list is set. Read: those that are left",
+     (("pairs", 0, SETS_BITS, "how many, 1 or more"),)),
     ("time", RO, "cycles since reset, modulo 2^32"),
 )

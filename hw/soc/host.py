@@ -15,6 +15,7 @@ from ..arch.system import (
     MACHINE_REGISTERS,
     OUT_FAULT,
     REGISTER_FAULT,
+    SET_FAULT,
     System,
 )
 from ..emit import Macro, macro
@@ -27,6 +28,7 @@ from .lite_master import LiteMaster
 from .mover import ADDRESS_BITS, Mover
 from .peripherals import Peripherals
 from .picorv32 import PicoRv32
+from .setter import Setter
 from .uart import Receiver, Transmitter
 
 OUTSIDE = axi_part(("aw", "w", "b", "ar", "r"), ADDRESS_BITS, "m_axi_")
@@ -61,7 +63,7 @@ class Host(wiring.Component):
 
     Timing: the processor reads its memory in a cycle, for it says a cycle ahead where; it writes there and to the registers
     beside it in two, and reads one of the machine in seven. A write to the machine takes two, unless the access before it goes
-    on. The memory has one port, which the processor has first, then what the DMA brings.
+    on. The memory has one port, which the processor has first, then the lists of registers, then what the DMA brings.
     Source: Onyx JSSC II (a processor, memory and buses around the array); the parts are of our own.
     """
 
@@ -84,12 +86,13 @@ class Host(wiring.Component):
         m.submodules.memory_port = port = macro(AxiData(self.system.ram_bytes, ADDRESS_BITS, of="ram"))
         m.submodules.registers = registers = macro(LiteMaster())
         m.submodules.peripherals = peripherals = macro(Peripherals())
+        m.submodules.setter = setter = macro(Setter(self.system.ram_bytes))
         self._buses(m, bring, take, port, registers)
         self._line(m, peripherals)
         reads = Signal()        # the processor reads its memory, in this cycle
         writes = Signal()
-        sram = self._memory(m, processor, port, reads, writes)
-        self._accesses(m, processor, sram, reads, writes, registers, peripherals)
+        sram = self._memory(m, processor, port, setter, reads, writes)
+        self._accesses(m, processor, sram, reads, writes, registers, setter, peripherals)
         self._moves(m, processor, bring, take, peripherals)
         return m
 
@@ -116,7 +119,7 @@ class Host(wiring.Component):
         for source, sink in ((peripherals.send, transmitter.i), (receiver.o, peripherals.received)):
             m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
 
-    def _memory(self, m: Module, processor: Macro, port: Macro, reads: Signal, writes: Signal) -> Macro:
+    def _memory(self, m: Module, processor: Macro, port: Macro, setter: Macro, reads: Signal, writes: Signal) -> Macro:
         """The processor's memory: one access a cycle."""
         m.submodules.sram = sram = macro(Sram(self.system.ram_bytes // 8, 8, 8))
         high = processor.mem_addr[2]
@@ -126,24 +129,34 @@ class Host(wiring.Component):
             m.d.comb += [sram.enable.eq(1), sram.address.eq(processor.mem_addr[3:]),
                          sram.data.eq(processor.mem_wdata.replicate(2)),
                          sram.write.eq(Mux(high, processor.mem_wstrb << 4, processor.mem_wstrb))]
+        with m.Elif(setter.read):
+            m.d.comb += [sram.enable.eq(1), sram.address.eq(setter.at[1:])]
         with m.Elif(port.write_valid):
             m.d.comb += [sram.enable.eq(port.write_strobe.any()), sram.address.eq(port.write_line),
                          sram.data.eq(port.write_data), sram.write.eq(port.write_strobe)]
         with m.Elif(port.read_valid):
             m.d.comb += [sram.enable.eq(1), sram.address.eq(port.read_line)]
         own = reads | writes
+        second = Signal()       # of a line
+        m.d.sync += second.eq(setter.at[0])
+        m.d.comb += [setter.grant.eq(setter.read & ~own), setter.word.eq(sram.word.word_select(second, 32))]
+        own = own | setter.read
         m.d.comb += [port.write_ready.eq(~own), port.read_ready.eq(~own & ~port.write_valid), port.read_word.eq(sram.word)]
         return sram
 
     def _accesses(self, m: Module, processor: Macro, sram: Macro, reads: Signal, writes: Signal, registers: Macro,
-                  peripherals: Macro) -> None:
-        """What an address of the processor means."""
+                  setter: Macro, peripherals: Macro) -> None:
+        """What an address of the processor means; while a list of registers is set its accesses to the machine wait."""
         page, rest = processor.mem_addr[28:], processor.mem_addr[:28]
         answered = Signal()
         from_memory = Signal()
         astray = Signal()
         m.d.comb += reads.eq(processor.mem_la_read & (processor.mem_la_addr < self.system.ram_bytes))
         m.d.sync += [answered.eq(reads), from_memory.eq(reads)]
+        setting = setter.left != 0
+        m.d.comb += [peripherals.pairs_left.eq(setter.left), setter.i.valid.eq(peripherals.pairs.valid),
+                     setter.i.payload.eq(peripherals.pairs.payload), peripherals.pairs.ready.eq(setter.i.ready),
+                     setter.done.eq(registers.done)]
         for part in (registers, peripherals):
             m.d.comb += [part.address.eq(processor.mem_addr), part.word.eq(processor.mem_wdata),
                          part.strobes.eq(processor.mem_wstrb)]
@@ -156,15 +169,19 @@ class Host(wiring.Component):
             for number, part in ((HOST_PAGE, peripherals), (MACHINE_PAGE, registers)):
                 with m.Case(number):
                     m.d.comb += [legal.eq(rest[REGISTER_ADDRESS_BITS:] == 0), part.valid.eq(processor.mem_valid & legal)]
+        with m.If(setting):
+            m.d.comb += [registers.valid.eq(setter.valid), registers.address.eq(setter.address),
+                         registers.word.eq(setter.value), registers.strobes.eq(0xF)]
         with m.If(processor.mem_valid & ~answered & ~legal):
             m.d.comb += astray.eq(1)
             m.d.sync += answered.eq(1)
         word = sram.word.word_select(processor.mem_addr[2], 32)
         m.d.comb += [
-            processor.mem_ready.eq(answered | registers.done | peripherals.done),
+            processor.mem_ready.eq(answered | (registers.done & ~setting) | peripherals.done),
             processor.mem_rdata.eq(Mux(from_memory, word, registers.value | peripherals.value)),
             processor.irq[MACHINE_IRQ].eq(self.irq),
             peripherals.happens[REGISTER_FAULT].eq(registers.fault), peripherals.happens[ASTRAY_FAULT].eq(astray),
+            peripherals.happens[SET_FAULT].eq(setter.astray),
         ]
 
     def _moves(self, m: Module, processor: Macro, bring: Macro, take: Macro, peripherals: Macro) -> None:

@@ -7,9 +7,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.soc import REGISTER_ADDRESS_BITS, named
-from ..arch.system import HOST, IN_FAULT, MORE_ROWS_BITS, MOVE_FAULT, MOVES_BITS, OUT_FAULT
+from ..arch.system import HOST, IN_FAULT, MORE_ROWS_BITS, MOVE_FAULT, MOVES_BITS, OUT_FAULT, SETS_BITS
 from .lite_master import access_members
 from .mover import MOVE
+from .setter import LIST
 
 FAULTS = len(named(HOST)["faults"].fields)
 DIRECTIONS = ("in", "out")
@@ -25,6 +26,8 @@ class Peripherals(wiring.Component):
     ended_in, ended_out : In(1)           One has ended.
     happens : In                          Faults of this cycle, by their bits; that of moves is told here.
     failed : Out(1)                       A transfer to the chip has met an error, and nobody has cleared it.
+    pairs : Out(stream)                   Lists for `Setter`.
+    pairs_left : In                       What it has left.
     send : Out(stream), received : In(stream)    Bytes of the serial line.
 
     Timing: `done` comes from a register, a cycle after `valid`, or later where a write waits for room.
@@ -34,6 +37,7 @@ class Peripherals(wiring.Component):
         runs, bytes_ = stream.Signature(MOVE), stream.Signature(8)
         super().__init__({**access_members(REGISTER_ADDRESS_BITS), "move_in": Out(runs), "move_out": Out(runs),
                           "ended_in": In(1), "ended_out": In(1), "happens": In(FAULTS), "failed": Out(1),
+                          "pairs": Out(stream.Signature(LIST)), "pairs_left": In(SETS_BITS),
                           "send": Out(bytes_), "received": In(bytes_)})
 
     def elaborate(self, platform: object) -> Module:
@@ -53,11 +57,14 @@ class Peripherals(wiring.Component):
         more = Signal(MORE_ROWS_BITS + 1)     # with whether there are more than that
         pitches = [Signal(32, name=f"pitch_{end}") for end in ("from", "to")]
         left = {way: Signal(MOVES_BITS, name=f"left_{way}") for way in DIRECTIONS}
+        first_pair = Signal(32)
+        m.d.comb += [self.pairs.payload.first.eq(first_pair), self.pairs.payload.count.eq(self.word)]
         byte = Signal(9)
         time = Signal(32)
         m.d.sync += time.eq(time + 1)
         reads = {"moves": Cat(*left.values()), "move_from": source, "move_to": destination,
                  "move_more": more, "pitch_from": pitches[0], "pitch_to": pitches[1], "faults": faults, "serial": byte,
+                 "set_from": first_pair, "set_count": self.pairs_left,
                  "time": time}
 
         # A byte that comes while there is one takes its place.
@@ -99,6 +106,11 @@ class Peripherals(wiring.Component):
                             case "serial":
                                 m.d.comb += self.send.valid.eq(1)
                                 m.d.sync += self.done.eq(self.send.ready)
+                            case "set_from":
+                                m.d.sync += first_pair.eq(self.word)
+                            case "set_count":
+                                m.d.comb += self.pairs.valid.eq(1)
+                                m.d.sync += self.done.eq(self.pairs.ready)
                             case "move_in" | "move_out":
                                 run = getattr(self, register.name)
                                 m.d.comb += [run.valid.eq(~unfit), misfit.eq(unfit)]

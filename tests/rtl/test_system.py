@@ -31,6 +31,7 @@ GLB = ARCH.glb_tiles * ARCH.glb.tile_bytes
 HERE = {name: HOST_REGISTERS + offset for name, offset in offsets(HOST).items()}
 FAULTS = named(HOST)["faults"]
 RUNS = offsets(CONTROLLER)["runs"]
+MACHINE_LIMIT = offsets(CONTROLLER)["cycle_limit"] - RUNS
 # Memory outside beside the processor's; half of that memory is for words that move.
 OUTSIDE, SCRATCH = 16384, RAM // 2
 LIMIT = 200_000
@@ -42,6 +43,10 @@ def move(direction: str, source: int, destination: int, size: int, rows: int = 1
     return [*store(HERE["move_from"], source), *store(HERE["move_to"], destination),
             *(word for name, value in further.items() if rows > 1 for word in store(HERE[name], value & 0xFFFFFFFF)),
             *store(HERE[f"move_{direction}"], size)]
+
+
+def set_list(first: int, count: int) -> list[int]:
+    return [*store(HERE["set_from"], first), *store(HERE["set_count"], count)]
 
 
 WAIT = wait_for_zero(HERE["moves"])
@@ -200,6 +205,36 @@ def test_the_registers_of_the_machine_are_those_of_its_description(periods: "tup
     assert found == [ARCH.fingerprint >> 32, ARCH.fingerprint & 0xFFFFFFFF, 77, 0]
 
 
+@each_clocking
+@pytest.mark.parametrize("skip", [0, 4])
+def test_lists_of_registers_are_set_in_order(periods: "tuple[int, int] | None", skip: int) -> None:
+    """Of two lists, from either half of a line on, while words come to the memory; what the processor reads waits for them."""
+    pairs = [(RUNS, 1), (RUNS + MACHINE_LIMIT, 5), (RUNS, 77), (RUNS + MACHINE_LIMIT, 6), (RUNS, 78)]
+    words = [0] * (skip // 4) + [word for at, value in pairs for word in (MACHINE_REGISTERS + at, value)]
+    outside = np.zeros(OUTSIDE // 4, np.uint32)
+    outside[:len(words)] = words
+    there, kept = SCRATCH + 256, [SCRATCH + 8 * slot for slot in range(5)]
+    memory, _, _ = run(move("in", RAM, there, 64), WAIT, move("in", RAM, SCRATCH + 1024, 1024), set_list(there + skip, 3),
+                       copy(MACHINE_REGISTERS + RUNS, kept[0]), copy(MACHINE_REGISTERS + RUNS + MACHINE_LIMIT, kept[1]),
+                       set_list(there + skip + 24, 2), set_list(there + skip + 8, 1), wait_for_zero(HERE["set_count"]),
+                       copy(MACHINE_REGISTERS + RUNS, kept[2]), copy(MACHINE_REGISTERS + RUNS + MACHINE_LIMIT, kept[3]),
+                       shown("faults", 4), WAIT, move("out", SCRATCH, RAM, 64), WAIT, outside=outside.view(np.uint64),
+                       periods=periods)
+    assert [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + 5]] == [77, 5, 78, 5, 0]
+
+
+def test_a_list_takes_few_cycles_a_register() -> None:
+    """A processor takes some 25 for a pair of its memory."""
+    took = []
+    for count in (2, 32):
+        outside = np.tile(np.array([MACHINE_REGISTERS + RUNS, 7], np.uint32), 32)
+        memory, _, _ = run(move("in", RAM, SCRATCH + 256, 256), WAIT, shown("time", 0), set_list(SCRATCH + 256, count),
+                           copy(MACHINE_REGISTERS + RUNS, SCRATCH + 64), shown("time", 1), move("out", SCRATCH, RAM, 128), WAIT,
+                           outside=np.resize(outside.view(np.uint64), OUTSIDE // 8))
+        took.append(int(memory[RAM // 8 + 1] - memory[RAM // 8]) & 0xFFFFFFFF)
+    assert took[1] - took[0] <= 30 * 8, took
+
+
 def wrong() -> "Iterator[tuple[str, list[int]]]":
     """Accesses that are refused, by the fault that they raise."""
     yield "register", store(MACHINE_REGISTERS + 0x800, 1)
@@ -212,6 +247,10 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
         yield "move", move("in", source, destination, size)
     for rows, pitches in ((2, (4, 8)), (2, (8, 12)), ((1 << MORE_ROWS_BITS) + 1, (8, 8))):
         yield "move", move("in", RAM, SCRATCH, 8, rows, pitches)
+    # What the memory holds at SCRATCH is no list, but of one pair of zeros.
+    for first, count in ((SCRATCH, 0), (SCRATCH + 2, 1), (RAM, 1), (RAM - 4, 1), (RAM - 8, 2), (SCRATCH, 1 << 16),
+                         (SCRATCH, 1)):
+        yield "set", set_list(first, count)
     yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
     yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)
     yield "out", move("out", SCRATCH, RAM + OUTSIDE, 8)
