@@ -11,11 +11,12 @@ which the usual recurrences are derived, or the recurrences themselves (`sardony
 mean).
 
 Errors:  UserError for all that does not fit.
-Source:  Stellar II and III (five concerns). Balance and private buffers are not there yet.
+Source:  Stellar II and III (five concerns). Balance is not there yet.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -38,6 +39,7 @@ from .compiler.spatial.elastic import elastic
 from .compiler.spatial.pareto import pareto
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
+from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.search import DENSITY, Found
@@ -60,23 +62,26 @@ from .functionality import (
 from .hw import emit
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
+from .hw.arch.private_buffer import PrivateBuffer
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.spatial.array import SpatialArray
+from .hw.spatial.buffered_array import BufferedArray
 from .hw.spatial.elastic_array import ElasticArray
 from .mergers import MergerDesign, merger
 from .outcome import Outcome, silent
 from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
+from .runtime.data.private_buffers import filled
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Design", "MergerDesign", "Result", "Transform", "absolute", "different", "equal", "functionality", "indices",
-           "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "skip", "stored",
-           "variables"]
+__all__ = ["Buffer", "Design", "MergerDesign", "Result", "Transform", "absolute", "different", "equal", "functionality",
+           "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "skip",
+           "stored", "variables"]
 
 # The names of modules that arrays are made of.
-PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|"
+PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
                    r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -100,6 +105,7 @@ class Design:
     dataflow : Transform           Where and when; its columns are the indices in the order of `functionality.indices`.
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
+    buffers : mapping              Private buffers, by operand: how each is stored in front of the array.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
     clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
     name : str                     Of the Verilog module.
@@ -109,6 +115,7 @@ class Design:
     dataflow: Transform
     bounds: Mapping[str, int]
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
+    buffers: Mapping[str, Buffer] = field(default_factory=dict, kw_only=True)
     short: bool = field(default=False, kw_only=True)
     clock_gate: bool = field(default=False, kw_only=True)
     name: str = field(default="array", kw_only=True)
@@ -124,6 +131,9 @@ class Design:
             raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
                             "use [sp.skip(j, where=B(k, j) == 0)]")
         object.__setattr__(self, "sparsity", tuple(self.sparsity))
+        if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer) for each in self.buffers.values()):
+            raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
+                            "use {'B': sp.Buffer('dense', 'compressed')}")
         if PARTS.fullmatch(arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
@@ -159,6 +169,17 @@ class Design:
         return None if self.pruned.is_static else elastic(self.pruned, self.dataflow, self.name)
 
     @functools.cached_property
+    def private(self) -> tuple[PrivateBuffer, ...]:
+        """The descriptions of the private buffers."""
+        return tuple(private_buffer(name, buffer, self.elastic or self.spatial) for name, buffer in self.buffers.items())
+
+    def hardware(self) -> SpatialArray | ElasticArray | BufferedArray:
+        """The component that is the top of the Verilog, a new one each time."""
+        if self.private:
+            return BufferedArray(self.elastic or self.spatial, self.private)
+        return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
+
+    @functools.cached_property
     def tensors(self) -> tuple[Shaped, ...]:
         """The inputs as they are given: whole, whatever skips leave of them."""
         declared = self.functionality.of(INPUT)
@@ -179,14 +200,15 @@ class Design:
     def explain(self) -> Outcome:
         """How variables move, what skips cut, and what the array is made of."""
         try:
-            made, refusal = report.made(self.spatial, self.elastic), ""
+            made, refusal, private = report.made(self.spatial, self.elastic), "", self.private
         except UserError as refused:
             # What skips cut is worth knowing of arrays that cannot be made, too.
             made, refusal = report.facts(self.spatial), f"cannot be made: {refused.where}: {refused.what}; {refused.fix}"
+            private = ()
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
         shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
-        text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic)
+        text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic, private)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
                         **made, "wave": self.spatial.wave if self.pruned.is_static else (),
@@ -212,10 +234,10 @@ class Design:
         folder = Dump(Path(out))
         progress(f"generating the Verilog of '{self.name}'")
         with tempfile.TemporaryDirectory() as made:
-            array = SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
-            modules = emit.emit(array, Path(made))
+            modules = emit.emit(self.hardware(), Path(made))
             files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
-        described = json.dumps((self.elastic or self.spatial).to_json(), indent=1)
+        buffers = {"buffers": [dataclasses.asdict(each) for each in self.private]} if self.private else {}
+        described = json.dumps((self.elastic or self.spatial).to_json() | buffers, indent=1)
         documents = {"array.json": described + "\n", "array.svg": self.picture()}
         folder.write({**files, **documents})
         size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
@@ -256,12 +278,14 @@ class Design:
             found, cycles = self._streamed(engine, given, count, patterns, cut)
             for name, array in wanted.items():
                 assert np.array_equal(found[name], array), f"{name} of engine {engine} is not NumPy's"
-            facts |= {"elements_checked": sum(array.size for array in wanted.values()), "cycles": cycles}
-            if self.elastic is None:
+            facts["elements_checked"] = sum(array.size for array in wanted.values())
+            if cycles is not None:
+                facts["cycles"] = cycles
+            if self.elastic is None and cycles is not None:
                 useful = sum(self.spatial.launch(cell.position, step) < length for cell in self.spatial.cells
                              for step in cell.steps for length in cut or [self.spatial.launches] * count)
                 facts["utilisation"] = round(useful / (cycles * len(self.spatial.cells)), 3)
-            else:
+            elif self.elastic is not None:
                 facts |= self._without_skips(count)
         values = {name: array if several else array[0] for name, array in wanted.items()}
         return Result({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
@@ -287,16 +311,19 @@ class Design:
         return found
 
     def _streamed(self, engine: str, given: Mapping[str, np.ndarray], count: int, stalls: int | None,
-                  cut: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int]:
-        """The results that the streams of an engine give, and its cycles."""
+                  cut: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int | None]:
+        """The results that the streams of an engine give, and its cycles: buffers have them in Verilog alone."""
+        packed = self._packed(given)
+        fills = {name: words for buffer in self.private for name, words in filled(buffer, packed[buffer.tensor]).items()}
+        held = engines.Held(self.private, fills, count)
         if self.elastic is not None:
             pairs = fibers.fed(self.elastic, given)
-            gave = (engines.run_elastic_tokens(self.elastic, pairs) if engine == "tokens"
-                    else engines.run_elastic_rtl(self.elastic, pairs, stalls))
+            gave = (engines.run_elastic_tokens(self.elastic, pairs, held) if engine == "tokens"
+                    else engines.run_elastic_rtl(self.elastic, pairs, stalls, held))
             return fibers.collected(self.elastic, gave.outputs, count), gave.cycles
-        words = ports.fed(self.spatial, self._packed(given), cut)
-        ran = (engines.run_tokens(self.spatial, words, count) if engine == "tokens"
-               else engines.run_rtl(self.spatial, words, count, stalls))
+        words = ports.fed(self.spatial, packed, cut)
+        ran = (engines.run_tokens(self.spatial, words, count, held) if engine == "tokens"
+               else engines.run_rtl(self.spatial, words, count, stalls, held))
         return ports.collected(self.spatial, ran.outputs, count, cut), ran.cycles
 
     def _packed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -7,19 +7,22 @@ Verilog, compiled with Verilator, on streams.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..hw.arch.elastic import Elastic
 from ..hw.arch.merger import Merger
+from ..hw.arch.private_buffer import PrivateBuffer
 from ..hw.arch.spatial import LENGTH, Spatial, wrapped
 from ..hw.spatial.array import SpatialArray
+from ..hw.spatial.buffered_array import BufferedArray
 from ..hw.spatial.elastic_array import ElasticArray
 from ..hw.spatial.merger import MergerArray
 from ..runtime.data import merged
 from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger
+from .model.private_buffer import given
 from .model.spatial import simulate
-from .rtl.bench import Bench
+from .rtl.bench import Bench, Result
 
 # Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
 PATIENCE = 200
@@ -32,7 +35,7 @@ class Ran:
     """The words of every output port, and how many steps or cycles that took."""
 
     outputs: dict[str, list[int]]
-    cycles: int
+    cycles: int | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class RanElastic:
     """The pairs of every output port, and how many steps or cycles that took."""
 
     outputs: dict[str, list[Pair]]
-    cycles: int
+    cycles: int | None
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,33 @@ class RanMerger:
     cycles: int
 
 
-def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int) -> Ran:
-    """Run operations on the description."""
-    found = simulate(spatial, inputs, operations, inputs.get(LENGTH))
-    return Ran(found.outputs, found.steps)
+@dataclass(frozen=True)
+class Held:
+    """Private buffers, and what they are filled with, by stream; words at the ports that they feed are then not used."""
+
+    buffers: tuple[PrivateBuffer, ...] = ()
+    fills: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    operations: int = 1
+
+    def ports(self) -> dict[str, list[Pair]]:
+        """The pairs of all ports that they feed."""
+        return {name: pairs for buffer in self.buffers for name, pairs in given(buffer, self.fills, self.operations).items()}
+
+    def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
+        """The words of all streams, from those of the array alone."""
+        fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
+        return {**{name: each for name, each in words.items() if name not in fed}, **self.fills}
 
 
-def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None) -> Ran:
+def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, held: Held = Held()) -> Ran:
+    """Run operations on the description; with buffers, the words that these give, without their time."""
+    words = {**inputs, **{name: [value for _, value in pairs] for name, pairs in held.ports().items()}}
+    found = simulate(spatial, words, operations, inputs.get(LENGTH))
+    return Ran(found.outputs, None if held.buffers else found.steps)
+
+
+def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None,
+            held: Held = Held()) -> Ran:
     """Run operations in generated Verilog, whose model is built the first time.
 
     stalls: seed of random stalls at all ports; None: words are always there, and room too. Raises AssertionError for a stream
@@ -69,25 +92,35 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     if spatial.short:
         words[LENGTH] = [*inputs[LENGTH]]
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
-    found = Bench(SpatialArray(spatial)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE + spatial.steps)
-    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    top = BufferedArray(spatial, held.buffers) if held.buffers else SpatialArray(spatial)
+    found = _ran(top, held.streams(words), stalls, most, PATIENCE + spatial.steps)
     return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
                found.cycles)
 
 
-def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]]) -> RanElastic:
-    """Run an elastic array on its description."""
-    found = simulate_elastic(elastic, inputs)
-    return RanElastic(found.outputs, found.steps)
+def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, Sequence[int]], stalls: int | None, most: int,
+         idle: int) -> Result:
+    """Run words in Verilog; AssertionError if any are left, or a buffer does not hold what it is filled with."""
+    found = Bench(top).run(words, stalls=stalls, max_cycles=most, idle=idle)
+    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    assert not found.status.get("fault"), "a private buffer was filled with what does not fit"
+    return found
 
 
-def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None) -> RanElastic:
+def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], held: Held = Held()) -> RanElastic:
+    """Run an elastic array on its description; with buffers, on the pairs that these give, without their time."""
+    found = simulate_elastic(elastic, {**inputs, **held.ports()})
+    return RanElastic(found.outputs, None if held.buffers else found.steps)
+
+
+def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None,
+                    held: Held = Held()) -> RanElastic:
     """Run an elastic array in generated Verilog; otherwise as `run_rtl`."""
     bits = {port.name: elastic.bits(port.tensor) for port in (*elastic.inputs, *elastic.outputs)}
     words = {name: [value % (1 << bits[name]) | crd << bits[name] for crd, value in pairs] for name, pairs in inputs.items()}
     most = PATIENCE * (1 + sum(map(len, words.values())))
-    found = Bench(ElasticArray(elastic)).run(words, stalls=stalls, max_cycles=most, idle=PATIENCE)
-    assert not found.left, f"words are left at ports {', '.join(found.left)}"
+    top = BufferedArray(elastic, held.buffers) if held.buffers else ElasticArray(elastic)
+    found = _ran(top, held.streams(words), stalls, most, PATIENCE)
     return RanElastic({port.name: [(word >> bits[port.name], wrapped(word, bits[port.name]))
                                    for word in found.outputs[port.name]] for port in elastic.outputs}, found.cycles)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...hw.arch.elastic import Elastic, Spread
+from ...hw.arch.private_buffer import PrivateBuffer
 from ...hw.arch.spatial import Spatial
 from ..lang.sparsity import dependencies
 from .border import chains
@@ -108,7 +109,24 @@ def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
             "ports": dict(borders)}
 
 
-def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> str:
+def buffered(buffers: Sequence[PrivateBuffer]) -> list[str]:
+    """What private buffers hold, and how it gets to the ports."""
+    lines = []
+    for buffer in buffers:
+        bank, ports = buffer.banks[0], sum(map(len, buffer.sinks))
+        kinds = ", ".join(level.kind for level in bank.levels)
+        banks = f"{len(buffer.banks)} banks" if len(buffer.banks) > 1 else "a bank"
+        takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {bank.form}s"
+        depth = max(each.depth for each in buffer.banks)
+        loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
+        order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"
+        size = f"{banks} of {bank.words:,} words, twice"
+        lines.append(f"{buffer.tensor} from a private buffer ({kinds}), {size}: {takes} {order}")
+    return lines
+
+
+def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None,
+              buffers: Sequence[PrivateBuffer] = ()) -> str:
     """All of it as text."""
     cuts = {(cut.use.variable, cut.use.distance): removed(cut, transform) for cut in pruned.cuts}
     rows = [("variable", "distance", "on its way")]
@@ -125,7 +143,7 @@ def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned
         f"transform {transform}, determinant {transform.determinant}", *_skipped(pruned), "", *lines, "",
         f"{numbers['pes']} PEs, {numbers['wires']} wires between them, {numbers['kept_in_pes']} values kept in PEs",
         f"ports: {ports}", *(borders(spatial) if pruned.is_static else []),
-        *_duration(spatial, pruned, elastic)])
+        *_duration(spatial, pruned, elastic), *buffered(buffers)])
 
 
 def _duration(spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> list[str]:

@@ -15,6 +15,14 @@ from ..stream.fifo import Fifo2
 from .wave import Wave
 
 
+def streams(spatial: Spatial) -> dict[str, Any]:
+    """The streams of an array as members."""
+    bits = spatial.bits
+    length = {LENGTH: In(stream.Signature(range(spatial.launches + 1)))} if spatial.short else {}
+    return (length | {each.name: In(stream.Signature(bits[each.tensor])) for each in spatial.sources}
+            | {port.name: Out(stream.Signature(bits[port.tensor])) for port in spatial.outputs})
+
+
 class SpatialArray(Component):
     """A spatial array.
 
@@ -40,10 +48,7 @@ class SpatialArray(Component):
 
     def __init__(self, spatial: Spatial) -> None:
         self.spatial, self.module_name = spatial, spatial.name.lower()
-        bits = spatial.bits
-        length = {LENGTH: In(stream.Signature(range(spatial.launches + 1)))} if spatial.short else {}
-        super().__init__(length | {each.name: In(stream.Signature(bits[each.tensor])) for each in spatial.sources}
-                         | {port.name: Out(stream.Signature(bits[port.tensor])) for port in spatial.outputs})
+        super().__init__(streams(spatial))
 
     @property
     def emit_key(self) -> str:

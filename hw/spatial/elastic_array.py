@@ -16,6 +16,12 @@ from .elastic_pe import ElasticPe, pair
 from .spread import Spread
 
 
+def streams(array: Elastic) -> dict[str, Any]:
+    """The streams of an array as members."""
+    return ({port.name: In(stream.Signature(pair(array.bits(port.tensor)))) for port in array.inputs}
+            | {port.name: Out(stream.Signature(pair(array.bits(port.tensor)))) for port in array.outputs})
+
+
 class ElasticArray(Component):
     """An elastic array.
 
@@ -38,8 +44,7 @@ class ElasticArray(Component):
 
     def __init__(self, array: Elastic) -> None:
         self.elastic, self.module_name = array, array.name.lower()
-        super().__init__({port.name: In(stream.Signature(pair(array.bits(port.tensor)))) for port in array.inputs}
-                         | {port.name: Out(stream.Signature(pair(array.bits(port.tensor)))) for port in array.outputs})
+        super().__init__(streams(array))
 
     @property
     def emit_key(self) -> str:

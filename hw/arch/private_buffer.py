@@ -1,0 +1,145 @@
+"""The description of a private buffer: how a tensor is stored in front of an array, and the one request that reads it.
+
+A buffer holds the tensors of two operations, or of two groups of operations that share one: while one is read the next one is
+filled in. It has banks, each a chain of stages, one for each level of the fibertree, outermost first. Dense levels
+at the outside are one stage together, an address generator; a compressed level looks its fibers up. The request is constant:
+a loop nest that gives, in the order in which the array takes them, the addresses of elements or of fibers.
+
+Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated
+
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .token import DATA_BITS
+
+DENSE, COMPRESSED = "dense", "compressed"
+KINDS = (DENSE, COMPRESSED)
+WORD, FIBER = "word", "fiber"
+# Values of a tensor in a bank: a power of two, so that addresses wrap, and as many as references reach.
+LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
+MOST_LOOPS, MOST_BANKS, MOST_DEPTH, MOST_SHARED = 8, 64, 1 << 10, 1 << 16
+# Of the memories, 16-bit lanes in a line.
+LANES = 4
+Extent = Annotated[int, Whole(1, 1 << 20)]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the fibertree: dense, or compressed; with so many coordinates."""
+
+    kind: Annotated[str, OneOf(KINDS)]
+    extent: Extent
+
+    def __post_init__(self) -> None:
+        check(self, "level")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a request: in each iteration addresses are `stride`, and where what is read goes is `hop` sinks, further on."""
+
+    extent: Extent
+    stride: Annotated[int, Whole(-MOST_WORDS, MOST_WORDS)]
+    hop: Annotated[int, Whole(-MOST_BANKS * MOST_BANKS, MOST_BANKS * MOST_BANKS)]
+
+    def __post_init__(self) -> None:
+        check(self, "loop")
+
+
+@dataclass(frozen=True)
+class Bank:
+    """A bank of a private buffer.
+
+    Parameters
+    ----------
+    bits : int          Of a value.
+    levels : tuple      Outermost first; all dense, or all but the last one.
+    words : int         Values of one tensor.
+    first, first_sink   Address of the first element, or number of the first fiber, and where it goes.
+    loops : tuple       Innermost first; where fibers are dense the first loop is along them.
+    sinks : int         Ports of the array that it feeds.
+    form : str          What a port takes: words or fibers.
+    paired : bool       Words have a coordinate beside them, which is 0; fibers always have.
+    depth : int         Pairs that wait in front of each port: 2 in a FIFO of the array, and more in a skew buffer.
+    operations : int    Operations in a row that a tensor serves.
+    """
+
+    bits: Annotated[int, Whole(1, DATA_BITS)]
+    levels: tuple[Level, ...]
+    words: Annotated[int, PowerOfTwo(LEAST_WORDS, MOST_WORDS)]
+    first: Annotated[int, Whole(0, MOST_WORDS)]
+    first_sink: Annotated[int, Whole(0, MOST_BANKS * MOST_BANKS)]
+    loops: tuple[Loop, ...]
+    sinks: Annotated[int, Whole(1, MOST_BANKS * MOST_BANKS)]
+    form: Annotated[str, OneOf((WORD, FIBER))]
+    paired: bool
+    depth: Annotated[int, Whole(2, MOST_DEPTH)] = 2
+    operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
+
+    def __post_init__(self) -> None:
+        check(self, "bank", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if any(level.kind != DENSE for level in self.levels[:-1]) or not self.levels:
+            yield Misfit("levels", "has a level that is not dense above another one, or none", "make the last one compressed")
+        elif self.is_compressed and self.form == WORD:
+            yield Misfit("form", "is word, but a compressed level has fibers", f"give {FIBER}")
+        if self.form == FIBER and not self.is_compressed and not self.loops:
+            yield Misfit("loops", "is empty, but fibers are dense", "give the loop along a fiber")
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the last level is."""
+        return self.levels[-1].kind == COMPRESSED
+
+    @property
+    def lines(self) -> int:
+        """Lines of each of its memories: two halves of `words`."""
+        return 2 * self.words // LANES
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What it is filled through: its levels that store something, and its values."""
+        return ("level", "values") if self.is_compressed else ("values",)
+
+    @property
+    def reads(self) -> int:
+        """Iterations of the request in an operation."""
+        return prod(loop.extent for loop in self.loops)
+
+
+@dataclass(frozen=True)
+class PrivateBuffer:
+    """A private buffer.
+
+    Parameters
+    ----------
+    tensor : str
+    order : tuple        The dimensions of the tensor, as levels have them.
+    axis : int           The level of which coordinate c is in bank c modulo the number of banks.
+    banks : tuple
+    sinks : tuple        For each bank the ports that it feeds.
+    """
+
+    tensor: Annotated[str, Identifier()]
+    order: Annotated[tuple[int, ...], Tuple((Whole(0, 63),), True)]
+    axis: Annotated[int, Whole(0, 63)]
+    banks: tuple[Bank, ...]
+    sinks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)]
+
+    def __post_init__(self) -> None:
+        check(self, "private buffer", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if [bank.sinks for bank in self.banks] != [len(names) for names in self.sinks]:
+            yield Misfit("sinks", "does not have as many ports for each bank as it feeds", "name each port")
+
+    def name(self, bank: int, stream: str = "") -> str:
+        """Of a bank, or of a stream that fills it: ``B_values``, or ``B_bank0_values`` where there are several."""
+        return "_".join([self.tensor, *([f"bank{bank}"] if len(self.banks) > 1 else []), *([stream] if stream else [])])

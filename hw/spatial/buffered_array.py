@@ -1,0 +1,82 @@
+"""An array with private buffers: streams that fill these in place of the ports that they feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ..arch.elastic import Elastic
+from ..arch.private_buffer import Bank, PrivateBuffer
+from ..arch.spatial import Spatial
+from ..arch.token import DATA_BITS
+from ..emit import macro
+from .array import SpatialArray
+from .array import streams as array_streams
+from .elastic_array import ElasticArray
+from .elastic_array import streams as elastic_streams
+from .private_buffer import PrivateBank
+
+
+class BufferedArray(Component):
+    """An array, and the private buffers of some of its operands.
+
+    Parameters
+    ----------
+    array : Spatial | Elastic
+    buffers : sequence of PrivateBuffer
+
+    Members
+    -------
+    All streams of the array but those of operands that have a buffer, and
+
+    B_level, B_values : In(stream)     What fills the buffer of an operand B, 16-bit words (`PrivateBank`); with a bank in the
+                                       name where it has several.
+    fault : Out(1)                     A buffer was filled with what does not fit. Sticky until reset.
+
+    Timing: that of the array and of `PrivateBank`; two entries at each port of the array are between them.
+    Source: Stellar Fig. 8. Departure: no register files, as the order in which a buffer gives is that in which the array takes.
+    """
+
+    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer]) -> None:
+        self.array, self.buffers, self.module_name = array, tuple(buffers), array.name.lower()
+        fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
+        streams = array_streams(array) if isinstance(array, Spatial) else elastic_streams(array)
+        self._kept = {name: member for name, member in streams.items() if name not in fed}
+        fills = {buffer.name(n, name): In(stream.Signature(DATA_BITS)) for buffer in self.buffers
+                 for n, bank in enumerate(buffer.banks) for name in bank.streams}
+        super().__init__({**self._kept, **fills, "fault": Out(1)})
+
+    @property
+    def emit_key(self) -> str:
+        return repr((self.array, self.buffers))
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        inner = replace(self.array, name=f"{self.array.name}_inside")
+        m.submodules.inside = inside = macro(SpatialArray(inner) if isinstance(inner, Spatial) else ElasticArray(inner))
+        names: dict[Bank, str] = {}
+        faults: list[Value] = []
+        for buffer in self.buffers:
+            for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
+                name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
+                m.submodules[f"buffer_{buffer.name(n)}"] = part = macro(PrivateBank(bank, name))
+                faults.append(part.fault)
+                for stream_name in bank.streams:
+                    _join(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
+                for at, sink in enumerate(sinks):
+                    _join(m, getattr(part, f"o{at}"), getattr(inside, sink))
+        for name, member in self._kept.items():
+            own, other = getattr(self, name), getattr(inside, name)
+            _join(m, own, other) if member.flow is In else _join(m, other, own)
+        m.d.comb += self.fault.eq(Cat(faults).any())
+        return m
+
+
+def _join(m: Module, giver: Any, taker: Any) -> None:
+    m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)), taker.valid.eq(giver.valid),
+                 giver.ready.eq(taker.ready)]

@@ -1,0 +1,49 @@
+"""From tensors to what private buffers are filled with: blocks of lengths and words, of levels and of values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...hw.arch.errors import UserError
+from ...hw.arch.private_buffer import Bank, PrivateBuffer
+from ...hw.arch.token import DATA_BITS
+
+
+def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
+    """The words of each stream that fills a buffer, by its name.
+
+    operands: the tensor, with an axis for operations in front. Raises UserError for a tensor that does not fit, and for one
+    that changes while it should serve.
+    """
+    served = buffer.banks[0].operations
+    groups = operands[::served]
+    if not np.array_equal(np.repeat(groups, served, axis=0)[:len(operands)], operands):
+        raise UserError(f"{buffer.tensor} is not the same for {served} operations in a row", f"buffers: {buffer.tensor}",
+                        "give the same tensor for them, or a buffer for fewer operations")
+    ordered = np.transpose(groups, (0, *(1 + dimension for dimension in buffer.order)))
+    found: dict[str, list[int]] = {}
+    for nth, bank in enumerate(buffer.banks):
+        mine = ordered[(slice(None),) * (1 + buffer.axis) + (slice(nth, None, len(buffer.banks)),)]
+        for stream in bank.streams:
+            found[buffer.name(nth, stream)] = []
+        for group, tensor in enumerate(mine):
+            for stream, words in _blocks(bank, tensor, f"{buffer.tensor} of operation {group * served}").items():
+                found[buffer.name(nth, stream)] += words
+    return found
+
+
+def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
+    """The blocks of a tensor in a bank."""
+    fibers = tensor.reshape(-1, tensor.shape[-1])
+    if not bank.is_compressed:
+        return {"values": _block(tensor.reshape(-1))}
+    rows, coordinates = np.nonzero(fibers)
+    if len(rows) > bank.words:
+        raise UserError(f"{name} has {len(rows):,} values in a bank, which has {bank.words:,} words", "buffers",
+                        f"give {1 << (len(rows) - 1).bit_length():,} words, or more banks")
+    segments = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(fibers)))])
+    return {"level": [*_block(segments), *_block(coordinates)], "values": _block(fibers[rows, coordinates])}
+
+
+def _block(words: np.ndarray) -> list[int]:
+    return [len(words), *(int(word) % (1 << DATA_BITS) for word in words)]

@@ -1,0 +1,67 @@
+"""What private buffers give to the ports of an array, from what they are filled with: words in order, without time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...hw.arch.private_buffer import FIBER, Bank, PrivateBuffer
+from ...hw.arch.spatial import wrapped
+from ...hw.arch.token import stop
+
+# A coordinate, a token, and a value.
+Pair = tuple[int, int]
+END: Pair = stop(0), 0
+
+
+def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations: int) -> dict[str, list[Pair]]:
+    """The pairs of every port that a buffer feeds; of a port that takes plain words, their coordinates do not count."""
+    found: dict[str, list[Pair]] = {}
+    for nth, (bank, names) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
+        streams = {name: _Blocks(fills[buffer.name(nth, name)]) for name in bank.streams}
+        sinks: list[list[Pair]] = [[] for _ in names]
+        for operation in range(operations):
+            if operation % bank.operations == 0:
+                names = ("segments", "coordinates") if bank.is_compressed else ()
+                arrays = {**{name: streams["level"].next() for name in names}, "values": streams["values"].next()}
+            for place, sink in _request(bank):
+                sinks[sink] += _read(bank, arrays, place)
+        assert all(each.is_over for each in streams.values()), f"{buffer.tensor} is filled with more than it gives"
+        found |= dict(zip(names, sinks))
+    return found
+
+
+def _request(bank: Bank) -> Iterator[tuple[int, int]]:
+    """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
+    along = bank.form == FIBER and not bank.is_compressed
+    places = [(bank.first, bank.first_sink)]
+    for loop in reversed(bank.loops[1:] if along else bank.loops):
+        places = [(place + n * loop.stride, sink + n * loop.hop) for place, sink in places for n in range(loop.extent)]
+    yield from places
+
+
+def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[Pair]:
+    values = arrays["values"]
+    if bank.is_compressed:
+        places = range(arrays["segments"][place], arrays["segments"][place + 1])
+        return [*((arrays["coordinates"][at], wrapped(values[at], bank.bits)) for at in places), END]
+    if bank.form == FIBER:
+        loop = bank.loops[0]
+        return [*((n, wrapped(values[place + n * loop.stride], bank.bits)) for n in range(loop.extent)), END]
+    return [(0, wrapped(values[place], bank.bits))]
+
+
+class _Blocks:
+    """Arrays, each behind its length."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words, self._at = words, 0
+
+    def next(self) -> Sequence[int]:
+        first = self._at + 1
+        self._at = first + self._words[self._at]
+        assert self._at <= len(self._words), "a block is cut short"
+        return self._words[first:self._at]
+
+    @property
+    def is_over(self) -> bool:
+        return self._at == len(self._words)

@@ -1,0 +1,204 @@
+"""Private buffers give the words that an array takes, whatever they hold and whatever stalls."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sardonyx import spatial as sp
+from sardonyx.compiler.lang.sparsity import Skip
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.private_buffer import Bank, Level, Loop
+from sardonyx.hw.spatial.private_buffer import PrivateBank
+from sardonyx.runtime.data import fibers, ports
+from sardonyx.runtime.data.private_buffers import filled
+from sardonyx.sim.model import private_buffer as model
+from sardonyx.sim.rtl.bench import Bench
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B")
+PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)")
+INPUT, OUTPUT, HEXAGONAL = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 1]],
+                            [[1, 0, -1], [0, 1, -1], [1, 1, 1]])
+ROWS_OF_B, COLUMNS_OF_A, ROWS_OF_A = (sp.skip(j, where=B(k, j) == 0), sp.skip(i, where=A(i, k) == 0),
+                                      sp.skip(k, where=A(i, k) == 0))
+DENSE, CSR = ("dense", "dense"), ("dense", "compressed")
+# On which array what is skipped, and how operands are stored; in all operands of 5 x 3 and 3 x 4 elements.
+DESIGNS = {
+    "stationary, in chains": (INPUT, [], {"A": DENSE, "B": DENSE}),
+    "in step": (OUTPUT, [], {"A": DENSE, "B": DENSE}),
+    "optimistic": (OUTPUT, [sp.optimistic_skip(k, where=A(i, k) == 0, keep=1, of=3)], {"A": DENSE, "B": DENSE}),
+    "rows": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": CSR}),
+    "dense fibers": (INPUT, [COLUMNS_OF_A], {"B": DENSE}),
+}
+stalls = st.none() | st.integers(1, 1 << 30)
+
+
+@cache
+def design(name: str, banks: int = 1, operations: int = 1) -> sp.Design:
+    rows, skips, buffers = DESIGNS[name]
+    made = {tensor: sp.Buffer(*levels, words=32, banks=banks if tensor == "B" else 1, operations=operations)
+            for tensor, levels in buffers.items()}
+    return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 4, "k": 3}, sparsity=skips, buffers=made)
+
+
+def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
+    """Operands from empty to dense, with empty rows."""
+    random, found = np.random.default_rng(seed), array.random(operations, seed)
+    for each in found.values():
+        each *= random.random((operations, each.shape[1], 1)) < random.random((operations, 1, 1)) * 1.5
+    return found
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@settings(max_examples=10)
+@given(operations=st.integers(1, 5), banks=st.sampled_from((1, 3)), seed=st.integers(0, 1 << 30))
+def test_a_buffer_gives_the_very_words_that_ports_take(name: str, operations: int, banks: int, seed: int) -> None:
+    array = design(name, banks if name in ("stationary, in chains", "rows", "dense fibers") else 1)
+    operand = operands(array, operations, seed)
+    packed = array._packed(operand)
+    golden = ports.fed(array.spatial, packed) if array.elastic is None else fibers.fed(array.elastic, packed)
+    for buffer in array.private:
+        for name, pairs in model.given(buffer, filled(buffer, packed[buffer.tensor]), operations).items():
+            assert (pairs if array.elastic else [value for _, value in pairs]) == golden[name]
+    array.run("tokens", **operand)
+
+
+@pytest.mark.parametrize("name,banks", [("rows", 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+    ("stationary, in chains", 3), ("in step", 1), ("optimistic", 1), ("rows", 1), ("dense fibers", 1)))])
+@settings(max_examples=5)
+@given(operations=st.integers(1, 7), stalls=stalls, seed=st.integers(0, 1 << 30))
+def test_the_verilog_of_an_array_with_buffers_is_exact_whatever_stalls(
+        name: str, banks: int, operations: int, stalls: "int | None", seed: int) -> None:
+    array = design(name, banks)
+    array.run("rtl", stalls, **operands(array, operations, seed))
+
+
+# Fibers to several ports, backwards; fibers that are dense; words, by a nest that jumps; each for two operations.
+ROWS, DENSE_ROWS = (Level("dense", 3), Level("compressed", 4)), (Level("dense", 3), Level("dense", 4))
+BANKS = {
+    "compressed": Bank(16, ROWS, 16, 2, 2, (Loop(3, -1, -1),), 3, "fiber", True, 5, 2),
+    "dense fibers": Bank(8, DENSE_ROWS, 16, 0, 0, (Loop(4, 1, 0), Loop(3, 4, 1)), 3, "fiber", True, 5, 2),
+    "words": Bank(8, DENSE_ROWS, 16, 8, 0, (Loop(2, -8, 1), Loop(4, 1, 0)), 2, "word", False, 2, 2),
+}
+
+
+@cache
+def bench(name: str) -> Bench:
+    return Bench(PrivateBank(BANKS[name], "bank"))
+
+
+@pytest.mark.parametrize("name", ["compressed", *(pytest.param(name, marks=pytest.mark.slow) for name in list(BANKS)[1:])])
+@settings(max_examples=15)
+@given(tensors=st.integers(1, 6), stalls=stalls, seed=st.integers(0, 1 << 30))
+def test_a_bank_gives_what_it_holds_in_the_order_of_its_request(
+        name: str, tensors: int, stalls: "int | None", seed: int) -> None:
+    bank, random = BANKS[name], np.random.default_rng(seed)
+    array = random.integers(-128, 128, (tensors, 3, 4)) * (random.random((tensors, 3, 1)) < 0.7)
+    array *= random.random(array.shape) < 0.6
+    buffer = model.PrivateBuffer("B", (0, 1), 0, (bank,), (tuple("abc"[:bank.sinks]),))
+    fills = filled(buffer, np.repeat(array, 2, axis=0))
+    found = bench(name).run({stream: fills[f"B_{stream}"] for stream in bank.streams}, stalls=stalls)
+    assert not found.status["fault"]
+    wanted = model.given(buffer, fills, 2 * tensors)
+    for at, sink in enumerate(buffer.sinks[0]):
+        words = [crd << bank.bits | value % (1 << bank.bits) if bank.paired else value % (1 << bank.bits)
+                 for crd, value in wanted[sink]]
+        assert found.outputs[f"o{at}"] == words
+
+
+def test_what_does_not_fit_a_bank_is_a_fault() -> None:
+    for level, values in (([4, 0, 9, 9, 20, 20, *range(20)], [0]), ([4, 0, 3, 2, 3, 3, 0, 1, 2], [3, 1, 2, 3])):
+        assert bench("compressed").run({"level": level, "values": values}).status["fault"]
+
+
+def test_only_the_buffers_tell_designs_apart_that_have_them_or_not() -> None:
+    with_buffers = design("rows", 3)
+    without = dataclasses.replace(with_buffers, buffers={})
+    operand = operands(with_buffers, 4, 1)
+    assert np.array_equal(with_buffers.run("tokens", **operand).value, without.run("tokens", **operand).value)
+    assert with_buffers.elastic == without.elastic and with_buffers.spatial == without.spatial
+    # Of B a stream for each bank is left, of levels and of values, and nothing of its ports.
+    names = [set(each.hardware().signature.members) for each in (with_buffers, without)]
+    fills = {f"B_bank{bank}_{stream}" for bank in range(3) for stream in ("level", "values")} | {"A_values", "fault"}
+    assert names[0] - names[1] == fills and {name[0] for name in names[1] - names[0]} == {"A", "B"}
+
+
+def test_a_tensor_that_serves_several_operations_is_filled_in_once_for_them() -> None:
+    array = design("rows", 1, 3)
+    operand = {name: np.repeat(each, 3, axis=0)[:7] for name, each in operands(array, 3, 1).items()}
+    array.run("tokens", **operand)
+    once, always = (filled(each.private[1], operand["B"])["B_values"] for each in (array, design("rows")))
+    # Of seven operations those of three tensors.
+    blocks = [[operand["B"][at][operand["B"][at] != 0] % (1 << 16) for at in each] for each in ((0, 3, 6), range(7))]
+    assert [once, always] == [[word for values in each for word in (len(values), *values)] for each in blocks]
+    operand["B"][1, 0, 0] += 1
+    with pytest.raises(UserError, match="B is not the same for 3 operations in a row"):
+        array.run("tokens", **operand)
+
+
+def test_explain_says_how_a_buffer_feeds_the_ports() -> None:
+    assert design("rows", 3).explain().text.endswith("""
+A from a private buffer (dense, dense), a bank of 32 words, twice: 15 ports take words in its order, loops 15, by FIFOs
+B from a private buffer (dense, compressed), 3 banks of 32 words, twice: 3 ports take fibers in its order by FIFOs""")
+    assert design("rows").explain().text.endswith("3 ports take fibers one after the other, by skew buffers of 5 pairs")
+
+
+def _design(rows: "list[list[int]]" = INPUT, skips: "Sequence[Skip]" = (), short: bool = False, k: int = 3,
+            **buffers: sp.Buffer) -> sp.Design:
+    return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 4, "k": k}, sparsity=skips, short=short, buffers=buffers)
+
+
+@pytest.mark.parametrize("made,said", [
+    (lambda: _design(D=sp.Buffer("dense")), "there is no operand D"),
+    (lambda: _design(B=sp.Buffer("dense")), "it has 1 levels, but B has 2 dimensions"),
+    (lambda: _design(B=sp.Buffer(*DENSE, order=(0, 0))), "its order is 0, 0"),
+    (lambda: _design(B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes zeros of B, too"),
+    (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level above another one is compressed, but PEs take every fiber"),
+    (lambda: _design(B=sp.Buffer(*DENSE, words=16), k=5), "a tensor has 20 values in a bank, which has 16 words"),
+    (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, words=16), k=16),
+     "a tensor has 16 fibers in a bank, whose level has room for 15"),
+    (lambda: _design(B=sp.Buffer(*DENSE, banks=4)),
+     "there is no dimension by which each port of B would have one of 4 banks"),
+    (lambda: _design([[0, 0, 1], [0, 1, 0], [1, 1, 1]], short=True, B=sp.Buffer(*DENSE)),
+     "an operation that ends early takes fewer words than the buffer gives"),
+    (lambda: _design(HEXAGONAL, B=sp.Buffer(*DENSE)), "the array takes B in an order that is no loop nest of 7 loops"),
+    (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*DENSE)), "its last level is dense, but the array takes no zeros of B"),
+    (lambda: _design(skips=[COLUMNS_OF_A], B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes every j"),
+    (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, order=(1, 0))), "fibers go along j, which is not the last level"),
+    (lambda: _design(skips=[COLUMNS_OF_A], A=sp.Buffer(*DENSE)),
+     "which elements of A a port takes is found by values: i is skipped"),
+    (lambda: _design(OUTPUT, [ROWS_OF_A], B=sp.Buffer(*DENSE, order=(1, 0))),
+     "which k of B a port takes is found by another operand"),
+    (lambda: sp.Design(PRODUCT, sp.Transform(INPUT), {"i": 2, "j": 2, "k": 2}, buffers={"B": 3}),     # type: ignore[dict-item]
+     "which is no mapping to buffers"),
+    (lambda: sp.Design(sp.functionality("C(i,j) = A(i,k) * A(k,j)"), sp.Transform(OUTPUT), {"i": 3, "j": 3, "k": 3},
+                       sparsity=[ROWS_OF_A], buffers={"A": sp.Buffer(*CSR)}), "A is read at several places of a point"),
+])
+def test_buffers_that_do_not_feed_the_array_are_refused_with_a_remedy(made: "Callable[[], sp.Design]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        made().hardware()
+    assert said in refused.value.what and refused.value.fix
+
+
+@pytest.mark.parametrize("options,said", [
+    ({"words": 100}, "words is 100"), ({"banks": 0}, "banks is 0"), ({"operations": 0}, "operations is 0"),
+    ({"order": "01"}, "order is '01'"), ({"words": 8}, "words is 8"), ({"words": 1 << 15}, "words is 32768"),
+])
+def test_a_buffer_of_no_such_size_is_refused(options: "dict[str, object]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        sp.Buffer("dense", "compressed", **options)     # type: ignore[arg-type]
+    assert said in refused.value.what
+    with pytest.raises(UserError, match="levels"):
+        sp.Buffer("dense", "sparse")
+
+
+def test_a_tensor_of_too_many_values_is_refused_when_it_is_given() -> None:
+    array = _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, words=16), k=8)
+    with pytest.raises(UserError) as refused:
+        array.run("tokens", A=np.ones((5, 8), int), B=np.ones((8, 4), int))
+    assert refused.value.what == "B of operation 0 has 32 values in a bank, which has 16 words"
