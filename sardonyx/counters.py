@@ -12,15 +12,17 @@ from .sim.engines import Run
 
 
 def report(compiled: CompiledGraph | CompiledDense, run: Run) -> list[dict[str, object]]:
-    """The part `counters` of a report: for each tile that a block of the program has, its place, the block, and the events that
-    were counted by their names."""
-    config = compiled.program.config
+    """The part `counters` of a report: for each tile that a block of the program has, its place, the block, what it is set to,
+    and the events that were counted by their names. An IO tile may have a load and a store, which are counted together."""
+    blocks: dict[tuple[int, int], list[str]] = {}
+    for block, site in compiled.placement.tiles.items():
+        blocks.setdefault(site, []).append(block)
     found = []
-    for block, site in sorted(compiled.placement.tiles.items(), key=lambda item: item[1][::-1]):
+    for site in sorted(blocks, key=lambda site: site[::-1]):
         kind = compiled.arch.tiles[site].kind
-        counts = {event: getattr(run.counts[site], event) for event in EVENTS}
-        found.append({"tile": f"{site[0]},{site[1]}", "block": block,
-                      "primitive": str(config.get(site, {}).get("core", {}).get("mode", kind)), **counts})
+        mode = kind if kind == "io" else str(compiled.program.config[site]["core"]["mode"])
+        found.append({"tile": f"{site[0]},{site[1]}", "block": ", ".join(blocks[site]), "primitive": mode,
+                      **{event: getattr(run.counts[site], event) for event in EVENTS}})
     return found
 
 

@@ -58,7 +58,8 @@ class TileCounters(wiring.Component):
         m = Module()
         begun = Signal()
         # Of the cycles since the last token.
-        idle_starved, idle_blocked = Signal(self.bits), Signal(self.bits)
+        idle_starved = Signal(self.bits)
+        idle_blocked = Signal(self.bits)
         with m.If(~self.pause):
             with m.If(self.moved.any()):
                 m.d.sync += [begun.eq(1), idle_starved.eq(0), idle_blocked.eq(0),

@@ -437,7 +437,7 @@ def _apart(report: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A report without its tables, and these."""
     from .. import counters, power
 
-    kinds = {"power": power.text, "counters": counters.text}
+    kinds: dict[str, Callable[[Any], str]] = {"power": power.text, "counters": counters.text}
     return ({name: value for name, value in report.items() if name not in kinds},
             [text(report[name]) for name, text in kinds.items() if name in report])
 

@@ -25,7 +25,7 @@ from sardonyx.sim.model.counters import added, counted
 from sardonyx.sim.rtl import simulator
 
 # Little more than a vector's way through the array takes, as a VCD needs the machine in one piece.
-ARCH = replace(LEAST, name="counting", columns=4, rows=2, mem_every=2, counter_bits=7, interconnect=Interconnect(2),
+ARCH = replace(LEAST, name="counting", columns=4, rows=2, mem_every=2, counter_bits=12, interconnect=Interconnect(2),
                glb=replace(LEAST.glb, bank_bytes=2048),
                mem=replace(MEM, primitives=(LEVEL,), sram_lines=128, multiplier_tree=False))
 COPY = "x(i) = b(i)"
@@ -55,7 +55,8 @@ def watched(vcd, site, launches):
 
 def test_counts_are_what_moves_and_waits_in_a_vcd(tmp_path, monkeypatch):
     compiled = compile_einsum(parse(COPY), ARCH)
-    data = [levels("b", range(size)) for size in (40, 0, 1, 7)]
+    sizes = (40, 40, 40, 0, 1, 7, 30)
+    data, bounds = [levels("b", range(size)) for size in sizes], {"x0": 44, "x_vals": 41}
     monkeypatch.chdir(tmp_path)
     with traced_machine(ARCH).start() as machine:
         sites = [*compiled.placement.tiles.values()]
@@ -64,14 +65,15 @@ def test_counts_are_what_moves_and_waits_in_a_vcd(tmp_path, monkeypatch):
         # From before the first launch on, also between launches.
         machine._send(struct.pack("<cB", b"N", 1))
         machine._counting = False
-        outcomes = [*host.run(machine, compiled.program, data, {}, prepared=True, single=True)]
+        outcomes = [outcome for one in (data, data[3:])
+                    for outcome in host.run(machine, compiled.program, one, bounds, prepared=True)]
         machine._send(struct.pack("<cB", b"N", 0))
         found = counters.read(machine, sites)
         counters.clear(machine, sites[:1])
         assert counters.read(machine, sites[:2]) == {sites[0]: Counts(), sites[1]: found[sites[1]]}
-    assert [each.stored[0]["x_vals"].tolist()[0] for each in outcomes] == [40, 0, 1, 7]
+    assert [[int(each["x_vals"][0]) for each in one.stored] for one in outcomes] == [[*sizes], [*sizes[3:]]]
     vcd = Vcd(tmp_path / "trace.vcd")
-    assert found == {site: watched(vcd, site, len(data)) for site in sites}
+    assert found == {site: watched(vcd, site, 2) for site in sites}
     assert all(any(getattr(each, event) for each in found.values()) for event in EVENTS)
 
 
@@ -80,9 +82,11 @@ def test_a_report_has_the_counts_of_the_tiles_of_a_program(tmp_path, monkeypatch
     monkeypatch.setattr(simulator, "whole_machine", lambda arch, cache: traced_machine(arch))
     result = sardonyx.einsum(COPY, b=np.arange(1, 6), arch=ARCH, engine="rtl", counters=True, tile=5)
     blocks = {each["block"]: each for each in result.report["counters"]}
-    load = blocks["load b_vals"]
-    assert load["tokens"] == 12 and load["primitive"] == "io", "a length and 5 values, from the link and to the array"
-    assert len(blocks) == result.report["tiles_used"]["mem"] + result.report["tiles_used"]["io"] == 8
+    assert sum(map(blocks.__contains__, ("values_b", "write_x_vals", "scan_b_i", "write_x_i"))) == 4
+    assert blocks["values_b"]["primitive"] == "level"
+    ends = [each for each in blocks.values() if each["primitive"] == "io"]
+    # Lengths, segments, coordinates and values go in and out, each over a link and a track.
+    assert sum(each["tokens"] for each in ends) == 2 * 2 * (3 + 6 + 6)
     assert all(0 < each["busy"] <= each["busy"] + each["starved"] + each["blocked"] <= result.cycles + 20
                for each in blocks.values())
     lines = sardonyx.counters.text(result.report["counters"]).splitlines()
