@@ -26,20 +26,22 @@ def loop_layout(levels: int) -> data.StructLayout:
                               "stride": data.ArrayLayout(signed(STRIDE_BITS), levels)})
 
 
-def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value) -> Signal:
+def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value, ready: bool = False) -> Signal:
     """The iteration domain: counters of a loop nest, innermost first, that go through extent + 1 iterations each.
 
     `step` takes them to the next iteration, `restart`, which wins, to the first; before it they are undefined. Returns, for
-    each loop, whether it is in its last iteration; after the last of all they are in the first again.
+    each loop, whether it is in its last iteration; after the last of all they are in the first again. With `ready` these are
+    registers, in counters that are larger; else a test of all bits follows them.
     """
     at_end = Signal(len(extents))
     for level, extent in enumerate(extents):
-        # Counted down, because a test for 0 takes less than a comparison with the extent.
-        left = Signal(len(extent), name=f"left{level}", reset_less=True)
+        # Counted down, because a test for 0 takes less than a comparison with the extent; to -1 it takes the sign alone.
+        left = Signal(len(extent) + ready, name=f"left{level}", reset_less=True)
         inner_ended = at_end[:level].all() if level else Const(1)
-        m.d.comb += at_end[level].eq(left == 0)
+        m.d.comb += at_end[level].eq(left[-1] if ready else left == 0)
+        reload = restart | at_end[level]
         with m.If(restart | step & inner_ended):
-            m.d.sync += left.eq(Mux(restart | at_end[level], extent, left - 1))
+            m.d.sync += left.eq(Mux(reload, extent, left) - 1 if ready else Mux(reload, extent, left - 1))
     return at_end
 
 
@@ -85,7 +87,8 @@ class AffineGenerator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        at_end = count_loops(m, list(self.loops.extent), self.step, self.restart)
+        # Many loops, and an adder of all of the chain's bits behind the choice among their strides.
+        at_end = count_loops(m, list(self.loops.extent), self.step, self.restart, ready=True)
         m.d.comb += [self.last.eq(at_end.all()), self.slice_ends.eq(at_end[:-1].all())]
         delta = advancing(m, at_end, list(self.loops.stride), signed(STRIDE_BITS))
         with m.If(self.restart):
