@@ -60,6 +60,16 @@ static inline uint32_t first_byte(const struct queue *queue) { return REGIONS ==
 /* Writes a register, given its address from a base on and its value. */
 static inline void set(const volatile uint32_t *words, uint32_t base) { *(volatile uint32_t *)(words[0] + base) = words[1]; }
 
+/* From so many on a list of registers is left to the setter. */
+#define LEAST 3u
+
+/* Waits until every register is set. */
+static inline void settle(void)
+{
+    while (*host(SARDONYX_HOST_SET_COUNT))
+        ;
+}
+
 /* Asks for a transfer; its number among those of its way. */
 static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
 {
@@ -122,6 +132,8 @@ static uint32_t wait_for_interrupt(void)
 static inline int rang(uint32_t region)
 {
     if (REGIONS == 1u) {
+        /* An interrupt of before may be cleared in a list. */
+        settle();
         wait_for_interrupt();
         return 1;
     }
@@ -243,14 +255,14 @@ static enum state execute(struct queue *queue, uint32_t region)
         if (kind <= KIND_GLB_REGISTERS) {
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
             const volatile uint32_t *const end = next + 2u * number;
-            if (number & 1u) {
-                set(next, base);
-                next += 2;
+            if (base == 0 && number >= LEAST) {
+                /* What is done next may go on meanwhile: what it asks of the machine waits. */
+                *host(SARDONYX_HOST_SET_FROM) = (uint32_t)next;
+                *host(SARDONYX_HOST_SET_COUNT) = number;
+                next = end;
             }
-            for (; next != end; next += 4) {    /* two at once, half the jumps */
+            for (; next != end; next += 2)
                 set(next, base);
-                set(next + 2, base);
-            }
         } else if (kind == KIND_WAIT) {
             if (!rang(region)) {
                 state = RUNS;
@@ -325,6 +337,8 @@ static enum state execute(struct queue *queue, uint32_t region)
             /* Of a job that was stopped something may be under way. */
             if (kind == KIND_END && (!attend(OUT, queue->taken) || !attend(IN, queue->brought)))
                 break;
+            /* A list may lie in the half that the next page comes to. */
+            settle();
             queue->note = note;
             queue->noted = take_notes(queue);
             if (kind == KIND_NEXT)

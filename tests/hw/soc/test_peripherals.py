@@ -49,7 +49,7 @@ def test_without_a_byte_there_is_none() -> None:
 
 
 def test_what_others_are_asked_for_is_not_answered() -> None:
-    """The address is that of any access of the processor: `status` of the machine has an offset that means something here, too."""
+    """The address is that of any access of the processor: `status` of the machine has an offset of a register here, too."""
     part = Peripherals()
 
     async def bench(context: Any) -> None:
