@@ -21,8 +21,8 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         sinks: list[list[Pair]] = [[] for _ in names]
         for operation in range(operations):
             if operation % bank.operations == 0:
-                names = ("segments", "coordinates") if bank.is_compressed else ()
-                arrays = {**{name: streams["level"].next() for name in names}, "values": streams["values"].next()}
+                stored = ("segments", "coordinates") if bank.is_compressed else ()
+                arrays = {**{name: streams["level"].next() for name in stored}, "values": streams["values"].next()}
             for place, sink in _request(bank):
                 sinks[sink] += _read(bank, arrays, place)
         assert all(each.is_over for each in streams.values()), f"{buffer.tensor} is filled with more than it gives"
