@@ -3,6 +3,7 @@
     kept = saved(device, program)          program, with all that memories hold as its contents
     ...                                    another program has the machine, and its memories
     run(device, kept, transactions)        restored, in this machine or another region of its width
+    held(device, (3, 1))                   the words of one, also in the middle of a run whose columns stand still
 
 Configuration leaves memories as they are, so nothing is to be saved where the next program needs what the one before left, or
 none. Words are read over configuration, two a read. They are put back as any contents of a program are: with its configuration
@@ -10,7 +11,7 @@ words, from the global buffer, by the configuration DMAs.
 
 Input:   Device, in which nothing runs; Program.
 Output:  Program.
-Errors:  UserError for a machine whose memories cannot be read, and a program of another machine.
+Errors:  UserError for a machine whose memories cannot be read, a program of another machine, and a memory that a run may use.
 Cost:    of the host, 1,024 reads of configuration a tile of `onyx`; no cycle of a program.
 Source:  Amber JSSC IV-B (data in memory tiles are saved and restored later).
 """
@@ -21,16 +22,38 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..compiler.backend.encode import address
 from ..compiler.ir.program import Program, Site
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import MEMORY_REGISTER
 from ..hw.arch.errors import UserError
+from ..hw.arch.soc import BUSY
 from . import host
 from .commands import Command, Restore, Save
 from .data import images
 from .device import Device
 from .plan import streaming
+
+
+def held(device: Device, site: Site) -> np.ndarray:
+    """What the memory of a tile holds: uint16[words], in the order of their addresses.
+
+    Nothing runs, or the column of the tile is stalled (`runtime.stall`): the run goes on as if nothing had been read.
+    """
+    arch = device.arch
+    _readable(arch)
+    spec = arch.tiles.get(site)
+    if spec is None or not spec.has_memory:
+        raise UserError(f"tile {site} has no memory", f"machine '{arch.name}'", "name a MEM tile, as (column, row)")
+    stalls = arch.column_stall and device.read_register("stalled") >> site[0] & 1
+    if not stalls and device.read_register("status") >> BUSY & 1:
+        raise UserError(f"column {site[0]} is in the middle of a run", f"machine '{arch.name}'",
+                        "stall it first" if arch.column_stall else "wait for the end of the run")
+    first = _first(site)
+    pairs = [device.read_configuration(first + number) for number in range(spec.buffer_words // 2)]
+    return np.array([pair >> shift & 0xFFFF for pair in pairs for shift in (0, 16)], np.uint16)
 
 
 def saved(device: Device, program: Program) -> Program:
@@ -46,9 +69,7 @@ def saved(device: Device, program: Program) -> Program:
 
 def check(program: Program, arch: Arch) -> None:
     """UserError for a machine whose memories cannot be saved under a program."""
-    if not arch.memory_readback:
-        raise UserError("what memories hold cannot be read", f"machine '{arch.name}'",
-                        "describe it with `memory_readback`, or begin anew with the program as it was compiled")
+    _readable(arch)
     if arch.power_domains and not arch.glb.configuration_dma:
         raise UserError("memories of tiles that are switched on by the host show nothing before a run",
                         f"machine '{arch.name}'", "describe it with `glb.configuration_dma`")
@@ -95,6 +116,12 @@ def memories(arch: Arch, program: Program) -> Mapping[Site, int]:
     """The tiles whose memories hold something under a program, with their 16-bit words."""
     return {site: spec.buffer_words for site, spec in arch.tiles.items()
             if spec.has_memory and (not arch.power_domains or site in program.config)}
+
+
+def _readable(arch: Arch) -> None:
+    if not arch.memory_readback:
+        raise UserError("what memories hold cannot be read", f"machine '{arch.name}'",
+                        "describe it with `memory_readback`, or begin anew with the program as it was compiled")
 
 
 def _first(site: Site) -> int:

@@ -89,7 +89,8 @@ class Controller(wiring.Component):
     cfg_answer, cfg_value : In          Read-back: valid and word.
     foreign : In(1)                     The column of cfg_address is of another region.
     refused : Out(1)                    The register at register_index is not to be accessed: DMAs use the channels, or it is
-                                        of a foreign column or of the memory of one that is stalled.
+                                        of a foreign column, or of the memory of one that is stalled and cannot be reached or
+                                        is to be stalled.
     mine : In(glb_tiles)                Tiles of this region.
     occupied : Out(1)                   A run or a configuration goes on, or what a stop left behind; from registers.
     irq : Out(1)
@@ -290,7 +291,9 @@ class Controller(wiring.Component):
         if self.arch.column_stall:
             register = self.cfg_address[:16]
             memory = (register >= MEMORY_REGISTER) & (register < STATUS_REGISTER)
-            closed |= memory & (self._wanted | self.stall).bit_select(self.cfg_address[24:], 1)
+            # With `Arch.memory_readback` tiles that are frozen lead configuration to their memories.
+            shut = self._wanted & ~self.stall if self.arch.memory_readback else self._wanted | self.stall
+            closed |= memory & shut.bit_select(self.cfg_address[24:], 1)
         m.d.comb += [streams.eq(values["status"][CONFIGURING] | follows), self.refused.eq(asks & (streams | closed)),
                      self.occupied.eq(values["status"][BUSY] | streams | ran)]
         # A tile that does not exist does not answer: after a round trip to the last row the read ends with 0.

@@ -89,7 +89,8 @@ class Shell(wiring.Component):
 
     @property
     def emit_key(self) -> object:
-        return self.arch.fingerprint, self.arch.glb, self.arch.regions, self.arch.column_stall
+        return (self.arch.fingerprint, self.arch.glb, self.arch.regions, self.arch.column_stall,
+                self.arch.column_stall and self.arch.memory_readback)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

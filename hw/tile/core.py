@@ -15,7 +15,7 @@ from ..arch.tile import DATA, Port, TileSpec
 from ..arch.token import TOKEN
 from ..emit import Macro, macro
 from ..interconnect.boxes import Members, Wire
-from ..memory.sram import Sram, contents_members
+from ..memory.sram import Sram, SramPort, contents_members
 from ..stream.fifo import Fifo2
 
 
@@ -30,6 +30,11 @@ def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
     """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
     return (spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.memory_readback and spec.has_memory,
             arch.power_domains, arch.regions > 1, arch.column_stall and arch.glb.clock_gates, arch.counter_bits)
+
+
+def beside_core(arch: Arch, spec: TileSpec) -> bool:
+    """Whether the SRAM of a tile stands beside its core: configuration reaches it while the core stands still."""
+    return spec.has_memory and arch.memory_readback and arch.column_stall
 
 
 def link_members(spec: TileSpec) -> Members:
@@ -70,6 +75,7 @@ class TileCore(wiring.Component):
     link_{port} : Out(stream)       IO only: each core input, registered, to the global buffer.
     link_{port} : In(stream)        IO only: each core output, from the global buffer.
     contents : In(SramPort)         MEM only: configuration that fills the SRAM, or reads it; nothing runs then.
+    sram : Out(SramPort)            In its place where the SRAM is beside the core (`beside_core`): to that.
     cfg : In                        The configuration space of the tile.
     active : Out(1)                 A token moved into or out of the core in the cycle before, static streams aside.
     waiting : Out(ports)            Inputs that hold tokens, then outputs that are valid and not taken, static ones aside.
@@ -93,7 +99,9 @@ class TileCore(wiring.Component):
         members: Members = {port.name: flows[port.flow](stream.Signature(self.widths[port.layer]))
                             for port in spec.ports}
         members |= link_members(spec)
-        members |= contents_members(spec) | event_members(arch, spec)
+        beside = beside_core(arch, spec)
+        members |= {"sram": Out(SramPort(spec.sram_lines, spec.sram_lanes))} if beside else contents_members(spec)
+        members |= event_members(arch, spec)
         super().__init__(members | {"cfg": In(arch.config_map(spec.kind).layout), "active": Out(1),
                                     "waiting": Out(len(spec.ports)), "overflow": Out(1), "fault": Out(1)})
 
@@ -172,8 +180,11 @@ class TileCore(wiring.Component):
     def _primitives(self, m: Module, inputs: dict[str, Wire], outputs: dict[str, Wire]) -> Value:
         """Give the ports to the active primitive; whether that is static."""
         mode, overflows, faults, statics = self.cfg["core"]["mode"], [], [], []
-        if contents_members(self.spec):
+        has_contents = "contents" in self.signature.members
+        if has_contents:
             m.submodules.sram = sram = macro(Sram(self.spec.sram_lines, self.spec.sram_lanes))
+        elif self.spec.has_memory:
+            sram = self.sram
         built = {}
         readies: dict[str, list[Value]] = {name: [] for name in inputs}
         for primitive in self.spec.primitives:
@@ -216,7 +227,7 @@ class TileCore(wiring.Component):
                                      given.ready.eq(wire.ready)]
                     if primitive.memory:
                         m.d.comb += _access(sram, hardware.sram)
-        if contents_members(self.spec):
+        if has_contents:
             with m.If(self.contents.enable):
                 m.d.comb += _access(sram, self.contents)
             if self.readback:
@@ -230,6 +241,6 @@ def _offered(taken: wiring.PureInterface, wire: Wire) -> list[Any]:
     return [taken.payload.eq(wire.payload), taken.valid.eq(wire.valid)]
 
 
-def _access(sram: Macro, user: wiring.PureInterface) -> list[Any]:
+def _access(sram: Macro | wiring.PureInterface, user: wiring.PureInterface) -> list[Any]:
     """Give the port of the SRAM to a user."""
     return [getattr(sram, name).eq(getattr(user, name)) for name in ("enable", "address", "write", "data")]

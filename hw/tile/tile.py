@@ -31,8 +31,9 @@ from ..emit import Macro, macro, ports
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
 from ..interconnect.stage import PARITIES
+from ..memory.readable import ReadableSram
 from ..memory.sram import contents_members
-from .core import TileCore, decided_by, event_members, link_members
+from .core import TileCore, beside_core, decided_by, event_members, link_members
 from .counters import TileCounters
 from .power import TilePower, awake_members
 
@@ -79,11 +80,12 @@ class TileLogic(wiring.Component):
     -------
     {side}_{layer}_{way}_{part}, link_{port}, active, overflow : see `tile_members` and `TileCore`.
     flush : In(1)             Resets everything in the tile, as reset does.
-    stall : In(1)             With `Arch.column_stall`: every register and the SRAM keep what they hold, but `walled`, and links
-                              with the global buffer show neither valid nor ready. 0 during a flush.
+    stall : In(1)             With `Arch.column_stall`: every register and the SRAM keep what they hold, but `walled` and what
+                              configuration writes, and links with the global buffer show neither valid nor ready.
+                              0 during a flush.
     {side}_stall : In(1)      With `Arch.column_stall`: valid and ready of the neighbour on that side do not count.
     cfg : In(layout)          ``ConfigMap.layout`` of the tile kind.
-    contents : In(SramPort)   MEM only: see `TileCore`.
+    contents : In(SramPort)   MEM only: see `TileCore`; where the SRAM is beside the core, also while the column is frozen.
     walled : Out(1)           With `Arch.regions`: in the cycle before, a track to a closed side had a valid word; without valid
                               and ready, where words are there in every cycle: a switch box selected one for such a track.
     waiting : Out(ports)      Inputs that hold tokens, then outputs that wait.
@@ -119,7 +121,14 @@ class TileLogic(wiring.Component):
         m.d.comb += [core.cfg.eq(self.cfg), self.active.eq(core.active), self.overflow.eq(core.overflow),
                      self.waiting.eq(core.waiting), self.fault.eq(core.fault),
                      *(getattr(self, name).eq(getattr(core, name)) for name in event_members(self.arch, self.spec))]
-        links = link_members(self.spec) | contents_members(self.spec)
+        links = link_members(self.spec)
+        if beside_core(self.arch, self.spec):
+            m.submodules.readable = readable = macro(ReadableSram(self.spec.sram_lines, self.spec.sram_lanes))
+            wiring.connect(m, core.sram, readable.user)
+            wiring.connect(m, wiring.flipped(self.contents), readable.contents)
+            m.d.comb += readable.stall.eq(self.stall)
+        else:
+            links |= contents_members(self.spec)
         if clock is None or self.spec.kind != "io":
             pass_on(m, self, core, {name: name for name in links}, links)
         else:

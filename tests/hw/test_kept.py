@@ -155,6 +155,7 @@ def machines() -> "dict[str, Arch]":
     stalls = replace(LITTLE, column_stall=True)
     return {**changed, "power_domains": replace(LITTLE, power_domains=True), "column_stall": stalls,
             "counter_bits": replace(LITTLE, counter_bits=8),
+            "memories of frozen columns": replace(stalls, memory_readback=True),
             **{field: replace(LITTLE, **{field: not getattr(LITTLE, field)})
                for field in ("operand_isolation", "config_readback", "memory_readback")}}
 

@@ -46,7 +46,7 @@ def test_walls_and_who_owns_what_are_listed() -> None:
 
 def test_what_answers_for_a_memory_is_listed() -> None:
     little = replace(TINY.mem, primitives=(BUFFER,), sram_lines=8, read_loops=1, write_loops=1, replay=False)
-    judge(replace(LEAST, mem_every=2, mem=little, memory_readback=True))
+    judge(replace(LEAST, mem_every=2, mem=little, memory_readback=True, column_stall=True))
 
 
 def test_the_ring_of_the_global_buffer_is_listed() -> None:

@@ -1,6 +1,6 @@
 """What memories hold, in generated Verilog: it survives configurations, and is saved and restored with its program."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,15 +23,17 @@ from sardonyx.hw.arch.primitive import BUFFER
 from sardonyx.hw.arch.tile import MEM
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
-from sardonyx.runtime.memories import saved
+from sardonyx.runtime.memories import held, saved
 from sardonyx.runtime.plan import prepare
 from sardonyx.runtime.region import Region, part
 from sardonyx.runtime.session import Session
+from sardonyx.runtime.stall import resume, stall
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
 # Two regions of two columns of MEM tiles, in which words are looked up: every column has a memory below its IO tile.
-ROMS = Arch("roms", 4, 2, mem_every=1, regions=2, memory_readback=True, interconnect=Interconnect(1, fifo="none"),
+ROMS = Arch("roms", 4, 2, mem_every=1, regions=2, memory_readback=True, column_stall=True,
+             interconnect=Interconnect(1, fifo="none"),
             mem=replace(MEM, primitives=(BUFFER,), sram_lines=8, read_loops=1, write_loops=1, replay=False),
             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
 SWITCHED = replace(ROMS, name="switched", power_domains=True)
@@ -67,8 +69,8 @@ def looks_up(arch: Arch, contents: "Mapping[Site, tuple[int, ...]]") -> Program:
     return Program(arch.fingerprint, STATIC, SOURCE, config, (), contents)
 
 
-def looked_up(region: Region) -> "list[int]":
-    """The words that a region has for all addresses of its table, one after the other."""
+def looked_up(region: Region, meanwhile: "Callable[[], object]" = lambda: None) -> "list[int]":
+    """The words that a region has for all addresses of its table, one after the other; what to do behind the start."""
     late = 12
     registers = {"load_control": 1, "load_start": 0, "load_extent0": WORDS - 1, "load_stride0": 2,
                  "store_control": 1 | 1 << 1, "store_start": ROMS.glb.bank_bytes, "store_limit": 256,
@@ -78,6 +80,7 @@ def looked_up(region: Region) -> "list[int]":
         region.write_register(name, value, 1)
     region.write_register("irq_enable", 0)
     region.write_register("control", START)
+    meanwhile()
     while region.read_register("status") & 1:
         pass
     bank = ROMS.glb.tile_bytes + ROMS.glb.bank_bytes
@@ -121,6 +124,53 @@ def test_a_program_has_its_words_again_after_another_had_its_memories_there_and_
         session.load(0, kept)
         assert follows(looked_up(session.regions[0]), table[1, 1])
         assert session.save(0) == kept
+
+
+def test_memories_of_a_run_that_stands_still_are_read_and_written_and_it_goes_on(machine: Machine) -> None:
+    session, table = Session(machine, [2, 2]), filled(7)
+    session.load(0, looks_up(ROMS, table))
+    view, seen = session.regions[0], []
+    looked_up(view)     # what an SRAM shows before the first run is not what it shows before others
+    alone, cycles = looked_up(view), view.read_register("cycles")
+    changed = dict(table)
+    last = address(1, 1, MEMORY_REGISTER + WORDS // 2 - 1)
+
+    def looks(change: bool = False) -> None:
+        """Look twice at all memories: before the first word has been looked up, and after some."""
+        for step in range(2):
+            seen.append(view.read_register("store_words", 1))
+            assert view.read_register("status") & 1
+            assert {site: tuple(held(view, site).tolist()) for site in table} == changed
+            if change and step:
+                view.configure([(last, 0x1234_5678)])
+                changed[1, 1] = (*table[1, 1][:-2], 0x5678, 0x1234)
+                assert tuple(held(view, (1, 1)).tolist()) == changed[1, 1]
+            resume(view)
+            if step == 0:
+                machine.wait(1)
+                stall(view)
+        machine.wait(200)
+
+    for change in (False, True):
+        stall(view)
+        found = looked_up(view, lambda change=change: looks(change))
+        assert follows(found, changed[1, 1]) and len(set(seen)) > 1
+        assert 0 <= cycles - view.read_register("cycles") <= 2
+        assert change or found == alone
+
+
+def test_the_memory_of_a_run_that_goes_on_is_not_read() -> None:
+    errors = []
+    for arch in (ROMS, replace(ROMS, column_stall=False)):
+        busy = type("Busy", (), {"arch": arch, "read_register": lambda self, name: name == "status"})()
+        for device, site in ((busy, (1, 1)), (busy, (1, 0))):
+            with pytest.raises(UserError) as error:
+                held(device, site)
+            errors.append(str(error.value))
+    assert errors == [f"machine '{ROMS.name}': column 1 is in the middle of a run\n  try: stall it first",
+                      f"machine '{ROMS.name}': tile (1, 0) has no memory\n  try: name a MEM tile, as (column, row)",
+                      f"machine '{ROMS.name}': column 1 is in the middle of a run\n  try: wait for the end of the run",
+                      f"machine '{ROMS.name}': tile (1, 0) has no memory\n  try: name a MEM tile, as (column, row)"]
 
 
 def test_only_the_registers_of_a_memory_are_words_of_it(machine: Machine) -> None:

@@ -859,6 +859,22 @@ def test_words_of_memories_in_frozen_columns_are_refused_and_others_are_not() ->
     simulate(scenario, STALLING)
 
 
+def test_where_memories_are_read_they_are_reached_when_their_columns_stand_still_and_not_on_the_way_there() -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(mine=0b111)
+        await driver.write("config_address", 0x0101_8000)
+        await driver.write("config_read", 1)
+        await driver.write("stall", 0b10)       # waits till the request is at its tile
+        found = []
+        for _ in range(10):
+            driver.put(register_index=INDEX["config_read"])
+            found.append((driver.read("stalled"), driver.sim.get(driver.dut.refused)))
+            await driver.tick()
+        assert set(found) == {(0, 1), (0b10, 0)} and found == sorted(found)
+
+    simulate(scenario, replace(STALLING, memory_readback=True))
+
+
 def test_the_time_of_a_run_stands_still_with_a_column() -> None:
     async def scenario(driver: Driver) -> None:
         driver.put(mine=0b111)
