@@ -17,7 +17,7 @@ from typing import Any
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
 from ..hw.arch.errors import UserError
-from ..hw.arch.primitive import ACCUMULATOR, LEVEL, LOCATE, PRIMITIVES
+from ..hw.arch.primitive import ACCUMULATOR, LEVEL, LOCATE, MAXIMUM, PRIMITIVES, REDUCER
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
@@ -190,6 +190,10 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
     if not arch.mem.locate and any(block.config.get("output") == LOCATE for block in graph.blocks.values()):
         raise UserError(f"the program locates coordinates in dense levels, which the MEM tiles of '{arch.name}' cannot", "",
                         "locate in outermost levels only (--locate outermost), or set mem.locate in the machine's description")
+    if not arch.pe.reduce_max and any(block.config.get("op") == MAXIMUM for block in graph.blocks.values()
+                                      if block.primitive == REDUCER.name):
+        raise UserError(f"the program takes maxima of fibers, which the reducers of '{arch.name}' cannot", "",
+                        "set pe.reduce_max in the machine's description")
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     check_demands(mapped.graph_demands(graph, arch), arch)
 

@@ -26,6 +26,7 @@ from ...hw.arch.primitive import (
     JOINER,
     LEVEL,
     LOCATE,
+    MAXIMUM,
     MOST_ACCUMULATED,
     PASS_THROUGH,
     REDUCER,
@@ -433,6 +434,23 @@ class Reducer(Operation):
 
     def role(self, port: str) -> str:
         return "guide" if port == "crd" else port
+
+
+@dataclass(frozen=True)
+class MaxReducer(Reducer):
+    """Takes the maxima of the innermost fibers.
+
+    extent: so many coordinates has a fiber in which no zero is left out; 0: there is none.
+    """
+
+    extent: int
+
+    @property
+    def settings(self) -> Settings:
+        return {"guided": self.guided, "op": MAXIMUM, "extent": self.extent}
+
+    def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
+        return {"type": "max_reduce", "index": self.index, "extent": self.extent}
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,13 @@ Errors:  UserError naming the node, and for what the array does not compute the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from ...hw.arch.errors import UserError, shown
+from ...hw.arch.primitive import EXTENT_BITS
 from ...tensors.fibertree import Format
 from .dialect import SIGNAL, PublicGraph, PublicNode, Wire, in_order, public_graph
 from .graphviz import Drawing, read_graphviz
@@ -28,7 +30,7 @@ from .sam_build import At, Builder
 from .sam_join import add_joiner
 from .sam_locate import add_locator, tensor_of
 from .sam_merged import FiberDropper, MergedReducer, merged
-from .sam_ops import CRD, REF, VAL, Dropper, Operation, Reducer, Repeater, Scanner, Values
+from .sam_ops import CRD, REF, VAL, Dropper, MaxReducer, Operation, Reducer, Repeater, Scanner, Values
 from .sam_result import Written, add_writers
 from .sam_verify import faults
 
@@ -95,8 +97,8 @@ class _Reader:
     def read(self) -> Reading:
         kinds: dict[str, Callable[[PublicNode], None]] = {
             "fiberlookup": self._lookup, "repeat": self._repeat, "arrayvals": self._values, "intersect": self._join,
-            "union": self._join, "reduce": self._reduce, "crddrop": self._drop, "fiberwrite": self._write,
-            "locator": self._locate, "crdhold": self._hold, "spaccumulator": self._accumulate,
+            "union": self._join, "reduce": self._reduce, "max_reduce": self._reduce, "crddrop": self._drop,
+            "fiberwrite": self._write, "locator": self._locate, "crdhold": self._hold, "spaccumulator": self._accumulate,
             "vectorreducer": self._accumulate}
         for node in in_order(self.graph):
             self.build.where = node.where
@@ -252,7 +254,12 @@ class _Reader:
             inputs["crd"] = self._source(guides[0])
         elif len(space) > 1 and not merged(space):
             inputs["crd"] = self._guide(node, val)
-        op = MergedReducer(index) if merged(space) and not guides else Reducer(index, guided="crd" in inputs)
+        maximum, extent = node.type == "max_reduce", node.attributes.get("extent", "0")
+        if not re.fullmatch(f"[0-9]{{1,{len(str(1 << EXTENT_BITS))}}}", extent) or int(extent) >> EXTENT_BITS:
+            raise UserError(f"attribute extent is '{shown(extent)}'", node.where,
+                            f"write how many coordinates its index has, up to {(1 << EXTENT_BITS) - 1}, or 0")
+        op = MaxReducer(index, "crd" in inputs, int(extent)) if maximum else \
+            MergedReducer(index) if merged(space) and not guides else Reducer(index, guided="crd" in inputs)
         self._put(node, val=Pin(self._add(node, op, **inputs), "val_o"))
 
     def _guide(self, node: PublicNode, val: Pin) -> Pin:

@@ -3,7 +3,8 @@
 Meaning: an index that is not in the result is summed over the smallest part of a product that holds all its
 uses; the terms of a sum are summed each on their own: `x(i) = b(i) - C(i,j) * d(j)` takes each `b(i)` once. So are the
 arguments of a function, which is applied to their sums: `relu(B(i,k) * C(k,j))`; `sum(k, relu(B(i,k)))` says where k is summed
-instead. All values are 16-bit integers that wrap.
+instead. `max(k, B(i,k))` is the largest value over k as of a dense array: zeros that are not stored count, and of no coordinate
+it is 0. All values are 16-bit integers that wrap.
 
 Errors:  UserError for what does not mean a sparse result, or needs an order other than the one given.
 Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules of tensor index notation.
@@ -37,7 +38,7 @@ from .expr import (
     start,
 )
 from .formats import check_named, choose_format
-from .functions import FUNCTIONS, SUM
+from .functions import FUNCTIONS, MAX, SUM
 
 # Dense levels whose references are computed of the coordinates of others, in place of a scan and an intersection: none; the
 # outermost ones of their tensors, where they are the coordinates themselves; all, which needs MEM tiles that can do so.
@@ -190,6 +191,17 @@ def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
                                "use the same number of indices everywhere")
     if len(every) == 1:
         raise parser.error(start(expr), "the right side has no tensor", "use at least one tensor")
+
+
+def with_extents(einsum: Einsum, extents: Mapping[str, int]) -> Einsum:
+    """A statement whose maxima know how many coordinates their indices have."""
+    def known(expr: Expr) -> Expr:
+        if isinstance(expr, Binary):
+            return replace(expr, left=known(expr.left), right=known(expr.right))
+        found = rebuilt(expr, known)
+        return replace(found, extent=extents[found.index]) if isinstance(found, Total) and found.function == MAX else found
+
+    return replace(einsum, expr=known(einsum.expr))
 
 
 def fold(expr: Expr) -> int | None:

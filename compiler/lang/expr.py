@@ -7,10 +7,11 @@ Grammar (spaces are free; a bare name is a scalar):
     sum       = product { ("+" | "-") product }
     product   = factor { "*" factor }
     factor    = "-" factor | integer | access | "(" value ")" | function "(" value { "," value } ")"
-              | "sum" "(" name "," value ")"
+              | ("sum" | "max") "(" name "," value ")"
     access    = name [ "(" name { "," name } ")" ]
 
-The functions are those of `functions.py`, whose names no tensor has.
+The functions are those of `functions.py`, whose names no tensor has. `max` of a bare name is over an index if its other
+argument has that index; else the name is a scalar.
 
 Errors:  UserError with the column and a caret below the text.
 Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B; division is left out, since the PEs have none for
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import Format, natural
 
-from .functions import FUNCTIONS, GREATER, NAMES, SUM
+from .functions import FUNCTIONS, GREATER, MAX, NAMES, SUM
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Total:
-    """The sum of an expression over an index, which stands nowhere else."""
+    """The sum of an expression over an index, which stands nowhere else, or its largest value.
+
+    extent: how many coordinates the index has, for a maximum; 0 while operands are not known.
+    """
 
     index: str
     operand: Expr
     column: int = field(default=0, compare=False)
+    function: str = SUM
+    extent: int = 0
 
     def __str__(self) -> str:
-        return f"{SUM}({self.index}, {self.operand})"
+        return f"{self.function}({self.index}, {self.operand})"
 
 
 Expr = Access | Constant | Negate | Binary | Call | Total
@@ -370,10 +376,13 @@ class Parser:
         self.brackets -= 1
         return found
 
-    def _call(self, name: str, column: int) -> Call:
+    def _call(self, name: str, column: int) -> Expr:
         found, wanted = self._bracket(), FUNCTIONS[name].arguments
         if len(found) != wanted:
             raise self.error(column, f"{name} takes {wanted} argument{'s' * (wanted > 1)}, not {len(found)}",
                              "nest it, as in max(a, max(b, c))" if wanted == 2 and len(found) > 2 else
                              f"write {name}({', '.join('ab'[:wanted])})")
+        first = found[0]
+        if name == MAX and isinstance(first, Access) and not first.modes and first.tensor in indices(found[1]):
+            return Total(first.tensor, found[1], column, MAX)
         return Call(name, tuple(found), column)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 GREATER = ">"
 # The sum over an index that is named, as in `sum(k, relu(B(i,k)))`; no function of values at one coordinate.
 SUM = "sum"
+# The largest value over an index that is named, as in `max(k, B(i,k))`; zeros that are not stored count.
+MAX = "max"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ FUNCTIONS = {function.name: function for function in (
     Function("abs", 1, "e without its sign; -32768 stays", abs),
     Function("sign", 1, "1 where e is above 0, -1 where it is below, else 0", lambda e: (e > 0) - (e < 0)),
     Function("nonzero", 1, "1 where e is not 0, else 0", lambda e: int(e != 0)),
-    Function("max", 2, "the larger one", max),
+    Function(MAX, 2, "the larger one", max),
     Function("min", 2, "the smaller one", min),
     Function(GREATER, 2, "1 where a is above b, else 0", lambda a, b: int(a > b)))}
 NAMES = tuple(name for name in FUNCTIONS if name != GREATER)

@@ -250,7 +250,7 @@ def _in_place(use: _Use, through: Callable[[_Use], bool]) -> Expr:
             own = tuple(dict.fromkeys(modes))
             return replace(access, indices=own, repeated=modes if len(own) < len(modes) else ())
         found = _in_place(inner, through)
-        if any(isinstance(part, Call) for part in _parts(found)):
+        if any(isinstance(part, Call | Total) for part in _parts(found)):
             for index in inner.summed:
                 found = Total(index, found)
         return found

@@ -15,14 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.einsum import Einsum, with_extents
 from sardonyx.compiler.lang.expr import Access
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import ROOM
-from .fuse import Fused
+from .fuse import Fused, Nest
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .tiles import Tiling, cut, meet
@@ -70,7 +70,7 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
 
 def sharing(fused: Fused, tiling: Tiling) -> Fused:
     """Fused statements on some work: where an operand is used again and every item takes the same tile of it for both uses, its
-    streams come once."""
+    streams come once. Maxima know how many coordinates there are."""
     if not fused.nest.kept:
         return fused
     shared: dict[str, str] = {}
@@ -80,7 +80,11 @@ def sharing(fused: Fused, tiling: Tiling) -> Fused:
                     np.array_equal(tiling.picks[:, at], tiling.picks[:, before]):
                 shared[one.access.slot] = other.access.slot
                 break
-    return replace(fused, shared=shared)
+    return replace(fused, nest=_known(fused.nest, tiling.extents), shared=shared)
+
+
+def _known(nest: Nest, extents: Mapping[str, int]) -> Nest:
+    return Nest(with_extents(nest.einsum, extents), {slot: _known(inner, extents) for slot, inner in nest.kept.items()})
 
 
 def _same(one: Access, other: Access) -> bool:

@@ -48,6 +48,7 @@ from sardonyx.compiler.ir.sam_ops import (
     Joiner,
     LevelWriter,
     Locator,
+    MaxReducer,
     Operation,
     Reducer,
     Repeater,
@@ -59,6 +60,8 @@ from sardonyx.compiler.ir.sam_ops import (
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
+from sardonyx.compiler.lang.functions import MAX
+from sardonyx.hw.arch.primitive import EXTENT_BITS
 
 from .fuse import Fused, Nest, alone
 from .normalize import Node, Product, Sum, intersected, leaves, located, nested
@@ -275,7 +278,9 @@ class _Builder:
         value = self._tree([(1, self.value(factor, inside)) for factor in part.factors], "mul")[1]
         if part.contract:
             guide = {"crd": above} if above else {}
-            reducer = Reducer(part.contract, guided=bool(above))
+            extent = part.extent if part.extent < 1 << EXTENT_BITS else 0
+            reducer = MaxReducer(part.contract, bool(above), extent) if part.function == MAX else \
+                Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
         return self._scale(value, part.coefficient)
 

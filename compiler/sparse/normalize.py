@@ -19,16 +19,21 @@ from dataclasses import dataclass, replace
 
 from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum, factors, fold, peel, shared
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
-from sardonyx.compiler.lang.functions import GREATER
+from sardonyx.compiler.lang.functions import GREATER, MAX, SUM
 
 
 @dataclass(frozen=True)
 class Product:
-    """A coefficient times factors, summed over the innermost loop `contract` if there is one."""
+    """A coefficient times factors, summed over the innermost loop `contract` if there is one.
+
+    function, extent: what is made over that loop before the coefficient, and of a maximum how many coordinates the index has.
+    """
 
     coefficient: int
     factors: tuple[Node, ...]
     contract: str | None = None
+    function: str = SUM
+    extent: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,9 +112,10 @@ def located(part: Node, index: str, which: str) -> tuple[Access, ...]:
 
 
 def unsplit(node: Node, inside: bool = False) -> frozenset[str]:
-    """The indices that are summed inside a function: it has to see the whole sum."""
+    """The indices that are summed inside a function, which has to see the whole sum, or over which a maximum is taken."""
     if isinstance(node, Access):
         return frozenset()
+    inside = inside or (isinstance(node, Product) and node.function == MAX)
     own = {node.contract} if inside and isinstance(node, Product) and node.contract else set()
     parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
     inside = inside or (isinstance(node, Sum) and bool(node.function))
@@ -179,7 +185,7 @@ def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
 
 def _leaf(part: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     if isinstance(part, Total):
-        return Product(1, (_normal(part.operand, bound | {part.index}, order),), part.index)
+        return Product(1, (_normal(part.operand, bound | {part.index}, order),), part.index, part.function, part.extent)
     assert isinstance(part, Access | Call), "a factor that is neither constant nor sum is an access or a function"
     return part if isinstance(part, Access) else _applied(part, bound, order)
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from sardonyx.compiler.lang.einsum import Einsum, peeled, with_value
+from sardonyx.compiler.lang.einsum import Einsum, peeled, with_extents, with_value
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
@@ -74,6 +74,8 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
     single : bool       Each item is a launch of its own, on one copy.
     """
     extents = einsum.extents({name: tensor.shape for name, tensor in operands.items()})
+
+    einsum = with_extents(einsum, extents)
 
     def search(program: Einsum) -> Tiling:
         found = _Search(program, normalize(program), operands, extents, capacity, room, tell, narrow, share, single)

@@ -77,7 +77,7 @@ def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[st
     if isinstance(expr, text_of.Negate):
         _check_sums(parser, expr.operand, summed)
     if isinstance(expr, text_of.Total):
-        raise parser.error(expr.column, "sum(...) is not read here",
+        raise parser.error(expr.column, f"{expr.function}({expr.index}, ...) is not read here",
                            "leave it out: an index that the result does not have is summed, or write the recurrences")
     if isinstance(expr, text_of.Call) and (inside := summed & text_of.indices(expr).keys()):
         raise parser.error(expr.column, f"{min(inside)} is summed inside a function, or around one",

@@ -136,12 +136,19 @@ REPEATER = Primitive(
     ConfigSet("repeater", Field("root", 1, "repeat the root reference 0; ref is not connected")),
     "sardonyx.hw.sparse.repeater:Repeater")
 
+# What a reducer makes of a fiber if its tile can do so (`TileSpec.reduce_max`), beside the sum.
+MAXIMUM = "max"
+EXTENT_BITS = 16
+
 REDUCER = Primitive(
-    "reducer", "sums each innermost fiber",
+    "reducer", "sums each innermost fiber, or takes its maximum",
     (_in("val", "data0", "values"), _in("crd", "data1", "coordinates of the level above, if guided"),
      _out("val_o", "res0", "sums, one level up")),
-    ConfigSet("reducer", Field("guided", 1, "one sum per coordinate of crd; else one sum per stop")),
-    "sardonyx.hw.sparse.reducer:Reducer")
+    ConfigSet("reducer",
+              Field("guided", 1, "one sum per coordinate of crd; else one sum per stop"),
+              Field("op", 1, "what is made of a fiber; max only with `pe.reduce_max`", ("sum", MAXIMUM)),
+              Field("extent", EXTENT_BITS, "of max: so many values are a fiber without zeros that are not stored; 0: none is")),
+    "sardonyx.hw.sparse.reducer:Reducer", sized=True)
 
 DROPPER = Primitive(
     "dropper", "removes coordinates of empty fibers, or coordinates of zero values",

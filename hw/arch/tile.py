@@ -11,7 +11,7 @@ from .buffer import MEM_SIZES, MemSizes, buffer_config
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check, shown
 from .config import ConfigSet, Field
 from .op import OPS, Op
-from .primitive import ACCUMULATOR, ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, Flow, Primitive
+from .primitive import ACCUMULATOR, ALU, BUFFER, MEM_PRIMITIVES, PE_PRIMITIVES, REDUCER, Flow, Primitive
 from .register_file import ADDRESS_BITS, SCHEDULE_FIELDS
 from .register_file import FIELDS as REGISTER_FILE_FIELDS
 
@@ -24,7 +24,7 @@ WALLED = ("e", "w")
 
 
 # Fields that size a tile of a kind, in the order of a machine's description.
-SIZES = {"pe": ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree"),
+SIZES = {"pe": ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree", "reduce_max"),
          "mem": (*MEM_SIZES, "multiplier_tree", "locate")}
 
 
@@ -62,6 +62,8 @@ class TileSpec(MemSizes):
         that an FPGA has (PE; MEM: of references and the extents of dense levels).
     locate : bool
         A dense level can give the reference of a coordinate by arithmetic: the primitive `level` has the output `locate` (MEM).
+    reduce_max : bool
+        A reducer can also take the maximum of a fiber: the primitive `reducer` has the operation `max` (PE).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
     """
 
@@ -75,6 +77,7 @@ class TileSpec(MemSizes):
     register_schedules: bool = True
     multiplier_tree: bool = True
     locate: bool = False
+    reduce_max: bool = False
 
     def __post_init__(self) -> None:
         check(self, f"tile {shown(self.kind)}", self._misfits)
@@ -128,9 +131,11 @@ class TileSpec(MemSizes):
 
     def config(self, primitive: Primitive) -> ConfigSet:
         """The configuration of a primitive in this tile: an ALU has the fields of the register file that it
-        has, a buffer those of its controllers' sizes."""
+        has, a reducer those of maxima if it takes them, a buffer those of its controllers' sizes."""
         if primitive is BUFFER:
             return buffer_config(self)
+        if primitive is REDUCER and not self.reduce_max:
+            return SUMS
         if primitive is ALU and not (self.register_words and self.register_schedules):
             return DELAY_LINES if self.register_words else WITHOUT_REGISTER_FILE
         return primitive.config
@@ -146,6 +151,10 @@ def _ports(data_in: tuple[str, ...], data_out: tuple[str, ...], bit_in: tuple[st
 
 def _without(left_out: tuple[Field, ...]) -> ConfigSet:
     return ConfigSet(ALU.name, *(field for field in ALU.config.fields.values() if field not in left_out))
+
+
+# The configuration of a reducer that only sums.
+SUMS = ConfigSet(REDUCER.name, REDUCER.config.fields["guided"])
 
 
 # The configuration of a tile's power switch, where machines have some.

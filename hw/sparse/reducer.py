@@ -1,11 +1,13 @@
-"""Reducer: sums each innermost fiber."""
+"""Reducer: sums each innermost fiber, or takes its maximum."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from ..arch.primitive import REDUCER
+from ..arch.tile import PE, TileSpec
 from ..arch.token import DATA_BITS
 from .interface import is_done, is_next, is_stop, is_value, level, members, stop_token
 
@@ -23,20 +25,38 @@ class Reducer(wiring.Component):
 
     Sums wrap at 16 bits; maybe counts as 0.
 
+    With `spec.reduce_max` and the operation max, the largest value of a fiber in place of the sum, in two's complement. Zeros
+    that are not stored count, so a fiber of fewer values than `extent`, or of none, gives 0 if all are below it: with extent 3,
+    ``-2 -1 S0 -2 -1 -4 S1 D`` becomes ``0 -1 S0 D``. No fiber has 2**16 values or more.
+
+    Parameters
+    ----------
+    spec : TileSpec     Its `reduce_max`.
+
     Members
     -------
-    cfg : guided
+    cfg : guided, and with `reduce_max` op and extent
     val : In            Values.
     crd : In            Coordinates of the level above; not read if plain.
     val_o : Out         Sums.
 
     Timing: n + 1 cycles for a fiber of n values: the sum leaves in the cycle of the stop; one more for a stop
     above S0. `val_o` follows `val` and `crd` in the same cycle.
-    Source: Onyx JSSC III-C (reducer). The guide is ours: it tells a fiber without values from no fiber.
+    Source: Onyx JSSC III-C (reducer). The guide is ours: it tells a fiber without values from no fiber. Onyx's reducer does
+    any operation of the ALU from a start value, which leaves open what zeros that are not stored are.
     """
 
-    def __init__(self) -> None:
-        super().__init__(members(REDUCER))
+    def __init__(self, spec: TileSpec = PE) -> None:
+        self.maxima = spec.reduce_max
+        super().__init__(members(REDUCER) | {"cfg": In(spec.config(REDUCER).layout)})
+
+    @property
+    def module_name(self) -> str:
+        return "reducer_max" if self.maxima else "reducer"
+
+    @property
+    def emit_key(self) -> bool:
+        return self.maxima
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -60,6 +80,14 @@ class Reducer(wiring.Component):
             with m.Elif(is_stop(val)):
                 m.d.comb += [emit_sum.eq(~summed), emit_stop.eq(summed)]
 
+        value = Mux(val.control, 0, val.data)
+        together, found = total + value, total
+        if self.maxima:
+            count = Signal(DATA_BITS)
+            maximum = self.cfg.op
+            larger = ~summing | (value.as_signed() > total.as_signed())
+            together = Mux(maximum, Mux(larger, value, total), together)
+            found = Mux(maximum & total[-1] & (count != self.cfg.extent), 0, total)
         add = Signal()
         leaves = Signal()
         lowest = Signal()
@@ -68,14 +96,19 @@ class Reducer(wiring.Component):
             add.eq(self.val.valid & is_value(val) & ~summed & ~(guided & self.crd.valid & ~is_value(crd))),
             lowest.eq(level(val) == 0),
             out.valid.eq(emit_sum | emit_stop | emit_done),
-            out.payload.eq(Mux(emit_sum, total,
+            out.payload.eq(Mux(emit_sum, found,
                                Mux(emit_stop, stop_token((level(val) - 1)[:8]), val.as_value()))),
             leaves.eq(out.valid & out.ready),
             self.crd.ready.eq(guided & leaves),
             self.val.ready.eq(add | (leaves & (~emit_sum | lowest))),
         ]
         with m.If(add):
-            m.d.sync += [total.eq(total + Mux(val.control, 0, val.data)), summing.eq(1)]
+            m.d.sync += [total.eq(together), summing.eq(1)]
         with m.Elif(leaves):
             m.d.sync += [total.eq(0), summing.eq(0), summed.eq(emit_sum & ~lowest)]
+        if self.maxima:
+            with m.If(add):
+                m.d.sync += count.eq(count + 1)
+            with m.Elif(leaves):
+                m.d.sync += count.eq(0)
         return m

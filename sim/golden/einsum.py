@@ -20,8 +20,9 @@ import numpy as np
 import scipy.sparse
 
 from sardonyx.compiler.lang.einsum import Einsum, fold
-from sardonyx.compiler.lang.expr import Access, Call, Constant, Expr, Negate, Total, indices
-from sardonyx.tensors.coordinates import Coo, Ints
+from sardonyx.compiler.lang.expr import Access, Call, Constant, Expr, Negate, Total, accesses, indices
+from sardonyx.compiler.lang.functions import SUM
+from sardonyx.tensors.coordinates import VALUE_MIN, Coo, Ints
 from sardonyx.tensors.fibertree import build
 
 FEW = 1 << 12     # Numbers that rows may have without being counted.
@@ -102,7 +103,8 @@ def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Ta
     if isinstance(expr, Negate):
         return _applied(np.negative, _evaluate(expr.operand, operands, outside))
     if isinstance(expr, Total):
-        return _evaluate(expr.operand, operands, outside | {expr.index}).keep(outside)
+        found = _evaluate(expr.operand, operands, outside | {expr.index})
+        return found.keep(outside) if expr.function == SUM else _maximum(found, expr.index, _extent(expr, operands))
     if isinstance(expr, Call):
         given = [_side(argument, operands, outside) for argument in expr.arguments]
         return _applied(UNARY[expr.function], *given) if len(given) == 1 else _pointwise(BINARY[expr.function], *given)
@@ -113,6 +115,26 @@ def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Ta
         right = _evaluate(expr.right, operands, outside | indices(expr.left).keys())
         return _product(left, right, outside).keep(outside)
     return _pointwise(BINARY[expr.op], _side(expr.left, operands, outside), _side(expr.right, operands, outside))
+
+
+def _maximum(table: _Table, index: str, extent: int) -> _Table:
+    """The largest value over a column, where nothing stands at other coordinates than 0."""
+    assert not table.rest, "a maximum is over what is 0 nearly everywhere"
+    columns = {name: column for name, column in table.columns.items() if name != index}
+    numbers = _numbers(list(columns.values()), len(table.values))
+    count = int(numbers.max(initial=-1)) + 1
+    largest, one = np.full(count, VALUE_MIN, np.int64), np.full(count, -1)
+    np.maximum.at(largest, numbers, table.values)
+    one[numbers] = np.arange(len(table.values))
+    largest = np.where(np.bincount(numbers, minlength=count) < extent, np.maximum(largest, 0), largest)
+    there = one >= 0
+    return _Table({name: column[one[there]] for name, column in columns.items()}, largest[there])
+
+
+def _extent(total: Total, operands: Mapping[str, Coo]) -> int:
+    """How many coordinates the index of a sum or maximum has."""
+    return next(operands[access.tensor].shape[access.modes.index(total.index)] for access in accesses(total.operand)
+                if total.index in access.indices)
 
 
 def _side(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Table | int:

@@ -186,16 +186,20 @@ def primitive_bench(name: str, tile: TileSpec | None = None) -> Bench:
     primitive = PRIMITIVES[name]
     module, _, class_name = primitive.component.partition(":")
     component = getattr(importlib.import_module(module), class_name)
-    spec = tile or (PE if primitive in PE.primitives else MEM)
-    return Bench(component(spec) if primitive.sized else component(), fifos=True)
+    return Bench(component(_spec(name, tile)) if primitive.sized else component(), fifos=True)
+
+
+def _spec(name: str, tile: TileSpec | None) -> TileSpec:
+    """The tile that a primitive is in."""
+    return tile or (PE if PRIMITIVES[name] in PE.primitives else MEM)
 
 
 def primitive_case(name: str, config: Mapping[str, int | str | bool] | None = None,
                    inputs: Mapping[str, Written] | None = None, stalls: int | None = None,
-                   **options: Any) -> Case:
+                   tile: TileSpec | None = None, **options: Any) -> Case:
     """The `Case` of a primitive from configuration values by name and written tokens."""
     tokens = {port: parse_stream(text) for port, text in (inputs or {}).items()}
-    return Case(tokens, PRIMITIVES[name].config.encode(**(config or {})), stalls, **options)
+    return Case(tokens, _spec(name, tile).config(PRIMITIVES[name]).encode(**(config or {})), stalls, **options)
 
 
 def run_primitive(name: str, config: Mapping[str, int | str | bool] | None = None,
@@ -205,9 +209,9 @@ def run_primitive(name: str, config: Mapping[str, int | str | bool] | None = Non
 
     ``run_primitive("joiner", {"op": "union"}, {"crd0": "1 2 S0 D", "crd1": "2 S0 D"}, stalls=7)``
     """
-    _check_primitive(name, config, inputs)
+    _check_primitive(name, config, inputs, tile)
     _check_options(name, {"stalls": stalls, **options})
-    case = primitive_case(name, config, inputs, stalls, **options)
+    case = primitive_case(name, config, inputs, stalls, tile, **options)
     result = primitive_bench(name, tile).run_many([case])[0]
     missing = [port.name for port in PRIMITIVES[name].inputs if port.name not in case.inputs]
     if result.left and missing:
@@ -216,7 +220,7 @@ def run_primitive(name: str, config: Mapping[str, int | str | bool] | None = Non
     return written(PRIMITIVES[name], result), result.cycles
 
 
-def _check_primitive(name: object, config: object, inputs: object) -> None:
+def _check_primitive(name: object, config: object, inputs: object, tile: TileSpec | None) -> None:
     """UserError for a primitive or a stream that there is not, and for what says no names."""
     if not isinstance(name, str) or name not in PRIMITIVES:
         raise UserError(f"there is no primitive {shown(repr(name))}", fix=f"choose one of {', '.join(PRIMITIVES)}")
@@ -224,7 +228,7 @@ def _check_primitive(name: object, config: object, inputs: object) -> None:
         if not isinstance(each, Mapping | None):
             raise UserError(f"{what} is of type {type(each).__name__}, which says no names", f"primitive {name}",
                             f"give a dictionary, {what}={{'name': ...}}")
-    known = PRIMITIVES[name].config.fields
+    known = _spec(name, tile).config(PRIMITIVES[name]).fields
     for field_name in (config or {}):     # type: ignore[attr-defined]
         if field_name not in known:
             raise UserError(f"it has no configuration field {shown(repr(field_name))}", f"primitive {name}",

@@ -95,7 +95,7 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
     ({"pe": {"ops": "onyx"}}, "arch: the operations of pe are no list of different names\n"
                               f"  try: choose among {', '.join(BY_NAME)}"),
     ({"pe": {"sram_lines": 4}}, "arch: unknown field 'sram_lines' in pe\n  try: fields are multiplier_tree, ops, pass_depth, "
-                                "primitives, register_schedules, register_words"),
+                                "primitives, reduce_max, register_schedules, register_words"),
     ({"format": 9}, "arch: not a machine description of format 2\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
                                          "repeater, reducer, dropper, pass_through, filter, arbiter, dispatcher, "
@@ -163,6 +163,17 @@ def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
     with pytest.raises(UserError) as error:
         presets.get(str(path))
     assert str(error.value).startswith(f"{path}:2: not JSON: ")
+
+
+def test_a_machine_that_takes_maxima_has_another_fingerprint_and_one_that_does_not_that_of_before():
+    tiny = presets.get("tiny")
+    plain = {key: value for key, value in tiny.to_json()["pe"].items() if key != "reduce_max"}
+    other = cgra.from_json(tiny.to_json() | {"pe": plain})
+    assert other == tiny and other.fingerprint == tiny.fingerprint
+    able = cgra.from_json(tiny.to_json() | {"pe": {"reduce_max": True}})
+    assert able.fingerprint != tiny.fingerprint
+    fields = [[*each.config_map("pe").sets["reducer"].fields] for each in (tiny, able)]
+    assert fields == [["guided"], ["guided", "op", "extent"]]
 
 
 def test_a_machine_that_locates_has_another_fingerprint_and_one_that_does_not_that_of_before():

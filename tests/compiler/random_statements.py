@@ -65,7 +65,7 @@ def part(draw: DrawFn, wanted: str, names: Names, depth: int, inside: bool) -> s
     free = sorted(set(NAMED) - set(wanted))
     if kind == "total" and free:
         index = draw(st.sampled_from(free))
-        return f"sum({index}, {part(draw, wanted + index, names, depth - 1, False)})"
+        return f"{draw(st.sampled_from(['sum', 'max']))}({index}, {part(draw, wanted + index, names, depth - 1, False)})"
     if kind in ("product", "total"):
         names.left -= 1
         sides = {index: draw(st.sampled_from(["left", "right", "both"])) for index in wanted}
@@ -113,6 +113,8 @@ def dense(expr: Expr, order: tuple[str, ...], extents: Mapping[str, int], data: 
         return wrap(-dense(expr.operand, order, extents, data, outside))
     if isinstance(expr, Total):
         found = dense(expr.operand, order, extents, data, {*outside, expr.index})
+        if expr.function == "max":
+            return found.max(order.index(expr.index), keepdims=True)
         return wrap(_summed(found, order, outside, [expr.index]))
     if isinstance(expr, Call):
         return wrap(FUNCTIONS[expr.function](*(dense(each, order, extents, data, outside) for each in expr.arguments)))

@@ -6,6 +6,9 @@ primitive maps whole token lists; it fails an assertion where streams that shoul
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from sardonyx.compiler.ir.sam import Pin, SamGraph
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
@@ -14,6 +17,7 @@ from sardonyx.compiler.ir.sam_ops import (
     Joiner,
     LevelWriter,
     Locator,
+    MaxReducer,
     Reducer,
     Repeater,
     RootLocator,
@@ -51,8 +55,9 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
         elif isinstance(op, Alu):
             found = {"res": alu(op, given.get("a"), given.get("b"))}
         elif isinstance(op, Reducer):
-            found = {"val_o": reduce_guided(given["val"], given["crd"]) if op.guided
-                     else reduce_plain(given["val"])}
+            made = partial(largest, op.extent) if isinstance(op, MaxReducer) else sum
+            found = {"val_o": reduce_guided(given["val"], given["crd"], made) if op.guided
+                     else reduce_plain(given["val"], made)}
         elif isinstance(op, Accumulator):
             found = accumulate(given.get("outer"), given["crd"], given["val"])
         elif isinstance(op, Dropper):
@@ -157,19 +162,25 @@ def alu(op: Alu, a: Tokens | None, b: Tokens | None) -> Tokens:
     return out
 
 
-def reduce_plain(val: Tokens) -> Tokens:
-    out, total = [], 0
+def largest(extent: int, fiber: Tokens) -> int:
+    """The maximum of a fiber, and of the zero that it lacks if it has fewer values than there are coordinates."""
+    values = [(each ^ 0x8000) - 0x8000 for each in fiber] + [0] * (len(fiber) < extent)
+    return max(values, default=0)
+
+
+def reduce_plain(val: Tokens, made: Callable[[Tokens], int]) -> Tokens:
+    out, fiber = Tokens(), Tokens()
     for token in val:
         if is_stop(token):
-            out.append(total & 0xFFFF)
+            out.append(made(fiber) & 0xFFFF)
             out += [stop(stop_level(token) - 1)] if stop_level(token) else []
-            total = 0
+            fiber = []
         elif token != DONE:
-            total += token
+            fiber.append(token)
     return [*out, DONE]
 
 
-def reduce_guided(val: Tokens, crd: Tokens) -> Tokens:
+def reduce_guided(val: Tokens, crd: Tokens, made: Callable[[Tokens], int]) -> Tokens:
     out: Tokens = []
     at, pending = 0, None      # `pending` is the stop above S0 that closed the last fiber
     for token in crd:
@@ -182,14 +193,13 @@ def reduce_guided(val: Tokens, crd: Tokens) -> Tokens:
             out.append(token)
         elif token != DONE:
             assert pending is None, "the guide has more coordinates than there are fibers"
-            total = 0
+            begin = at
             while not is_control(val[at]):
-                total += val[at]
                 at += 1
+            out.append(made(val[begin:at]) & 0xFFFF)
             assert is_stop(val[at]), "a fiber without a stop"
             pending = val[at] if stop_level(val[at]) else None
             at += 1
-            out.append(total & 0xFFFF)
     assert val[at] == DONE and pending is None, "values are left over"
     return [*out, DONE]
 

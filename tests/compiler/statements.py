@@ -77,6 +77,10 @@ DENSE: dict[str, Callable[[Any], Any]] = {
     "x = relu(sum(i, abs(b(i) - c(i))) - 9) + sum(k, d(k))": lambda t: max(abs(t.b - t.c).sum() - 9, 0) + t.d.sum(),
     "X(i,j) = -2 * sum(k, max(B(i,k) * C(k,j), D(i,j,k)))":
         lambda t: -2 * np.maximum(t.B[:, None] * t.C.T[None], t.D).sum(2),
+    "x(i) = max(k, B(i,k))": lambda t: t.B.max(1),
+    "x = max(i, b(i) - c(i)) * d": lambda t: (t.b - t.c).max() * t.d,
+    "X(i,j) = B(i,j) - 2 * max(k, B(i,k) * C(k,j))": lambda t: t.B - 2 * (t.B[:, :, None] * t.C[None]).max(1),
+    "x(i) = max(B(i,k) * max(l, C(k,l)), -d(i))": lambda t: np.maximum(t.B @ t.C.max(1), -t.d),
     "x(i) = B(i,j) * relu(C(j,k) * d(k))": lambda t: t.B @ np.maximum(t.C @ t.d, 0),
     "x(i) = B(i,j) * relu(C(i,j)) - max(D(i,k), g(i))":
         lambda t: (t.B * np.maximum(t.C, 0)).sum(1) - np.maximum(t.D.sum(1), t.g),

@@ -11,7 +11,7 @@ from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE
 from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Locator, Reducer, Repeater, RootLocator, Scanner
-from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse
+from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.hw.arch.errors import UserError
@@ -27,7 +27,8 @@ def check(einsum, operands):
               for access in einsum.operands}
     words = golden.words(einsum, golden.evaluate(einsum, operands))
     dense = einsum.result.format.dense_levels
-    assert run(lower(einsum), {**blocks, einsum.result.slot: words}) == words[dense:]
+    known = with_extents(einsum, einsum.extents({name: each.shape for name, each in operands.items()}))
+    assert run(lower(known), {**blocks, einsum.result.slot: words}) == words[dense:]
 
 
 @pytest.mark.parametrize("text", DENSE)

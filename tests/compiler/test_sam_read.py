@@ -14,10 +14,10 @@ from graph_operands import operand_sets
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
 from sardonyx.compiler.ir.sam import Pin
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import Joiner, Reducer, Scanner
+from sardonyx.compiler.ir.sam_ops import Joiner, MaxReducer, Reducer, Scanner
 from sardonyx.compiler.ir.sam_read import read_drawing, read_sam
 from sardonyx.compiler.ir.sam_verify import faults
-from sardonyx.compiler.lang.einsum import EVERY, parse
+from sardonyx.compiler.lang.einsum import EVERY, parse, with_extents
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.graph_job import check_statement, graph_data
@@ -65,6 +65,17 @@ def test_a_graph_that_was_read_is_written_and_read_again():
     for name in ("matmul_drop", "residual", "scaled"):
         graph = read_sam(PUBLIC[name].text, name).graph
         assert operations(read_sam(to_dot(graph), name).graph) == operations(graph), name
+
+
+def test_maxima_are_written_and_read_again():
+    statement = with_extents(parse("X(i,j) = B(i,j) * max(k, C(i,j,k) * D(k))"), {"i": 5, "j": 6, "k": 7})
+    graph = lower(statement)
+    assert 'type="max_reduce"' in to_dot(graph)
+    again = read_sam(to_dot(graph), "maxima.gv").graph
+    assert [op for op in again.nodes.values() if isinstance(op, Reducer)] == [MaxReducer("k", True, 7)]
+    for wrong in ("65536", "-1", "seven"):
+        with pytest.raises(UserError, match=f"attribute extent is '{wrong}'"):
+            read_sam(to_dot(graph).replace('extent="7"', f'extent="{wrong}"'), "maxima.gv")
 
 
 def test_a_vector_reducer_is_an_accumulator_of_one_index():
@@ -136,7 +147,8 @@ REFUSED = [
     (ELEMMUL.text.replace('type="mul"', 'type="fp_exp"'),
      "f.gv: node 3 (fp_exp): the array does not compute type 'fp_exp'\n"
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
-     "intersect, union, reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, broadcast, repsiggen, "
+     "intersect, union, reduce, max_reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, broadcast, "
+     "repsiggen, "
      "add, sub, mul, max, min, abs, sign, nonzero"),
     (OUTER.text.replace('order="2"', 'order="3"'), "f.gv: node 16 (spaccumulator): its order is '3'\n  try: write 1 to 2"),
     (OUTER.text.replace('in1="i"', 'in1="k"'), "f.gv: node 16 (spaccumulator): its values are not those of k and j\n"

@@ -31,11 +31,12 @@ SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER,
 SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2, locate=True)
 FEW = dataclasses.replace(MEM, sram_lines=8, sram_lanes=2)
 # With the operator for the multiplier, which the prover replaces.
+MAXIMA = dataclasses.replace(PE, reduce_max=True)
 CHEAP = dataclasses.replace(PE, multiplier_tree=False)
 
 
 def sparse() -> Side:
-    return Side({name: Contract(primitive, build(primitive, PE)) for name, primitive in SPARSE.items()})
+    return Side({name: Contract(primitive, build(primitive, MAXIMA)) for name, primitive in SPARSE.items()})
 
 
 def test_sparse_primitives_keep_the_contract(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sardonyx.hw.arch.cgra import PARTS, Arch
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.presets import PRESETS
-from sardonyx.hw.arch.primitive import ALU, BUFFER, LEVEL, PASS_THROUGH
+from sardonyx.hw.arch.primitive import ALU, BUFFER, LEVEL, PASS_THROUGH, REDUCER
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import ConfigRegisters
 from sardonyx.hw.soc.top import Sardonyx
@@ -138,12 +138,12 @@ def test_two_processes_that_emit_at_once_write_the_same_bytes(tmp_path: Path) ->
 
 # A tile of little, and for every field that its logic depends on another value.
 LITTLE = replace(ARCH, interconnect=Interconnect(2),
-                 pe=replace(ARCH.pe, primitives=(ALU, PASS_THROUGH), ops=(BY_NAME["mult0"],), register_words=2,
+                 pe=replace(ARCH.pe, primitives=(ALU, REDUCER, PASS_THROUGH), ops=(BY_NAME["mult0"],), register_words=2,
                             register_schedules=False, multiplier_tree=False),
                  mem=replace(ARCH.mem, primitives=(LEVEL, BUFFER), read_loops=1, write_loops=1, replay=False))
 OTHERWISE: dict[str, dict[str, Any]] = {
     "pe": {"pass_depth": 5, "ops": (BY_NAME["mult1"],), "register_words": 4, "register_schedules": True,
-           "multiplier_tree": True, "primitives": (PASS_THROUGH, ALU)},
+           "multiplier_tree": True, "reduce_max": True, "primitives": (PASS_THROUGH, REDUCER, ALU)},
     "mem": {"sram_lines": 256, "sram_lanes": 2, "cycle_bits": 15, "extent_bits": 10, "read_loops": 2, "write_loops": 2,
             "replay": True, "sipo_lines": 2, "multiplier_tree": False, "locate": False, "primitives": (LEVEL,)},
     "interconnect": {"tracks": 1, "switch_box": "imran", "fifo": "full", "output_registers": True}}

@@ -20,7 +20,7 @@ PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
 BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
 # For nearly every sparse kernel: without what only dense programs use.
-KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0),
+KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0, reduce_max=True),
                mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR), locate=True),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 

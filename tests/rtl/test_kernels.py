@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from collect import folded, in_one_piece, simulated
 from hypothesis import Phase, assume, given, reject, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from machines import KERNELS, WIDE
 from random_statements import statements
 from statements import agreeing, random_operands
 
+import sardonyx
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD
@@ -217,6 +219,29 @@ def test_partial_results_of_sub_tiles_add_up():
     assert isinstance(tiling, Tiling)
     work = Work(tiling)
     assert work.result(expected(work)) == golden.evaluate(einsum, data)
+
+
+# Rows: full and all below 0; with a zero that is not stored; empty; with a stored value above it; one.
+LOWEST = np.array([[-3, -1, -2], [0, -5, -1], [0, 0, 0], [2, 0, -7], [-9, -8, -32768]])
+
+
+@pytest.mark.parametrize("text,shapes,edges", [
+    ("x(i) = max(k, B(i,k))", {"B": (5, 3)}, {"i": 1}), ("x = max(k, b(k))", {"b": (3,)}, None),
+    ("x(i) = max(k, B(i,k))", {"B": (1, 1)}, None), ("x(i) = max(k, B(i,k))", {"B": (41, 37)}, {"i": 7}),
+    ("X(i,j) = max(k, B(i,k) * C(k,j)) - D(i,j)", {"B": (11, 3), "C": (3, 13), "D": (11, 13)}, {"i": 4, "j": 5})])
+def test_maxima_are_those_of_dense_arrays(text, shapes, edges):
+    given = {name: tensors.to_array(tensors.random_tensor(shape, (0.4, 1.0)[seed % 2], seed))
+             for seed, (name, shape) in enumerate(shapes.items())}
+    given |= {name: LOWEST if shape == LOWEST.shape else LOWEST[0] for name, shape in shapes.items()
+              if shape in (LOWEST.shape, LOWEST[0].shape)}
+    found = sardonyx.einsum(text, arch=KERNELS, engine="rtl-full", tile=edges, formats={"C": "dd"} if "C" in given else None,
+                            **given).value
+    if "C" in given:
+        right = (given["B"][:, :, None].astype(int) * given["C"][None]).max(1) - given["D"]
+    else:
+        right = next(iter(given.values())).max(-1)
+    found = found.toarray() if scipy.sparse.issparse(found) else np.asarray(found)
+    assert np.array_equal(found, np.asarray(right).astype(np.int16))
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():

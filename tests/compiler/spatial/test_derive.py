@@ -58,7 +58,7 @@ def test_every_function_of_the_language_has_an_operation() -> None:
 
 
 @pytest.mark.parametrize("text,said", [
-    ("C(i) = sum(k, A(i,k) * B(k))", "sum(...) is not read here"),
+    ("C(i) = sum(k, A(i,k) * B(k))", "sum(k, ...) is not read here"),
     ("X(i,i) = A(i)", "X(i,i) has one index twice"),
     ("x(i) = relu(C(i,j) * d(j))", "j is summed inside a function, or around one"),
     ("x(i) = b(i) + C(i,j) * d(j)", "j is summed on one side of this sum and not on the other"),

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -6,6 +7,8 @@ from fibers import coordinates, flat, map_leaves, parts, run, seeds, stream, stu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.tile import PE
 from sardonyx.hw.arch.token import DONE, MAYBE, is_stop, parse_stream, stop
 from sardonyx.sim.rtl.bench import run_primitive
 
@@ -74,6 +77,54 @@ def test_guided_sums_a_fiber_for_every_coordinate(depth: int, transactions: list
     if seed is None:
         closing = sum(bool(fiber) for tree in transactions for fiber in flat(tree, depth - 1))
         assert result.cycles == len(val) + closing + 1
+
+
+MAXIMA = replace(PE, reduce_max=True)
+
+
+@pytest.mark.parametrize("extent,val,expected", [
+    (3, "-2 -1 S0 -2 -1 -4 S1 D", "0 -1 S0 D"),     # The first fiber has a zero that is not stored.
+    (0, "-2 S0 5 -7 S0 S1 D", "0 5 0 S0 D"),
+    (1, "-2 S0 N S0 -32768 S1 D", "-2 0 -32768 S0 D"),
+    (2, "-32768 -1 S0 32767 -1 S0 S0 D", "-1 32767 0 D"),
+])
+def test_examples_of_maxima(extent: int, val: str, expected: str) -> None:
+    given, right = ([str(int(token) % 65536) if token.lstrip("-").isdigit() else token for token in text.split()]
+                    for text in (val, expected))
+    found, _ = run_primitive("reducer", {"op": "max", "extent": extent}, {"val": " ".join(given)}, tile=MAXIMA)
+    assert found == {"val_o": " ".join(right)}
+
+
+def largest(values: list[int], extent: int) -> int:
+    """The maximum of an array of NumPy, of which the zeros are not in the list."""
+    words = np.array([0 if value == MAYBE else value for value in values], np.uint16).astype(np.int16)
+    return int(np.append(words, [0] * (len(words) != extent)).astype(np.int16).max(initial=-32768 if len(words) else 0)) % 65536
+
+
+@given(depth=st.shared(st.integers(1, 3), key="depth"), seed=seeds, extent=st.integers(0, 5),
+       transactions=st.shared(st.integers(1, 3), key="depth").flatmap(
+           lambda depth: st.lists(trees(guided_fibers, depth), min_size=1, max_size=3)))
+def test_guided_takes_the_maximum_of_a_fiber_for_every_coordinate(
+        depth: int, transactions: list[Any], extent: int, seed: int | None) -> None:
+    crd, val = stream(parts(transactions, 0, depth), depth), stream(parts(transactions, 1, depth), depth + 1)
+    config = {"guided": 1, "op": "max", "extent": extent}
+    result = run("reducer", config, {"crd": crd, "val": val}, seed, MAXIMA)
+    assert result.outputs["val_o"] == stream(
+        [map_leaves(lambda each: largest(each[1], extent), tree, depth) for tree in transactions], depth)
+
+
+@given(transactions=st.lists(values, min_size=1, max_size=4), seed=seeds, extent=st.integers(0, 5),
+       op=st.sampled_from(["sum", "max"]))
+def test_plain_maxima_and_sums_of_such_a_reducer_are_scalars(
+        transactions: list[list[int]], seed: int | None, extent: int, op: str) -> None:
+    result = run("reducer", {"op": op, "extent": extent}, {"val": stream(transactions, 1)}, seed, MAXIMA)
+    right = [total(each) if op == "sum" else largest(each, extent) for each in transactions]
+    assert result.outputs["val_o"] == stream(right, 0)
+
+
+def test_a_tile_whose_reducers_only_sum_has_no_operation_to_set() -> None:
+    with pytest.raises(UserError, match="it has no configuration field 'op'\n  try: its fields are guided"):
+        run_primitive("reducer", {"op": "max"}, {"val": "1 S0 D"})
 
 
 @given(crds=coordinates.filter(bool))
