@@ -20,14 +20,16 @@ from .synthesis import netlist, read_design
 from .timing import KINDS, Worst, worst_paths
 
 _FORWARD = ("payload", "valid")
+_TO_ARRAY = "g2f"
 _SIDES = ("n", "e", "s", "w")
 
 
-# Where the worst path of each field starts and ends: a module, the ports of it or else its registers, the ports or all outputs.
-_FIELDS = {"pe": ("core_pe", "", "core"), "mem": ("core_mem", "", "core"), "glb": ("glb_tile", "", ""),
-           "switch_box": ("boxes_pe_data_even", "tracks and cores", "tracks"),
-           "connection_box": ("boxes_pe_data_even", "tracks and cores", "core"),
+# Where the worst path of each field starts and ends: a module, the ports of it or else its registers, the ports.
+_FIELDS = {"pe": ("core_pe", "", "core"), "mem": ("core_mem", "", "core"), "glb": ("glb_tile", "", "array"),
+           "switch_box": ("boxes_pe_data_even", "both", "tracks"),
+           "connection_box": ("boxes_pe_data_even", "both", "core"),
            "register": ("boxes_pe_data_odd", "", "tracks")}
+_GROUPS = {"tracks": ("tracks",), "core": ("core",), "both": ("tracks", "core"), "array": (_TO_ARRAY,)}
 HOP = ("switch_box", "connection_box", "register")
 """The fields that are delays of a hop."""
 
@@ -41,16 +43,20 @@ def delays(folder: Path, library: Library, fields: Iterable[str] = _FIELDS) -> d
         design = read_design(folder, module)
         there = ports(design.modules[module])
         here = named(there, "input", start) if start else registers
-        to = named(there, "output", end) if end else "[all_outputs]"
+        to = named(there, "output", end)
         found[field] = worst_paths(design, netlist(design, library), library, {field: (here, to)})[field]
     return found
 
 
 def named(there: list[Port], flow: str, which: str) -> str:
-    """The ports that carry words forward, on tracks or to and from a core, as a list in Tcl."""
+    """The ports that carry words forward, on tracks, to and from a core, or of a GLB tile to the array, as a list in Tcl.
+
+    Other ports of a GLB tile end at registers beside it, as those of configuration do: nothing is routed from them.
+    """
     def wanted(port: Port) -> bool:
         track = port.name.split("_")[0] in _SIDES
-        return port.flow == flow and port.name.endswith(_FORWARD) and ("tracks" in which if track else "core" in which)
+        group = "tracks" if track else _TO_ARRAY if port.name.startswith(_TO_ARRAY) else "core"
+        return port.flow == flow and port.name.endswith(_FORWARD) and group in _GROUPS[which]
 
     names = [f"{port.name}*" for port in there if wanted(port)]
     assert names, f"no {flow} of {which}: the ports of tiles have changed"

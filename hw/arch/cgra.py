@@ -54,8 +54,8 @@ class Timing:
     """
 
     pe: Annotated[int, PICOSECONDS] = 670
-    mem: Annotated[int, PICOSECONDS] = 412
-    glb: Annotated[int, PICOSECONDS] = 646
+    mem: Annotated[int, PICOSECONDS] = 370
+    glb: Annotated[int, PICOSECONDS] = 342
     switch_box: Annotated[int, PICOSECONDS] = 136
     connection_box: Annotated[int, PICOSECONDS] = 147
     register: Annotated[int, PICOSECONDS] = 63

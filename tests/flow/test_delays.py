@@ -1,0 +1,20 @@
+"""Between which ports delays are measured."""
+
+from sardonyx.flow.asic.delays import named
+from sardonyx.hw.emitted import Port
+
+
+def test_the_delay_of_a_glb_tile_ends_at_its_streams_to_the_array_only() -> None:
+    there = [Port("config0__valid", "output", 1), Port("config0__addr", "output", 24), Port("g2f0__payload", "output", 17),
+             Port("g2f0__valid", "output", 1), Port("g2f0__ready", "input", 1), Port("g2f1__valid", "output", 1),
+             Port("f2g0__ready", "output", 1), Port("busy", "output", 1), Port("east__valid", "output", 1)]
+    assert named(there, "output", "array") == "[get_ports {g2f0__payload* g2f0__valid* g2f1__valid*}]"
+
+
+def test_delays_of_boxes_lie_between_words_on_tracks_and_at_cores() -> None:
+    there = [Port("n_data_i_payload", "input", 85), Port("n_data_i_valid", "input", 5), Port("n_data_o_ready", "input", 5),
+             Port("res0__payload", "input", 17), Port("cfg", "input", 60), Port("e_data_o_payload", "output", 85),
+             Port("data0__valid", "output", 1), Port("res0__ready", "output", 1)]
+    assert named(there, "input", "both") == "[get_ports {n_data_i_payload* n_data_i_valid* res0__payload*}]"
+    assert named(there, "output", "tracks") == "[get_ports {e_data_o_payload*}]"
+    assert named(there, "output", "core") == "[get_ports {data0__valid*}]"
