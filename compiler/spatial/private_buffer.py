@@ -27,6 +27,7 @@ from ...hw.arch.check import OneOf, PowerOfTwo, Tuple, Whole, check
 from ...hw.arch.elastic import ALONG, Elastic
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import (
+    BITVECTOR,
     COMPRESSED,
     DENSE,
     FIBER,
@@ -54,7 +55,7 @@ class Buffer:
 
     Parameters
     ----------
-    levels : "dense" or "compressed" for each dimension, outermost first.
+    levels : "dense" for each dimension, outermost first; or for the last "compressed" or "bitvector".
     words : int        Values of a tensor in a bank, a power of two from 16 to 16,384. The buffer holds two tensors.
     banks : int        Each gives a word or pair a cycle.
     order : tuple      The dimension of each level; by default 0, 1, ... as in the operand.
@@ -106,13 +107,13 @@ class _Maker:
         if order != list(range(dimensions)):
             raise self._mistake(f"its order is {', '.join(map(str, buffer.order))}",
                                 f"give each of 0 to {dimensions - 1} once")
-        if COMPRESSED in buffer.levels[:-1]:
-            raise self._mistake("a level above another one is compressed, but PEs take every fiber",
+        if any(kind != DENSE for kind in buffer.levels[:-1]):
+            raise self._mistake("a level above another one is not dense, but PEs take every fiber",
                                 "make it dense, or choose another order")
         if self._tensor.bits > DATA_BITS:
             raise self._mistake(f"{name} has values of {self._tensor.bits} bits", f"use {DATA_BITS} or fewer")
         self._shape = tuple(self._tensor.shape[dimension] for dimension in buffer.order)
-        self._is_compressed = buffer.levels[-1] == COMPRESSED
+        self._kind = buffer.levels[-1]
 
     def _mistake(self, what: str, fix: str) -> UserError:
         return UserError(what, self._where, fix)
@@ -135,8 +136,8 @@ class _Maker:
         """The words of an array in step, those of earlier launches first."""
         if spatial.short:
             raise self._mistake("an operation that ends early takes fewer words than the buffer gives", "leave out short")
-        if self._is_compressed:
-            raise self._mistake(f"its last level is compressed, but the array takes zeros of {self._tensor.name}, too",
+        if self._kind != DENSE:
+            raise self._mistake(f"its last level is {self._kind}, but the array takes zeros of {self._tensor.name}, too",
                                 "make it dense, or skip them")
         sources = [each for each in spatial.sources if each.tensor == self._tensor.name]
         words = {(port.tensor, port.position): port for port in spatial.inputs}
@@ -166,8 +167,8 @@ class _Maker:
             raise self._mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
                                 f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
         if form == elastic.WORD:
-            if self._is_compressed:
-                raise self._mistake(f"its last level is compressed, but the array takes zeros of {name}, too",
+            if self._kind != DENSE:
+                raise self._mistake(f"its last level is {self._kind}, but the array takes zeros of {name}, too",
                                     "make it dense, or skip them")
             elements = [self._stored([at for _, at in port.at[:dimensions]]) for port in ports]
             return _Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
@@ -177,10 +178,11 @@ class _Maker:
         if array.time in found and (name, indices) not in array.carried:
             raise self._mistake(f"which {array.time} of {name} a port takes is found by another operand",
                                 "leave the buffer out: its words would have to be gathered")
-        if self._is_compressed != (array.time in found):
-            raise self._mistake(*((f"its last level is compressed, but the array takes every {array.time}", "make it dense, or "
-                                   f"skip {array.time} where {name} is 0") if self._is_compressed else
-                                  (f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")))
+        if self._kind != DENSE and array.time not in found:
+            raise self._mistake(f"its last level is {self._kind}, but the array takes every {array.time}",
+                                f"make it dense, or skip {array.time} where {name} is 0")
+        if self._kind == DENSE and array.time in found:
+            raise self._mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
         reads = tuple((sink, self._stored([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
         return _Taken(FIBER, True, tuple(port.name for port in ports), reads)
 
@@ -203,17 +205,26 @@ class _Maker:
         shape = [-(-(extent - nth) // count) if at == axis and count > 1 else extent for at, extent in enumerate(self._shape)]
         outer = shape[:-1] if taken.form == FIBER else shape
         values, fibers = prod(shape), prod(shape[:-1])
-        if not self._is_compressed and values > words:
+        if self._kind == DENSE and values > words:
             raise self._mistake(f"a tensor has {values:,} values in a bank, which has {words:,} words",
                                 f"give {1 << (values - 1).bit_length():,} words or more, up to {MOST_WORDS:,}, or more banks")
-        if self._is_compressed and fibers >= words:
+        if self._kind == COMPRESSED and fibers >= words:
             raise self._mistake(f"a tensor has {fibers:,} fibers in a bank, whose level has room for {words - 1:,}",
                                 f"give {1 << fibers.bit_length():,} words or more, up to {MOST_WORDS:,}, or more banks")
+        across = -(-shape[-1] // DATA_BITS)
+        bits = fibers * across
+        if self._kind == BITVECTOR and bits > words:
+            raise self._mistake(f"the bits of a tensor are {bits:,} words in a bank, whose level has room for {words:,}",
+                                f"give {1 << (bits - 1).bit_length():,} or more, up to {MOST_WORDS:,}, or more banks")
         number = {sink: at for at, sink in enumerate(mine)}
         local = [(number[sink], [each // count if level == axis and count > 1 else each for level, each in enumerate(at)])
                  for sink, at in taken.reads if sink in number]
-        step = shape[-1] if taken.form == FIBER and not self._is_compressed else 1
-        places = [int(np.ravel_multi_index(at, outer)) * step if outer else 0 for _, at in local]
+        numbers = [int(np.ravel_multi_index(at, outer)) if outer else 0 for _, at in local]
+        if self._kind == BITVECTOR and numbers != list(range(fibers)):
+            raise self._mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, and "
+                                "the values of bitvectors are counted", "make the last level compressed")
+        along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER else None
+        places = [number * (along or 1) for number in numbers]
         points = np.array([[place, sink] for place, (sink, _) in zip(places, local)], np.int64)
         nest = loops(points)
         if nest is None or len(nest) >= MOST_LOOPS:
@@ -221,15 +232,14 @@ class _Maker:
             raise self._mistake(f"the array takes {name} in an order that is no loop nest of {MOST_LOOPS - 1} loops",
                                 "choose another transform, or leave the buffer out")
         made = tuple(Loop(extent, stride, hop) for extent, (stride, hop) in nest)
-        if step > 1 or (taken.form == FIBER and not self._is_compressed):
-            made = (Loop(shape[-1], 1, 0), *made)
+        if along:
+            made = (Loop(along, 1, 0), *made)
         depth = 2
         if taken.form == FIBER and len(mine) > 1:
             depth = shape[-1] + 1
             if depth > MOST_DEPTH:
                 raise self._mistake(f"fibers of {shape[-1]:,} pairs wait in front of {len(mine)} ports",
                                     f"give {len(taken.sinks)} banks, one for each port")
-        kinds = [Level(COMPRESSED if self._is_compressed and at == len(shape) - 1 else DENSE, extent)
-                 for at, extent in enumerate(shape)]
+        kinds = [Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True)]
         return Bank(self._tensor.bits, tuple(kinds), words, places[0], local[0][0], made, len(mine), taken.form, taken.paired,
                     depth, self._buffer.operations)

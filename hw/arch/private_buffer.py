@@ -2,8 +2,9 @@
 
 A buffer holds the tensors of two operations, or of two groups of operations that share one: while one is read the next one is
 filled in. It has banks, each a chain of stages, one for each level of the fibertree, outermost first. Dense levels
-at the outside are one stage together, an address generator; a compressed level looks its fibers up. The request is constant:
-a loop nest that gives, in the order in which the array takes them, the addresses of elements or of fibers.
+at the outside are one stage together, an address generator; a compressed level looks its fibers up, and one of bitvectors
+reads their words and counts what is set, so that its fibers are read in the order in which they are stored. The request is
+constant: a loop nest that gives, in the order in which the array takes them, the addresses of elements or of fibers.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -18,8 +19,8 @@ from typing import Annotated
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .token import DATA_BITS
 
-DENSE, COMPRESSED = "dense", "compressed"
-KINDS = (DENSE, COMPRESSED)
+DENSE, COMPRESSED, BITVECTOR = "dense", "compressed", "bitvector"
+KINDS = (DENSE, COMPRESSED, BITVECTOR)
 WORD, FIBER = "word", "fiber"
 # Values of a tensor in a bank: a power of two, so that addresses wrap, and as many as references reach.
 LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
@@ -31,7 +32,7 @@ Extent = Annotated[int, Whole(1, 1 << 20)]
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the fibertree: dense, or compressed; with so many coordinates."""
+    """A level of the fibertree: dense, compressed, or a bitvector; with so many coordinates."""
 
     kind: Annotated[str, OneOf(KINDS)]
     extent: Extent
@@ -62,7 +63,7 @@ class Bank:
     levels : tuple      Outermost first; all dense, or all but the last one.
     words : int         Values of one tensor.
     first, first_sink   Address of the first element, or number of the first fiber, and where it goes.
-    loops : tuple       Innermost first; where fibers are dense the first loop is along them.
+    loops : tuple       Innermost first; the first one is along a fiber where it is dense, or along the words of a bitvector.
     sinks : int         Ports of the array that it feeds.
     form : str          What a port takes: words or fibers.
     paired : bool       Words have a coordinate beside them, which is 0; fibers always have.
@@ -88,15 +89,30 @@ class Bank:
     def _misfits(self) -> Iterator[Misfit]:
         if any(level.kind != DENSE for level in self.levels[:-1]) or not self.levels:
             yield Misfit("levels", "has a level that is not dense above another one, or none", "make the last one compressed")
-        elif self.is_compressed and self.form == WORD:
-            yield Misfit("form", "is word, but a compressed level has fibers", f"give {FIBER}")
-        if self.form == FIBER and not self.is_compressed and not self.loops:
-            yield Misfit("loops", "is empty, but fibers are dense", "give the loop along a fiber")
+        elif self.has_zeros_left_out and self.form == WORD:
+            yield Misfit("form", f"is word, but a level that is {self.kind} has fibers", f"give {FIBER}")
+        if self.is_along and not self.loops:
+            yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
 
     @property
-    def is_compressed(self) -> bool:
-        """Whether the last level is."""
-        return self.levels[-1].kind == COMPRESSED
+    def kind(self) -> str:
+        """That of the last level."""
+        return self.levels[-1].kind
+
+    @property
+    def has_zeros_left_out(self) -> bool:
+        """Whether the last level stores no zeros."""
+        return self.kind != DENSE
+
+    @property
+    def is_along(self) -> bool:
+        """Whether the first loop is along a fiber."""
+        return self.form == FIBER and self.kind != COMPRESSED
+
+    @property
+    def across(self) -> tuple[Loop, ...]:
+        """The loops from word to word, or from fiber to fiber."""
+        return self.loops[1:] if self.is_along else self.loops
 
     @property
     def lines(self) -> int:
@@ -106,12 +122,12 @@ class Bank:
     @property
     def streams(self) -> tuple[str, ...]:
         """What it is filled through: its levels that store something, and its values."""
-        return ("level", "values") if self.is_compressed else ("values",)
+        return {DENSE: ("values",), COMPRESSED: ("level", "values"), BITVECTOR: ("bits", "values")}[self.kind]
 
     @property
-    def reads(self) -> int:
-        """Iterations of the request in an operation."""
-        return prod(loop.extent for loop in self.loops)
+    def fibers(self) -> int:
+        """Fibers of the last level."""
+        return prod(level.extent for level in self.levels[:-1])
 
 
 @dataclass(frozen=True)

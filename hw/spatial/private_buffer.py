@@ -8,9 +8,10 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.private_buffer import FIBER, LANES, Bank
+from ..arch.private_buffer import COMPRESSED, FIBER, LANES, Bank
 from ..arch.token import DATA_BITS, DONE, TOKEN, stop
 from ..emit import macro
+from ..memory.bit_scanner import BitScanner
 from ..memory.nest import Nest
 from ..memory.stored_level import StoredLevel
 from ..sparse.interface import is_done, is_stop
@@ -37,7 +38,8 @@ class PrivateBank(Component):
 
     Members
     -------
-    level, values : In(stream)     What it is filled with, as blocks (`StoredLevel`); `level` where the last one is compressed.
+    level, bits, values : In(stream)     What it is filled with, as blocks (`StoredLevel`); `level` where the last one is
+                                   compressed, `bits` where it is a bitvector, 16 coordinates a word.
     o0 : Out(stream)               For each port, words or `pair`s.
     fault : Out(1)                 What it was filled with does not fit, or is none. Sticky until reset.
 
@@ -64,14 +66,19 @@ class PrivateBank(Component):
         crds: Any = None
         m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
         faults: list[Value] = [values.fault]
-        if bank.is_compressed:
-            m.submodules.level = level = macro(StoredLevel(bank.lines, LANES, False))
-            m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))
-            self._join(m, self.level, level.fill)
+        if bank.has_zeros_left_out:
+            is_level = bank.kind == COMPRESSED
+            m.submodules.level = level = macro(StoredLevel(bank.lines, LANES, not is_level))
+            self._join(m, self.level if is_level else self.bits, level.fill)
             self._join(m, refs, level.ref)
-            self._join(m, level.crd, ahead.i)
-            crds, refs = ahead.o, level.ref_o
             faults.append(level.fault)
+            scanner: Any = level
+            if not is_level:
+                m.submodules.bit_scanner = scanner = macro(BitScanner(bank.fibers))
+                self._join(m, level.crd, scanner.word)
+            m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))
+            self._join(m, scanner.crd, ahead.i)
+            crds, refs = ahead.o, scanner.ref_o
         m.submodules.refs_fifo = fifo = macro(Fifo2(TOKEN))
         self._join(m, self.values, values.fill)
         self._join(m, refs, fifo.i)
@@ -88,7 +95,6 @@ class PrivateBank(Component):
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served."""
         bank = self.bank
         m.submodules.request = request = Nest(bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
-        stops = bank.form == FIBER and not bank.is_compressed
         stopping, finishing = Signal(), Signal()
         served = Signal(range(bank.operations))
         is_last = Signal()
@@ -107,7 +113,7 @@ class PrivateBank(Component):
             with m.Elif(finishing):
                 m.d.sync += finishing.eq(0)
             with m.Else():
-                m.d.sync += [stopping.eq(request.ends if stops else 0), finishing.eq(is_last)]
+                m.d.sync += [stopping.eq(request.ends if bank.is_along else 0), finishing.eq(is_last)]
                 with m.If(request.last):
                     m.d.sync += served.eq(Mux(is_last, 0, served + 1))
 
@@ -116,8 +122,7 @@ class PrivateBank(Component):
         bank = self.bank
         fibers = bank.form == FIBER
         value = values.payload
-        loops = bank.loops[1:] if fibers and not bank.is_compressed else bank.loops
-        m.submodules.turn = turn = Nest(bank.first_sink, tuple((loop.extent, loop.hop) for loop in loops),
+        m.submodules.turn = turn = Nest(bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across),
                                         max(1, (bank.sinks - 1).bit_length()))
         ends, over, there, moves, crd = Signal(), Signal(), Signal(), Signal(), Signal(TOKEN)
         # Where fibers are dense their coordinates are counted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import Bank, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, Bank, PrivateBuffer
 from ...hw.arch.token import DATA_BITS
 
 
@@ -35,12 +35,15 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
 def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
     """The blocks of a tensor in a bank."""
     fibers = tensor.reshape(-1, tensor.shape[-1])
-    if not bank.is_compressed:
+    if not bank.has_zeros_left_out:
         return {"values": _block(tensor.reshape(-1))}
     rows, coordinates = np.nonzero(fibers)
     if len(rows) > bank.words:
         raise UserError(f"{name} has {len(rows):,} values in a bank, which has {bank.words:,} words", "buffers",
                         f"give {1 << (len(rows) - 1).bit_length():,} words, or more banks")
+    if bank.kind == BITVECTOR:
+        packed = np.packbits(np.pad(fibers != 0, ((0, 0), (0, -fibers.shape[1] % DATA_BITS))), axis=1, bitorder="little")
+        return {"bits": _block(packed.view("<u2").reshape(-1)), "values": _block(fibers[rows, coordinates])}
     segments = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(fibers)))])
     return {"level": [*_block(segments), *_block(coordinates)], "values": _block(fibers[rows, coordinates])}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...hw.arch.private_buffer import FIBER, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, Bank, PrivateBuffer
 from ...hw.arch.spatial import wrapped
-from ...hw.arch.token import stop
+from ...hw.arch.token import DATA_BITS, stop
 
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
@@ -21,8 +21,9 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         sinks: list[list[Pair]] = [[] for _ in names]
         for operation in range(operations):
             if operation % bank.operations == 0:
-                stored = ("segments", "coordinates") if bank.is_compressed else ()
-                arrays = {**{name: streams["level"].next() for name in stored}, "values": streams["values"].next()}
+                stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",)}.get(bank.kind, ())
+                levels = {name: streams[bank.streams[0]].next() for name in stored}
+                arrays = levels | {"values": streams["values"].next()}
             for place, sink in _request(bank):
                 sinks[sink] += _read(bank, arrays, place)
         assert all(each.is_over for each in streams.values()), f"{buffer.tensor} is filled with more than it gives"
@@ -32,16 +33,20 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
 
 def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
-    along = bank.form == FIBER and not bank.is_compressed
     places = [(bank.first, bank.first_sink)]
-    for loop in reversed(bank.loops[1:] if along else bank.loops):
+    for loop in reversed(bank.across):
         places = [(place + n * loop.stride, sink + n * loop.hop) for place, sink in places for n in range(loop.extent)]
     yield from places
 
 
 def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[Pair]:
     values = arrays["values"]
-    if bank.is_compressed:
+    if bank.kind == BITVECTOR:
+        bits = [word >> bit & 1 for word in arrays["bits"] for bit in range(DATA_BITS)]
+        first, size = place * DATA_BITS, bank.loops[0].extent * DATA_BITS
+        there = [crd for crd in range(size) if bits[first + crd]]
+        return [*((crd, wrapped(values[sum(bits[:first + crd])], bank.bits)) for crd in there), END]
+    if bank.kind == COMPRESSED:
         places = range(arrays["segments"][place], arrays["segments"][place + 1])
         return [*((arrays["coordinates"][at], wrapped(values[at], bank.bits)) for at in places), END]
     if bank.form == FIBER:

@@ -13,6 +13,8 @@ from sardonyx import spatial as sp
 from sardonyx.compiler.lang.sparsity import Skip
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop
+from sardonyx.hw.memory.bit_scanner import BitScanner
+from sardonyx.hw.memory.nest import Nest
 from sardonyx.hw.spatial.private_buffer import PrivateBank
 from sardonyx.runtime.data import fibers, ports
 from sardonyx.runtime.data.private_buffers import filled
@@ -26,13 +28,14 @@ INPUT, OUTPUT, HEXAGONAL = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1
                             [[1, 0, -1], [0, 1, -1], [1, 1, 1]])
 ROWS_OF_B, COLUMNS_OF_A, ROWS_OF_A = (sp.skip(j, where=B(k, j) == 0), sp.skip(i, where=A(i, k) == 0),
                                       sp.skip(k, where=A(i, k) == 0))
-DENSE, CSR = ("dense", "dense"), ("dense", "compressed")
+DENSE, CSR, BITS = ("dense", "dense"), ("dense", "compressed"), ("dense", "bitvector")
 # On which array what is skipped, and how operands are stored; in all operands of 5 x 3 and 3 x 4 elements.
 DESIGNS = {
     "stationary, in chains": (INPUT, [], {"A": DENSE, "B": DENSE}),
     "in step": (OUTPUT, [], {"A": DENSE, "B": DENSE}),
     "optimistic": (OUTPUT, [sp.optimistic_skip(k, where=A(i, k) == 0, keep=1, of=3)], {"A": DENSE, "B": DENSE}),
     "rows": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": CSR}),
+    "rows of bits": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": BITS}),
     "dense fibers": (INPUT, [COLUMNS_OF_A], {"B": DENSE}),
 }
 stalls = st.none() | st.integers(1, 1 << 30)
@@ -58,7 +61,7 @@ def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndar
 @settings(max_examples=10)
 @given(operations=st.integers(1, 5), banks=st.sampled_from((1, 3)), seed=st.integers(0, 1 << 30))
 def test_a_buffer_gives_the_very_words_that_ports_take(name: str, operations: int, banks: int, seed: int) -> None:
-    array = design(name, banks if name in ("stationary, in chains", "rows", "dense fibers") else 1)
+    array = design(name, banks if name not in ("in step", "optimistic") else 1)
     operand = operands(array, operations, seed)
     packed = array._packed(operand)
     golden = ports.fed(array.spatial, packed) if array.elastic is None else fibers.fed(array.elastic, packed)
@@ -68,8 +71,8 @@ def test_a_buffer_gives_the_very_words_that_ports_take(name: str, operations: in
     array.run("tokens", **operand)
 
 
-@pytest.mark.parametrize("name,banks", [("rows", 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-    ("stationary, in chains", 3), ("in step", 1), ("optimistic", 1), ("rows", 1), ("dense fibers", 1)))])
+@pytest.mark.parametrize("name,banks", [("rows of bits", 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+    ("stationary, in chains", 3), ("in step", 1), ("optimistic", 1), ("rows", 1), ("rows", 3), ("dense fibers", 1)))])
 @settings(max_examples=5)
 @given(operations=st.integers(1, 7), stalls=stalls, seed=st.integers(0, 1 << 30))
 def test_the_verilog_of_an_array_with_buffers_is_exact_whatever_stalls(
@@ -80,8 +83,10 @@ def test_the_verilog_of_an_array_with_buffers_is_exact_whatever_stalls(
 
 # Fibers to several ports, backwards; fibers that are dense; words, by a nest that jumps; each for two operations.
 ROWS, DENSE_ROWS = (Level("dense", 3), Level("compressed", 4)), (Level("dense", 3), Level("dense", 4))
+ROWS_OF_BITS = (Level("dense", 3), Level("bitvector", 37))
 BANKS = {
     "compressed": Bank(16, ROWS, 16, 2, 2, (Loop(3, -1, -1),), 3, "fiber", True, 5, 2),
+    "bits": Bank(16, ROWS_OF_BITS, 128, 0, 0, (Loop(3, 1, 0), Loop(3, 3, 1)), 3, "fiber", True, 38, 2),
     "dense fibers": Bank(8, DENSE_ROWS, 16, 0, 0, (Loop(4, 1, 0), Loop(3, 4, 1)), 3, "fiber", True, 5, 2),
     "words": Bank(8, DENSE_ROWS, 16, 8, 0, (Loop(2, -8, 1), Loop(4, 1, 0)), 2, "word", False, 2, 2),
 }
@@ -92,13 +97,14 @@ def bench(name: str) -> Bench:
     return Bench(PrivateBank(BANKS[name], "bank"))
 
 
-@pytest.mark.parametrize("name", ["compressed", *(pytest.param(name, marks=pytest.mark.slow) for name in list(BANKS)[1:])])
+@pytest.mark.parametrize("name", [name if at < 1 else pytest.param(name, marks=pytest.mark.slow)
+                                  for at, name in enumerate(BANKS)])
 @settings(max_examples=15)
 @given(tensors=st.integers(1, 6), stalls=stalls, seed=st.integers(0, 1 << 30))
 def test_a_bank_gives_what_it_holds_in_the_order_of_its_request(
         name: str, tensors: int, stalls: "int | None", seed: int) -> None:
     bank, random = BANKS[name], np.random.default_rng(seed)
-    array = random.integers(-128, 128, (tensors, 3, 4)) * (random.random((tensors, 3, 1)) < 0.7)
+    array = random.integers(-128, 128, (tensors, 3, bank.levels[1].extent)) * (random.random((tensors, 3, 1)) < 0.7)
     array *= random.random(array.shape) < 0.6
     buffer = model.PrivateBuffer("B", (0, 1), 0, (bank,), (tuple("abc"[:bank.sinks]),))
     fills = filled(buffer, np.repeat(array, 2, axis=0))
@@ -109,6 +115,17 @@ def test_a_bank_gives_what_it_holds_in_the_order_of_its_request(
         words = [crd << bank.bits | value % (1 << bank.bits) if bank.paired else value % (1 << bank.bits)
                  for crd, value in wanted[sink]]
         assert found.outputs[f"o{at}"] == words
+
+
+def test_a_bitvector_takes_as_many_words_as_its_coordinates_in_order() -> None:
+    bank = BANKS["bits"]
+    buffer = model.PrivateBuffer("B", (0, 1), 0, (bank,), (("a", "b", "c"),))
+    tensor = np.zeros((1, 3, 37), int)
+    tensor[0, 0, [0, 16, 36]], tensor[0, 2, 17] = (7, -1, 9), 5
+    fills = filled(buffer, tensor)
+    assert fills == {"B_bits": [9, 1, 1, 16, 0, 0, 0, 0, 2, 0], "B_values": [4, 7, 65535, 9, 5]}
+    assert model.given(buffer, fills, 1) == {"a": [(0, 7), (16, -1), (36, 9), (1 << 16, 0)], "b": [(1 << 16, 0)],
+                                             "c": [(17, 5), (1 << 16, 0)]}
 
 
 def test_what_does_not_fit_a_bank_is_a_fault() -> None:
@@ -153,12 +170,25 @@ def _design(rows: "list[list[int]]" = INPUT, skips: "Sequence[Skip]" = (), short
     return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 4, "k": k}, sparsity=skips, short=short, buffers=buffers)
 
 
+def _cube(kind: str) -> sp.Design:
+    """Fibers by two indices, stored by the second one first."""
+    return sp.Design(sp.functionality("C(i,k,j) = A(i,k) * B(i,k,j)"), sp.Transform([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+                     {"i": 3, "k": 2, "j": 5}, sparsity=[sp.skip(j, where=B(i, k, j) == 0)],
+                     buffers={"B": sp.Buffer("dense", "dense", kind, words=32, order=(1, 0, 2))})
+
+
+def test_levels_in_another_order_are_read_by_a_nest() -> None:
+    array = _cube("compressed")
+    assert array.private[0].banks[0].loops == (Loop(2, 3, 1), Loop(3, 1, 2))
+    array.run("tokens", **array.random(4, 1))
+
+
 @pytest.mark.parametrize("made,said", [
     (lambda: _design(D=sp.Buffer("dense")), "there is no operand D"),
     (lambda: _design(B=sp.Buffer("dense")), "it has 1 levels, but B has 2 dimensions"),
     (lambda: _design(B=sp.Buffer(*DENSE, order=(0, 0))), "its order is 0, 0"),
     (lambda: _design(B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes zeros of B, too"),
-    (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level above another one is compressed, but PEs take every fiber"),
+    (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level above another one is not dense, but PEs take every fiber"),
     (lambda: _design(B=sp.Buffer(*DENSE, words=16), k=5), "a tensor has 20 values in a bank, which has 16 words"),
     (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, words=16), k=16),
      "a tensor has 16 fibers in a bank, whose level has room for 15"),
@@ -167,6 +197,10 @@ def _design(rows: "list[list[int]]" = INPUT, skips: "Sequence[Skip]" = (), short
     (lambda: _design([[0, 0, 1], [0, 1, 0], [1, 1, 1]], short=True, B=sp.Buffer(*DENSE)),
      "an operation that ends early takes fewer words than the buffer gives"),
     (lambda: _design(HEXAGONAL, B=sp.Buffer(*DENSE)), "the array takes B in an order that is no loop nest of 7 loops"),
+    (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*BITS, words=16), k=17),
+     "the bits of a tensor are 17 words in a bank, whose level has room for 16"),
+    (lambda: _cube("bitvector"), "ports take the fibers of B in another order than they are stored, and the values of "
+                                 "bitvectors are counted"),
     (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*DENSE)), "its last level is dense, but the array takes no zeros of B"),
     (lambda: _design(skips=[COLUMNS_OF_A], B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes every j"),
     (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, order=(1, 0))), "fibers go along j, which is not the last level"),
@@ -195,6 +229,10 @@ def test_a_buffer_of_no_such_size_is_refused(options: "dict[str, object]", said:
     assert said in refused.value.what
     with pytest.raises(UserError, match="levels"):
         sp.Buffer("dense", "sparse")
+    with pytest.raises(ValueError, match="a walk has 1 to 65536 fibers, not 0"):
+        BitScanner(0)
+    with pytest.raises(ValueError, match="a loop has one iteration or more"):
+        Nest(0, ((0, 1),), 4)
 
 
 def test_a_tensor_of_too_many_values_is_refused_when_it_is_given() -> None:
