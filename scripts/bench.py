@@ -57,6 +57,7 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import CLOCK_GATING, HYBRID, NONE, Glb
 from sardonyx.outcome import silent
 from sardonyx.picture_job import PictureJob, Wanted
+from sardonyx.runtime import host
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.runtime.host import execute
@@ -387,7 +388,39 @@ def sharing() -> list[Row]:
 
 def system() -> list[Row]:
     """What is around the array."""
-    return [*reconfiguration(), *outside(), *sharing()]
+    return [*reconfiguration(), *following(), *outside(), *sharing()]
+
+
+def following() -> list[Row]:
+    """Cycles between the starts of two tiles of one launch, against what a tile takes."""
+    arch, photo = presets.get("small"), skimage.data.camera()
+    blur = import_module("sardonyx.apps.dense.gaussian").build()
+    alone, three = (sardonyx.halide.run(blur, inputs={"photo": photo[:64, :62 * tiles + 2]}, tile=(62, 62), arch=arch,
+                                        engine="rtl").report for tiles in (1, 3))
+    assert three["launches"] == 1, "the tiles are of one launch"
+    apart = (three["cycles"] - alone["cycles"]) / 2
+    over = apart - alone["cycles"]
+    rows = [Row("gaussian on `small`, tiles of 64 x 64 pixels in, one launch: cycles from start to start; words of a tile; a "
+                "tile alone from start to done; between that and the next start",
+                f"{apart:,.0f}; {64 * 64:,}; {alone['cycles']:,}; {over:.0f}",
+                "<= 16 cycles of overhead; paper: a round trip to the host", over <= 16)]
+    program = compile_einsum(load_kernel("vec_elemmul").einsum(), arch).program
+    said, most = [], 0.0
+    with sardonyx.simulated(arch) as machine:
+        for size in (4, 8, 30):
+            values = np.array([size, *range(size)], np.uint16)
+            level = np.concatenate((np.array([2, 0, size], np.uint16), values))
+            given = {"b0": level, "b_vals": values, "c0": level, "c_vals": values}
+            cycles = []
+            for count in (1, 21):
+                for _ in host.run(machine, program, [given] * count, {"x0": len(level), "x_vals": len(values)}):
+                    pass
+                cycles.append(machine.read_register("cycles"))
+            each = (cycles[1] - cycles[0]) / 20
+            said.append(f"{size}: {each:.1f} of {len(level)}")
+            most = max(most, each - len(level))
+    return [*rows, Row("products of two vectors on `small`, 21 transactions in one launch, by nonzeros: cycles from start to "
+                       "start; words of the longest stream", ", ".join(said), "<= 1 cycle of overhead", most <= 1)]
 
 
 def reconfiguration() -> list[Row]:
