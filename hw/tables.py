@@ -54,7 +54,8 @@ def registers(arch: Arch) -> str:
                 f"{', '.join(EVENTS)}; a write to the first one clears all.\n") if arch.counter_bits else ""
     for tile in _tiles(arch):
         space = arch.config_map(tile.kind)
-        memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs"
+        still = " or the column stands still" if arch.memory_readback and arch.column_stall else ""
+        memory = (f"Registers from {MEMORY_REGISTER:#06x} on write the SRAM, two words each, while no program runs{still}"
                   f"{', and read as these words' if arch.memory_readback else ''}.\n"
                   if any(primitive.memory for primitive in tile.primitives) else "")
         parts += [f"## Configuration of {tile.kind} tiles, {space.words} words\n\n"

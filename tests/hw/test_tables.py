@@ -56,6 +56,13 @@ def test_only_machines_whose_columns_can_be_stalled_have_the_registers_for_it() 
             assert text in made(stalling) and text not in made(tiny)
 
 
+def test_memories_are_accessed_in_columns_that_stand_still_where_they_can_be_read() -> None:
+    tiny = presets.get("tiny")
+    for stall, read in ((False, False), (True, False), (False, True), (True, True)):
+        text = tables.registers(replace(tiny, column_stall=stall, memory_readback=read))
+        assert ("or the column stands still" in text) == (stall and read)
+
+
 def test_only_machines_that_count_have_registers_for_it() -> None:
     tiny = presets.get("tiny")
     counting = replace(tiny, counter_bits=20)
