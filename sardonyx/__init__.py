@@ -7,6 +7,7 @@
 
 `einsum` and `kernel` run programs, `graph` the graphs of others; `get_arch` gives the description of a machine; `UserError`
 is what they raise.
+`tune` finds the order, formats and sub-tiles of a program that take the fewest cycles.
 `simulated` makes a device of one, `Session` runs several programs on it at once, and `Scheduler` finds places for them.
 """
 
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from .hw.arch.presets import get as get_arch
     from .runtime.scheduler import Scheduler
     from .runtime.session import Session
+    from .tuning import tune
 
 _PLACES = {"einsum": ("api", "einsum"), "kernel": ("api", "kernel"), "Result": ("api", "Result"),
            "UserError": ("hw.arch.errors", "UserError"), "get_arch": ("hw.arch.presets", "get"),
            "Scheduler": ("runtime.scheduler", "Scheduler"), "Session": ("runtime.session", "Session"),
            "simulated": ("api", "simulated"), "graph": ("graphs", "graph"),
-           "Schedule": ("compiler.lang.schedule", "Schedule")}
-__all__ = ["Result", "Schedule", "Scheduler", "Session", "UserError", "einsum", "get_arch", "graph", "kernel", "simulated"]
+           "Schedule": ("compiler.lang.schedule", "Schedule"), "tune": ("tuning", "tune")}
+__all__ = ["Result", "Schedule", "Scheduler", "Session", "UserError", "einsum", "get_arch", "graph", "kernel",
+           "simulated", "tune"]
 
 
 def __getattr__(name: str) -> Any:

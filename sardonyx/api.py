@@ -93,8 +93,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     progress = arguments.function("progress", progress)
     how = _how(engine, values, arch, dump, seed, power, avoid, counters)
     wanted = _plan(said, tile, unroll, dispatch, without)
-    data = {name: _operand(value, name, values, how.seed) for name, value in operands.items()}
-    return run_program(_located(program, locate, how.arch), said.fused, data, how, wanted, progress)
+    data = {name: operand(value, name, values, how.seed) for name, value in operands.items()}
+    return run_program(located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
@@ -113,12 +113,12 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     program = scheduled(found.expression, said, arguments.order(order) or ("" if said.orders else found.order),
                         {**found.formats, **arguments.formats(formats)}, f"kernel {name}")
     progress = arguments.function("progress", progress)
-    data = {tensor: _operand(value, tensor, values, how.seed) for tensor, value in operands.items()}
+    data = {tensor: operand(value, tensor, values, how.seed) for tensor, value in operands.items()}
     extents = program.extents(size, {tensor: each.shape for tensor, each in data.items()})
     for number, (tensor, shape) in enumerate(extents.items()):
         if tensor not in data:
             data[tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return run_program(_located(program, locate, how.arch), said.fused, data, how, wanted, progress)
+    return run_program(located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -207,7 +207,7 @@ def _plan(said: Schedule, tile: int | Mapping[str, int] | None, unroll: object, 
                 arguments.names("feature", without, FEATURES))
 
 
-def _located(program: Program, locate: object, arch: Arch) -> Program:
+def located(program: Program, locate: object, arch: Arch) -> Program:
     """A program with the dense levels that are located."""
     which = arguments.choice("way to locate", locate, LOCATE)
     which = which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST
@@ -215,7 +215,8 @@ def _located(program: Program, locate: object, arch: Arch) -> Program:
     return dataclasses.replace(program, statements=statements)
 
 
-def _operand(value: object, name: str, values: str, seed: int) -> Coo:
+def operand(value: object, name: str, values: str, seed: int) -> Coo:
+    """An operand from what a user gives: a path, or an array."""
     if isinstance(value, str | Path):
         return read_tensor(value, values, seed)
     return tensors.to_coo(value, name)
@@ -253,7 +254,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     machine = avoiding(arguments.machine(arch), avoid)
     said = arguments.schedule(schedule)
     program = scheduled(arguments.text("expression", expression), said, arguments.order(order), arguments.formats(formats))
-    program = _located(program, locate, machine)
+    program = located(program, locate, machine)
     if len(parts := groups(program, said.fused)) > 1:
         raise UserError(f"it runs as {len(parts)} programs, one after the other", program.text,
                         f"explain one of them, or fuse them: --schedule 'fuse({','.join(program.intermediates)})'")
@@ -265,7 +266,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         raise UserError("what is explained is one copy", str(said), "leave out parallelize")
     fused = fuse(program.statements, program.formats) if len(program.statements) > 1 else alone(program.result)
     # How they are cut depends on the pattern of their nonzeros only.
-    data = {name: _operand(value, name, "small", seed) for name, value in operands.items()}
+    data = {name: operand(value, name, "small", seed) for name, value in operands.items()}
     cuts: dict[str, object] = {"fused": fused.ways, "as_one": fused.einsum.text} if fused.ways else {}
     if data:
         program.shapes({name: tensor.shape for name, tensor in data.items()})

@@ -1,4 +1,4 @@
-"""The command line: `sardonyx doctor | verilog | run | spatial | board | explain | cache`.
+"""The command line: `sardonyx doctor | verilog | run | tune | spatial | board | explain | cache`.
 
 Results go to the standard output, progress and elapsed time to the standard error. Exit codes: 0 done; 1 a
 fault of ours; 2 a mistake in what the user gave, or a tool that is missing; 130 interrupted.
@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from ..hw.arch.errors import UserError
-from . import board, cache, doctor, explain, run, spatial, verilog
+from . import board, cache, doctor, explain, run, spatial, tune, verilog
 from .console import Console, write
 from .parser import Parser, version
 
@@ -30,7 +30,7 @@ def parser() -> Parser:
     ])
     top.add_argument("--version", action="version", version=f"sardonyx {version()}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for command in (doctor, verilog, run, spatial, board, explain, cache):
+    for command in (doctor, verilog, run, tune, spatial, board, explain, cache):
         command.add(commands)
     return top
 

@@ -235,7 +235,7 @@ def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") ->
 
 def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--locate", choices=tuple(LOCATE), default="auto", metavar="HOW",
-                        help=f"dense levels where another operand says the coordinates; {_listed(LOCATE)} (default: auto)")
+                        help=f"dense levels where another operand says the coordinates; {listed(LOCATE)} (default: auto)")
 
 
 def _add_avoid(parser: argparse.ArgumentParser) -> None:
@@ -247,14 +247,14 @@ def _add_avoid(parser: argparse.ArgumentParser) -> None:
 def _add_engine(parser: argparse.ArgumentParser, place: Place) -> None:
     if place.engine is None:
         parser.add_argument("--engine", choices=tuple(ENGINES), default="rtl", metavar="ENGINE",
-                            help=f"{_listed(ENGINES)} (default: rtl)")
+                            help=f"{listed(ENGINES)} (default: rtl)")
 
 
 def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "FILE",
                      what: str = "write the result: a matrix as .mtx, anything else as .npy") -> None:
     _add_engine(parser, place)
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
-                        help=f"{_listed(VALUES)} (default: exact)")
+                        help=f"{listed(VALUES)} (default: exact)")
     _add_power(parser, place)
     parser.add_argument("--out", metavar=out, type=Path, help=what)
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
@@ -262,18 +262,18 @@ def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "
 
 def _add_copies(parser: argparse.ArgumentParser) -> None:
     """Copies of a program, which only what is cut into sub-tiles has."""
-    parser.add_argument("--unroll", metavar="N|most", type=_copies, default=1,
+    parser.add_argument("--unroll", metavar="N|most", type=copies, default=1,
                         help="copies of the program beside each other, which share the sub-tiles; most: what fits (default: 1)")
     parser.add_argument("--dispatch", choices=tuple(DISPATCH), default="order", metavar="HOW",
-                        help=f"how copies get sub-tiles; {_listed(DISPATCH)} (default: order)")
+                        help=f"how copies get sub-tiles; {listed(DISPATCH)} (default: order)")
     parser.add_argument("--without", metavar="NAMES",
-                        help=f"leave features out, names with commas, to see what they gain; {_listed(FEATURES)}")
+                        help=f"leave features out, names with commas, to see what they gain; {listed(FEATURES)}")
     parser.add_argument("--counters", action="store_true",
                         help="read the performance counters of the program's tiles, on a machine that is described with some "
                              "(counter_bits): tokens, cycles busy, starved and blocked")
 
 
-def _copies(text: str) -> int | str:
+def copies(text: str) -> int | str:
     """A number of copies, or ``most``."""
     return text if text == MOST else whole(1)(text)
 
@@ -284,10 +284,10 @@ def _add_power(parser: argparse.ArgumentParser, place: Place) -> None:
         return
     first = next(iter(POWER))
     parser.add_argument("--power", metavar="LIBRARY", nargs="?", choices=tuple(POWER), const=first,
-                        help=f"estimate the energy of the run, engines rtl and rtl-full; {_listed(POWER)} (default: {first})")
+                        help=f"estimate the energy of the run, engines rtl and rtl-full; {listed(POWER)} (default: {first})")
 
 
-def _listed(names: Mapping[str, str]) -> str:
+def listed(names: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {text}" for name, text in names.items())
 
 

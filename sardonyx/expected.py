@@ -1,0 +1,52 @@
+"""What a program of one statement is expected to take on a machine, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+
+from .compiler.einsum import copies_and_groups
+from .compiler.ir.transfer import WORD_BYTES
+from .compiler.lang.einsum import Einsum
+from .compiler.lang.program import parse_program
+from .compiler.pipeline import check_resources
+from .compiler.sparse.blocks import map_graph
+from .compiler.sparse.estimate import expect
+from .compiler.sparse.fuse import alone
+from .compiler.sparse.lower import lower
+from .compiler.sparse.normalize import normalize
+from .compiler.sparse.tiles import Tiling
+from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
+from .statements import Plan, cut
+from .tensors.coordinates import Coo
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A statement on some work: its sub-tiles, the copies that share them, and the cycles that are expected of all."""
+
+    tiling: Tiling
+    copies: int
+    cycles: float
+
+
+def estimated(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -> Estimated:
+    """The estimate for a statement; UserError where a machine is too small for its program, or its tiles do not fit."""
+    tiling = cut(alone(statement), data, arch, wanted)
+    check_resources(map_graph(lower(tiling.einsum)), arch)
+    copies, groups = copies_and_groups(alone(tiling.einsum), arch, wanted.copies, wanted.dynamic)
+    found = expect(normalize(tiling.einsum), tiling, arch.glb.bank_bytes // WORD_BYTES)
+    return Estimated(tiling, copies, found.apart if "pipelining" in wanted.without else found.shared(copies, groups))
+
+
+def orders(text: str, formats: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """The loop orders in which a statement can be computed, the default one first."""
+    default = parse_program(text).statements[0].order
+    for order in permutations(default):
+        try:
+            parse_program(text, order, formats)
+        except UserError:
+            continue
+        yield order

@@ -1,0 +1,123 @@
+"""Tuning: what it finds runs as it says, within its budget, in one process or several, and again after a stop."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scipy.io
+
+import sardonyx
+from sardonyx import tuning
+from sardonyx.cli import main
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.tensors.values import random_tensor, to_value
+
+PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+OPERANDS = {"B": to_value(random_tensor((9, 5), 0.3, 1)), "C": to_value(random_tensor((5, 8), 0.4, 2))}
+
+
+def tuned(budget: int = 10, **how: Any) -> "dict[str, Any]":
+    return dict(sardonyx.tune(PRODUCT, budget=budget, **{"jobs": 1, **OPERANDS, **how}).report)
+
+
+def test_the_best_point_runs_as_the_report_says_and_is_no_worse_than_the_default() -> None:
+    found = tuned()
+    assert [each["cycles"] for each in found["points"]] == sorted(each["cycles"] for each in found["points"])
+    assert found["cycles"] == found["points"][0]["cycles"] <= tuned(4, order="ijk", formats={"B": "ss", "C": "ss10"})["cycles"]
+    run = sardonyx.einsum(PRODUCT, schedule=found["schedule"], formats=found["formats"], engine="tokens", **OPERANDS)
+    assert run.report["tile_edge"] == found["points"][0]["edges"]
+    assert found["command"] == (f"sardonyx run einsum '{PRODUCT}' --B B.mtx --C C.mtx --arch small --schedule "
+                                f"'{found['schedule']}' --locate auto --dispatch order --unroll 1")
+
+
+def test_an_order_and_formats_that_are_given_are_kept() -> None:
+    found = tuned(order="kij", formats={"B": "ss10", "C": "ss"})
+    assert found["programs"] == 1
+    assert {(each["order"], *sorted(each["formats"].items())) for each in found["points"]} == {
+        ("k i j", ("B", "ss10"), ("C", "ss"))}
+
+
+class Counting:
+    """Counts what is looked at, and stops the run at some number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, stop: int = -1) -> None:
+        self.count, look = 0, tuning.Task.look
+
+        def counted(task: tuning.Task, point: tuning.Point, engine: str) -> tuning.Found:
+            if self.count == stop:
+                raise KeyboardInterrupt
+            self.count += 1
+            return look(task, point, engine)
+
+        monkeypatch.setattr(tuning.Task, "look", counted)
+
+
+@pytest.mark.parametrize("budget", [1, 7])
+def test_no_more_is_looked_at_than_the_budget_allows(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counting(monkeypatch)
+    found = tuned(budget)
+    assert found["programs"] <= budget and found["looked_at"] <= budget and counted.count <= 2 * budget
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, whole = tmp_path / "kept" / "tuned.jsonl", tuned(6)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        Counting(patch, stop=5)
+        tuned(6, state=state)
+    state.write_text(state.read_text() + '["half a li')
+    with monkeypatch.context() as patch:
+        counted = Counting(patch)
+        assert tuned(6, state=state) == whole
+    again = Counting(monkeypatch)
+    assert tuned(6, state=state) == whole and again.count == 0 < counted.count
+
+
+def test_several_processes_find_what_one_does() -> None:
+    assert tuned(6, jobs=2) == tuned(6)
+
+
+def test_what_does_not_fit_the_machine_is_left_out_or_refused() -> None:
+    # Accumulators of two indices at most, and none here.
+    found = tuned(arch="fpga")
+    assert all(each["order"].index("k") > max(map(each["order"].index, "ij")) for each in found["points"]
+               if each["edges"]["k"] > 1)
+    with pytest.raises(UserError, match=r"^x\(i\) = B.*: none of 1 programs fits: the program is too large for 'tiny'"):
+        sardonyx.tune("x(i) = B(i,j) * C(i,j) * D(i,j) * E(i,j)", arch="tiny", budget=1, jobs=1,
+                      **{name: to_value(random_tensor((5, 6), 0.5, seed)) for seed, name in enumerate("BCDE")})
+
+
+def test_the_command_prints_the_table_and_as_json_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, matrix in OPERANDS.items():
+        scipy.io.mmwrite(tmp_path / f"{name}.mtx", matrix)
+    words = ["tune", PRODUCT, "--budget", "3", "--jobs", "1", "--B", str(tmp_path / "B.mtx"), "--C", str(tmp_path / "C.mtx")]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["cycles", "order", "edges", "formats"] and lines[-1].strip().startswith("sardonyx run einsum")
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["command"] == lines[-1].strip()
+    assert main([*words, "--engine", "golden"]) == main(["tune", PRODUCT, "--budget", "3"]) == 2
+
+
+@pytest.mark.parametrize("how,message", [
+    ({"engine": "tokens"}, "there is no engine to tune on 'tokens'\n  try: choose one of estimate, rtl, rtl-full"),
+    ({"budget": 0}, "budget: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
+    ({"jobs": 1000}, "jobs: it is 1000, but has to be 256 or less\n  try: give a whole number from 1 to 256"),
+    ({"D": 3}, f"{PRODUCT}: operand D is not in the program\n  try: give B, C"),
+])
+def test_what_makes_no_sense_is_refused(how: "dict[str, Any]", message: str) -> None:
+    with pytest.raises(UserError) as error:
+        tuned(**how)
+    assert str(error.value) == message
+
+
+def test_several_statements_and_results_of_something_else_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="it has 2 statements\n  try: tune one of them"):
+        sardonyx.tune("y(i) = B(i,j) * x(j); z(i) = B(i,j) * y(j)", B=OPERANDS["B"], x=OPERANDS["B"])
+    state = tmp_path / "tuned.jsonl"
+    state.write_text(json.dumps({"task": "another"}) + "\n")
+    with pytest.raises(UserError, match="the file is of another program, other operands or another machine"):
+        tuned(state=state)
+    assert state.read_text() == json.dumps({"task": "another"}) + "\n"
+    with pytest.raises(UserError, match="results cannot be kept in it: Is a directory"):
+        tuned(state=tmp_path)
