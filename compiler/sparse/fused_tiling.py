@@ -71,10 +71,8 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
 def sharing(fused: Fused, tiling: Tiling) -> Fused:
     """Fused statements on some work: where an operand is used again and every item takes the same tile of it for both uses, its
     streams come once. Maxima know how many coordinates there are."""
-    if not fused.nest.kept:
-        return fused
     shared: dict[str, str] = {}
-    for at, one in enumerate(tiling.tiles):
+    for at, one in enumerate(tiling.tiles if fused.nest.kept else ()):
         for before, other in enumerate(tiling.tiles[:at]):
             if other.access.slot not in shared and _same(one.access, other.access) and one.edges == other.edges and \
                     np.array_equal(tiling.picks[:, at], tiling.picks[:, before]):

@@ -158,7 +158,7 @@ REASONS = (
     r"has dense levels, and MEM tiles hand over", r"are nested in one order where an intermediate is computed and in another",
     r"is summed for what MEM tiles keep, so that it cannot be cut", r"is computed as \w*, in loop order [\w ]+, but",
     r"the diagonal of \w+ is read, which MEM tiles do not give", r"would leave the array from one fused program",
-    r"stands outside of sum\(", r"are summed each inside the loop of the other", r" has no index \w+ but other ",
+    r"stands outside of (sum|max)\(", r"are summed each inside the loop of the other", r" has no index \w+ but other ",
     r"is -?\d+ where every tensor is 0, so the result would be dense",
     r"is dense below level \w+, which is compressed", r"of the result is dense, but sums over \w+ around it",
     r"the program is too large for", r"copies of the program: they are too", r"dynamic dispatch needs primitives",

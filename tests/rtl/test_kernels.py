@@ -21,7 +21,7 @@ import sardonyx
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD
-from sardonyx.compiler.lang.einsum import LOCATED, parse
+from sardonyx.compiler.lang.einsum import LOCATED, parse, with_extents
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
@@ -171,7 +171,9 @@ def test_random_statements_give_the_words_of_numpy_in_generated_verilog(text, ex
     except UserError:
         reject()
     assume(fits(map_graph(lower(einsum)), KERNELS))
-    data = random_operands(einsum, agreeing(einsum, extents), [0.3, 0.6], seed)
+    named_extents = agreeing(einsum, extents)
+    einsum = with_extents(einsum, named_extents)
+    data = random_operands(einsum, named_extents, [0.3, 0.6], seed)
     holes = {name: with_holes(tensor, seed) for name, tensor in data.items()}
     pairs = [whole(einsum, each) for each in (data, holes, data)]
     compiled = compile_einsum(einsum, KERNELS)
