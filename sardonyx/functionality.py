@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from . import arguments
 from .compiler.lang import recurrence
-from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, Index, Number, Read, Recurrences
+from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, Number, Read, Recurrences
 from .compiler.spatial.derive import derive
 from .hw.arch.errors import UserError
 from .hw.arch.spatial import BITS
@@ -115,9 +115,9 @@ class Name:
                      {self.declared.name: self.declared})
 
 
-def indices(names: str) -> tuple[Index, ...]:
+def indices(names: str) -> tuple[Counted, ...]:
     """The indices of an iteration space by their names, separated by spaces."""
-    return tuple(Counted.named(name) for name in _names(names))
+    return tuple(cast(Counted, Counted.named(name)) for name in _names(names))
 
 
 def inputs(names: str, dtype: str = "int16") -> tuple[Name, ...]:

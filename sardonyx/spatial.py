@@ -11,7 +11,7 @@ which the usual recurrences are derived, or the recurrences themselves (`sardony
 mean).
 
 Errors:  UserError for all that does not fit.
-Source:  Stellar II and III (five concerns). Balance is not there yet.
+Source:  Stellar II and III (five concerns).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ import numpy as np
 
 from . import arguments
 from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
+from .balance import shift, work_queue
 from .compiler.lang import sparsity as skips
+from .compiler.lang.balance import Balance
 from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
@@ -77,11 +79,12 @@ from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
 __all__ = ["Buffer", "Design", "MergerDesign", "Result", "Transform", "absolute", "different", "equal", "functionality",
-           "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "skip",
-           "stored", "variables"]
+           "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "shift",
+           "skip", "stored", "variables", "work_queue"]
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
+                   r"balance_[0-9a-f]{8}|"
                    r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -105,6 +108,7 @@ class Design:
     dataflow : Transform           Where and when; its columns are the indices in the order of `functionality.indices`.
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
+    balance : sequence             Which work may move to rows of PEs that are free.
     buffers : mapping              Private buffers, by operand: how each is stored in front of the array.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
     clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
@@ -115,6 +119,7 @@ class Design:
     dataflow: Transform
     bounds: Mapping[str, int]
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
+    balance: Sequence[Balance] = field(default=(), kw_only=True)
     buffers: Mapping[str, Buffer] = field(default_factory=dict, kw_only=True)
     short: bool = field(default=False, kw_only=True)
     clock_gate: bool = field(default=False, kw_only=True)
@@ -130,10 +135,17 @@ class Design:
         if not isinstance(self.sparsity, Sequence) or not all(isinstance(each, Skip) for each in self.sparsity):
             raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
                             "use [sp.skip(j, where=B(k, j) == 0)]")
+        if not isinstance(self.balance, Sequence) or not all(isinstance(each, Balance) for each in self.balance):
+            raise UserError(f"it is {arguments.said(self.balance)}, which is no list of shifts", "balance",
+                            "use [sp.shift(i, by=-1, where=k >= 32)]")
         object.__setattr__(self, "sparsity", tuple(self.sparsity))
+        object.__setattr__(self, "balance", tuple(self.balance))
         if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer) for each in self.buffers.values()):
             raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
                             "use {'B': sp.Buffer('dense', 'compressed')}")
+        if self.balance and self.buffers:
+            raise UserError("private buffers give each row its own work, which cannot move then", str(self.balance[0]),
+                            "leave out the balance, or the buffers")
         if PARTS.fullmatch(arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 
@@ -152,6 +164,9 @@ class Design:
         for where, (is_set, reason) in refused.items():
             if is_set and not found.is_static:
                 raise UserError(f"under skips by values an array is elastic: {reason}", where, "leave it out")
+        if self.balance and found.is_static:
+            raise UserError("all rows have the same work: no skip finds an index by values", str(self.balance[0]),
+                            "leave it out")
         return found
 
     @functools.cached_property
@@ -166,7 +181,7 @@ class Design:
     @functools.cached_property
     def elastic(self) -> Elastic | None:
         """The description of the array where skips depend on values; None where none does."""
-        return None if self.pruned.is_static else elastic(self.pruned, self.dataflow, self.name)
+        return None if self.pruned.is_static else elastic(self.pruned, self.dataflow, self.name, self.balance)
 
     @functools.cached_property
     def private(self) -> tuple[PrivateBuffer, ...]:
@@ -208,6 +223,8 @@ class Design:
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
         shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
+        text = "\n".join([report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic),
+                          *(f"balance: {each}" for each in self.balance)])
         text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic, private)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,

@@ -40,8 +40,10 @@ from ...hw.arch.elastic import (
 )
 from ...hw.arch.errors import UserError
 from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
+from ..lang.balance import Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number
 from ..lang.sparsity import Skip, dependencies, zeros
+from .balance import balanced
 from .operands import Operand, Usual, usual
 from .points import Point
 from .prune import Pruned
@@ -51,9 +53,11 @@ End = tuple[str, str]
 Place = Mapping[str, int]
 
 
-def elastic(pruned: Pruned, transform: Transform, name: str = "array") -> Elastic:
-    """The elastic array of a space."""
-    return _Maker(pruned, transform, name).made()
+def elastic(pruned: Pruned, transform: Transform, name: str = "array", balance: Sequence[Balance] = ()) -> Elastic:
+    """The elastic array of a space, balanced or not."""
+    maker = _Maker(pruned, transform, name)
+    made = maker.made()
+    return balanced(made, balance, maker.rows(balance[0].index)) if balance else made
 
 
 class _Maker:
@@ -85,6 +89,12 @@ class _Maker:
                         if self.time in self.skipped and each.name in self.carriers)
         return Elastic(self.name, tuple(self.bounds.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
                        tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
+
+    def rows(self, index: str) -> dict[str, int]:
+        """The place of an index for each PE."""
+        if index not in self.space:
+            raise UserError(f"{index} is no index of PEs", "balance", f"balance {' or '.join(self.space)}")
+        return {_name(self._at(place)): place[index] for place in self._places()}
 
     def _check(self) -> None:
         """UserError for what has no elastic array."""

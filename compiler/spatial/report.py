@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...hw.arch.elastic import Elastic, Spread
+from ...hw.arch.elastic import Balance, Elastic, Spread
 from ...hw.arch.private_buffer import PrivateBuffer
 from ...hw.arch.spatial import Spatial
 from ..lang.sparsity import dependencies
@@ -103,7 +103,8 @@ def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
     if elastic is None:
         return numbers
     spreads = sum(isinstance(unit.kind, Spread) for unit in elastic.units)
-    mergers = len(elastic.units) - spreads - len(spatial.cells)
+    balances = sum(isinstance(unit.kind, Balance) for unit in elastic.units)
+    mergers = len(elastic.units) - spreads - balances - len(spatial.cells)
     borders = Counter(port.tensor for port in (*elastic.inputs, *elastic.outputs))
     return {**{name: numbers[name] for name in ("pes", "wires", "kept_in_pes")}, "mergers": mergers, "spreads": spreads,
             "ports": dict(borders)}

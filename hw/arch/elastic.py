@@ -10,6 +10,7 @@ coordinates with an end, in place of register files that are searched for coordi
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -24,6 +25,9 @@ MOST_LANES = 64
 # Coordinates are data of tokens.
 MOST_EXTENT = 1 << DATA_BITS
 MOST_DEPTH = 1 << 10
+# Of a balance: items of a PE that are under way, how many operations the two items of a row may be apart, and bits of the
+# counters of operations, by which ages are compared.
+IN_FLIGHT, AHEAD, AGE_BITS = 4, 3, 8
 Bits = Annotated[int, Whole(1, MOST_BITS)]
 # As a position: where a fiber goes along.
 ALONG = -1
@@ -31,7 +35,7 @@ Position = Annotated[int, Whole(ALONG, MOST_LANES - 1)]
 
 
 class Kind:
-    """What a unit does: a `Worker` or a `Spread`."""
+    """What a unit does: a `Worker`, a `Spread` or a `Balance`."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,37 @@ class Spread(Kind):
 
 
 @dataclass(frozen=True)
+class Balance(Kind):
+    """Leads the work of rows to whichever row is free: in each operation a row has an item that stays, and one that may move.
+
+    Parameters
+    ----------
+    takers : tuple     For each row those that may take its work, itself first.
+    lanes : tuple      Bits of each fiber of an item.
+    results : int      Words of an item.
+    bits : int         Of a word.
+    """
+
+    takers: tuple[tuple[Annotated[int, Whole(0, MOST_LANES - 1)], ...], ...]
+    lanes: tuple[Bits, ...]
+    results: Annotated[int, Whole(1, MOST_LANES)]
+    bits: Bits
+
+    def __post_init__(self) -> None:
+        check(self, "balance")
+
+    def choices(self, row: int) -> list[tuple[str, int]]:
+        """What a row may do: its own work that stays (``f``), then work that moves (``m``), of which row, its own first."""
+        others = [of for of, takers in enumerate(self.takers) if row in takers and of != row]
+        return [("f", row), *(("m", of) for of in (row, *others))]
+
+    @property
+    def digest(self) -> str:
+        """Tells balances apart, in names of modules."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True)
 class Unit:
     """A PE, merger or spread of the array."""
 
@@ -122,6 +157,7 @@ class Border:
     at : tuple        For each dimension of the tensor its index, and the position there, `ALONG` where a fiber goes along;
                       then those by which they are found.
     crd : str         Of a word, the index whose coordinate goes with it, or "".
+    begin, end : int  Of a fiber, the coordinates that go through this port.
     """
 
     name: Annotated[str, Identifier()]
@@ -129,6 +165,8 @@ class Border:
     form: Annotated[str, OneOf((FIBER, WORD))]
     at: tuple[tuple[str, Position], ...]
     crd: str = ""
+    begin: Annotated[int, Whole(0, MOST_EXTENT)] = 0
+    end: Annotated[int, Whole(0, MOST_EXTENT)] = MOST_EXTENT
 
     def __post_init__(self) -> None:
         check(self, "port")

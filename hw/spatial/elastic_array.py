@@ -12,6 +12,7 @@ from ..arch import elastic
 from ..arch.elastic import Elastic, Worker
 from ..emit import macro
 from ..stream.fifo import Fifo, Fifo2
+from .balance import Balance
 from .elastic_pe import ElasticPe, pair
 from .spread import Spread
 
@@ -58,8 +59,10 @@ class ElasticArray(Component):
             if isinstance(unit.kind, Worker):
                 name = names.setdefault(unit.kind, f"{self.module_name}_unit{len(names)}")
                 units[unit.name] = macro(ElasticPe(unit.kind, name))
+            elif isinstance(unit.kind, elastic.Balance):
+                units[unit.name] = macro(Balance(unit.kind))
             else:
-                assert isinstance(unit.kind, elastic.Spread), "units are of one of two kinds"
+                assert isinstance(unit.kind, elastic.Spread), "units are of one of three kinds"
                 units[unit.name] = macro(Spread(unit.kind))
             m.submodules[unit.name] = units[unit.name]
         for link in self.elastic.links:

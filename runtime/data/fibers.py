@@ -67,7 +67,8 @@ class _Finder:
             live = self._live(self._found[time], coordinates)
         else:
             live = list(range(self._extents[time]))
-        return [*((crd, self._element(port, {**coordinates, time: crd})) for crd in live), END]
+        mine = [crd for crd in live if port.begin <= crd < port.end]
+        return [*((crd, self._element(port, {**coordinates, time: crd})) for crd in mine), END]
 
     def word(self, port: Border) -> Pair:
         """The pair of a word."""

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Elastic, Kind, Link, Spread, Worker
+from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
 from ...hw.arch.spatial import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
+from .balance import Balanced
 
 
 class Pair(NamedTuple):
@@ -86,12 +87,14 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
     return Simulated(outputs, last + 1)
 
 
-def _unit(name: str, kind: Kind, queues: Mapping[Link, _Queue]) -> _Pe | _Spread:
+def _unit(name: str, kind: Kind, queues: Mapping[Link, _Queue]) -> _Pe | _Spread | Balanced:
     ins = {link.sink[1]: queue for link, queue in queues.items() if link.sink[0] == name}
     outs = {link.source[1]: queue for link, queue in queues.items() if link.source[0] == name}
     if isinstance(kind, Worker):
         return _Pe(kind, ins, outs)
-    assert isinstance(kind, Spread), "units are of one of two kinds"
+    if isinstance(kind, Balance):
+        return Balanced(kind, ins, outs, Pair)
+    assert isinstance(kind, Spread), "units are of one of three kinds"
     return _Spread(kind, ins, outs)
 
 

@@ -49,7 +49,8 @@ ARRAY = spatial.Spatial(
     (0,), (spatial.Chain("A", ((0,),)),))
 ELASTIC = elastic.Elastic(
     "array", (("k", 8),), "k", ARRAY.operands, ARRAY.results,
-    (elastic.Unit("pe", elastic.adder(8, STAYS)), elastic.Unit("to_rows", elastic.Spread(1, 1, 8))),
+    (elastic.Unit("pe", elastic.adder(8, STAYS)), elastic.Unit("to_rows", elastic.Spread(1, 1, 8)),
+     elastic.Unit("balance", elastic.Balance(((0,),), (8,), 1, 8))),
     (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), (("A", ("k",)),),
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 MERGER = merger.Merger("merger", 2, 1, 1)

@@ -6,13 +6,13 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In
 from chains import keeps_contract
-from prover import Harness, Side, Verdict, assume, cover, free, prove, reachable
+from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
-from sardonyx.hw.arch.elastic import ALIGNED, FIBER, INTERSECT, UNION, WORD, Spread, Taken, Worker, adder
+from sardonyx.hw.arch.elastic import ALIGNED, FIBER, IN_FLIGHT, INTERSECT, UNION, WORD, Balance, Spread, Taken, Worker, adder
 from sardonyx.hw.arch.merger import Merger
 from sardonyx.hw.arch.spatial import Apply, Feed
 from sardonyx.hw.emit import macro
-from sardonyx.hw.spatial import spread
+from sardonyx.hw.spatial import balance, spread
 from sardonyx.hw.spatial.elastic_pe import ElasticPe
 from sardonyx.hw.spatial.merge_node import MergeNode
 from sardonyx.hw.spatial.merge_tree import MergeTree
@@ -84,3 +84,27 @@ class KeptSpread(Kept):
 
 def test_spreads_keep_the_contract(tmp_path: Path) -> None:
     assert prove(KeptSpread(spread.Spread(Spread(2, 2, 4))), tmp_path) == Verdict(True)
+
+
+class KeptBalance(Kept):
+    """A balance of two rows, of which at most one has an item, with FIFOs that are as full as their pointers say."""
+
+    def __init__(self) -> None:
+        self.component = balance.Balance(Balance(((0,), (1, 0)), (2,), 1, 2))
+        self.fifos = [f"{side}_words{row}_0" for side in "fm" for row in range(2)]
+        rows = {name: (f"component.{name}", bits) for name, bits in (("busy0", 1), ("turn0", 2), ("busy1", 1), ("turn1", 1))}
+        Harness.__init__(self, rows | {f"{fifo}_{wire}": (f"component.{fifo}.queue.{wire}", bits) for fifo in self.fifos
+                                       for wire, bits in (("level", 3), ("r_port__addr", 2), ("w_port__addr", 2))})
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        always(m, "no two rows have an item", ~(self.busy0 & (self.turn0 == 2) & self.busy1 & (self.turn1 == 1)))
+        always(m, "a row has an item of its own or of the other row", self.turn0 < 3)
+        for fifo in self.fifos:
+            level, consume, produce = (getattr(self, f"{fifo}_{wire}") for wire in ("level", "r_port__addr", "w_port__addr"))
+            always(m, f"{fifo} has room for its words", level <= IN_FLIGHT)
+            always(m, f"{fifo} has its words in turn", (consume + level)[:2] == produce)
+
+
+def test_a_balance_keeps_the_contract(tmp_path: Path) -> None:
+    assert prove(KeptBalance(), tmp_path) == Verdict(True)

@@ -1,0 +1,160 @@
+"""Balanced arrays give what the recurrences mean, in little more time than their rows have work on average."""
+
+import dataclasses
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.runtime.data.fibers import fed
+from sardonyx.sim.model.elastic import simulate
+from sardonyx.sim.spatial import run_elastic_rtl
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B")
+PRODUCT, LINE = sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.functionality("x(i) = A(i,k) * B(i,k)")
+OUTPUT = [[1, 0, 0], [0, 1, 0], [1, 1, 1]]
+ROWS, BOTH = [sp.skip(k, where=A(i, k) == 0)], [sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(k, j) == 0)]
+SHIFT, QUEUE = sp.shift(i, by=-1, where=k >= 4), sp.work_queue(i, where=k > 3)
+# Functionality, transform, extents, skips, balance; of the first one Verilog is made in every run of the tests.
+DESIGNS = {
+    "rows, shift": (PRODUCT, OUTPUT, (3, 2, 9), ROWS, [SHIFT]),
+    "rows, queue": (PRODUCT, OUTPUT, (4, 1, 9), ROWS, [QUEUE]),
+    "rows, two shifts": (PRODUCT, OUTPUT, (5, 1, 7), ROWS, [SHIFT, sp.shift(i, by=2, where=k >= 4)]),
+    "columns": (PRODUCT, OUTPUT, (2, 3, 9), [sp.skip(k, where=B(k, j) == 0)], [sp.shift(j, by=1, where=k >= 2)]),
+    "dot products": (LINE, [[1, 0], [1, 1]], (4, 9), [sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(i, k) == 0)], [QUEUE]),
+}
+
+
+@cache
+def design(name: str) -> sp.Design:
+    functionality, rows, extents, skips, balance = DESIGNS[name]
+    bounds = dict(zip(functionality.indices, extents))
+    return sp.Design(functionality, sp.Transform(rows), bounds, sparsity=skips, balance=balance)
+
+
+def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
+    """Operands from empty to dense, with empty rows and columns."""
+    random = np.random.default_rng(seed)
+    found = array.random(operations, seed)
+    for each in found.values():
+        each *= random.random(each.shape) < random.random((operations, each.shape[1], 1)) * 1.3
+        each *= random.random((operations, 1, each.shape[2])) < 0.8
+    return found
+
+
+def skewed(rows: int, extent: int, ratio: int, operations: int) -> np.ndarray:
+    """Matrices of which every second row has `ratio` times as many nonzeros."""
+    random, found = np.random.default_rng(ratio), np.zeros((operations, rows, extent), np.int64)
+    for operation in range(operations):
+        for row in range(rows):
+            count = extent * 3 // 4 // (1 if row % 2 else ratio)
+            found[operation, row, random.choice(extent, count, replace=False)] = random.integers(1, 99, count)
+    return found
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_model_is_exact_on_200_random_operands(name: str) -> None:
+    array = design(name)
+    assert array.run("tokens", **operands(array, 200, 7)).report["operations"] == 200
+
+
+@pytest.mark.parametrize("name", [name if not at else pytest.param(name, marks=pytest.mark.slow)
+                                  for at, name in enumerate(DESIGNS)])
+@settings(max_examples=8)
+@given(operations=st.integers(1, 30), stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
+def test_every_word_of_the_verilog_is_right_whatever_stalls(
+        name: str, operations: int, stalls: "int | None", seed: int) -> None:
+    array = design(name)
+    given = operands(array, operations, seed)
+    array.run("rtl", stalls, **given)
+    if stalls is None:
+        assert array.elastic is not None
+        pairs = fed(array.elastic, given)
+        model, rtl = simulate(array.elastic, pairs), run_elastic_rtl(array.elastic, pairs)
+        assert (model.outputs, model.steps) == (rtl.outputs, rtl.cycles)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rows, shift", "rows, queue"])
+def test_200_seeds_of_operands_and_stalls_are_exact(name: str) -> None:
+    array = design(name)
+    for seed in range(1, 201):
+        array.run("rtl", seed, **operands(array, 5, seed))
+
+
+@pytest.mark.parametrize("balance", ["shift", "queue"])
+@pytest.mark.parametrize("ratio,ideal", [(2, 4 / 3), (4, 8 / 5)])
+def test_two_rows_take_the_time_of_their_mean_load(balance: str, ratio: int, ideal: float) -> None:
+    moves = {"shift": sp.shift(i, by=-1, where=k >= 64), "queue": sp.work_queue(i, where=k >= 64)}[balance]
+    alone = sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 1, "k": 128}, sparsity=ROWS)
+    a, b = skewed(2, 128, ratio, 30), np.random.default_rng(1).integers(-99, 99, (30, 128, 1))
+    without, shared = (each.run("tokens", A=a, B=b) for each in (alone, dataclasses.replace(alone, balance=[moves])))
+    assert np.array_equal(without.value, shared.value)
+    mean = np.count_nonzero(a) / 2
+    assert shared.cycles <= mean / 0.9 and without.cycles / shared.cycles >= 0.9 * ideal
+
+
+def test_work_that_is_alike_takes_no_longer() -> None:
+    alone = dataclasses.replace(design("rows, shift"), balance=(), bounds={"i": 3, "j": 1, "k": 64})
+    a, b = np.ones((20, 3, 64), int), np.ones((20, 64, 1), int)
+    cycles = [dataclasses.replace(alone, balance=balance).run("tokens", A=a, B=b).cycles or math.inf
+              for balance in ((), [sp.shift(i, by=-1, where=k >= 32)])]
+    # A cycle more for the end of each item that may move, and what fills the array.
+    assert cycles[1] <= cycles[0] * 1.03 + 10
+
+
+def test_only_the_balance_tells_a_balanced_array_apart() -> None:
+    shipped = designs.design("balanced_rows")
+    alone = dataclasses.replace(shipped, balance=())
+    assert shipped.elastic is not None and alone.elastic is not None
+    assert shipped.elastic.units[:-1] == alone.elastic.units and shipped.elastic.results == alone.elastic.results
+    assert dataclasses.replace(shipped, balance=[sp.work_queue(i, where=k >= 9)]).elastic.units[:-1] == alone.elastic.units
+    assert shipped.explain().text.splitlines()[-1] == "balance: shift i by -1 where 128 <= k"
+
+
+@pytest.mark.parametrize("changes,said", [
+    ({"sparsity": []}, "all rows have the same work: no skip finds an index by values"),
+    ({"dataflow": sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), "sparsity": [sp.skip(j, where=B(k, j) == 0)],
+      "balance": [sp.shift(i, by=1, where=j >= 2)]}, "results are fibers, of which a port gives a pair a cycle"),
+    ({"balance": [sp.shift(k, by=1, where=k >= 2)]}, "k is no index of PEs"),
+    ({"balance": [sp.shift(i, by=1, where=j >= 1)]}, "j is in space, and work is parted along k, which is time"),
+    ({"balance": [sp.shift(i, by=1, where=k >= 9)]}, "k is 0..8: of a row all work may move, or none"),
+    ({"balance": [sp.shift(i, by=1, where=k > -1)]}, "k is 0..8: of a row all work may move, or none"),
+    ({"balance": [sp.shift(i, by=3, where=k >= 4)]}, "no row is that far from another one of 3"),
+    ({"balance": [SHIFT, sp.shift(i, by=1, where=k >= 5)]}, "it moves other work than shift i by -1 where 4 <= k"),
+    ({"balance": [sp.shift(j, by=1, where=k >= 4)]}, "a is handed on along j, from row to row"),
+    ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
+    ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)")}, "stays in its PE for an operation"),
+    ({"buffers": {"A": sp.Buffer("dense", "compressed")}}, "private buffers give each row its own work"),
+    ({"balance": ["k"]}, "which is no list of shifts"),
+    ({"name": "balance_0123abcd"}, "balance_0123abcd is the name of a part"),
+])
+def test_work_that_cannot_move_is_refused_with_the_reason(changes: "dict[str, object]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        dataclasses.replace(design("rows, shift"), **changes).run("tokens")     # type: ignore[arg-type]
+    assert said in refused.value.what and refused.value.fix
+
+
+@pytest.mark.parametrize("made,said", [
+    (lambda: sp.shift("i", by=1, where=k >= 4), "which is no index"), (lambda: sp.shift(i, by=0, where=k >= 4), "it is 0"),
+    (lambda: sp.shift(i, by=65, where=k >= 4), "it is 65"), (lambda: sp.shift(i, by=1, where=True), "which is no condition"),
+    (lambda: sp.shift(i, by=1, where=k < 4), "k < 4 does not say from where on work may move"),
+    (lambda: sp.work_queue(i, where=A(i, k) == 0), "A(i, k) == 0 does not say from where on work may move"),
+    (lambda: sp.work_queue(i, where=k >= j), "does not say from where on work may move"),
+])
+def test_what_is_no_balance_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
+    with pytest.raises(UserError) as refused:
+        made()
+    assert said in refused.value.what and refused.value.fix
+
+
+def test_a_condition_says_the_same_by_either_relation() -> None:
+    assert (SHIFT.index, SHIFT.by, SHIFT.part, SHIFT.begin) == ("i", -1, "k", 4)
+    assert (QUEUE.by, QUEUE.part, QUEUE.begin) == (None, "k", 4)
