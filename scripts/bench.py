@@ -22,8 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import bench_balance
 import bench_edges
 import bench_fused
+import bench_mergers
 import bench_sparse
 import bench_spatial
 import halide
@@ -520,7 +522,7 @@ def _scattered(shape: tuple[int, ...], count: int, seed: int) -> Coo:
 
 
 def spatial() -> list[Row]:
-    """A generated spatial array against one written by hand, on the layers of ResNet-50."""
+    """A generated spatial array against one by hand, on the layers of ResNet-50; mergers; rows that share work."""
     found = list(bench_spatial.layers())
     ratios, busy = [each.by_hand / each.ours for each in found], [each.useful / each.by_hand for each in found]
     full = [each.useful / each.by_hand for each in found if each.shape[0] >= bench_spatial.SIZE]
@@ -529,7 +531,29 @@ def spatial() -> list[Row]:
                 f"{min(busy):.3f} to {max(busy):.3f}, {min(full):.3f} and more for {bench_spatial.SIZE} rows or more; "
                 f"{min(ratios):.3f} to {max(ratios):.3f} of that",
                 "by hand >= 0.95 for 16 rows or more, generated >= 0.97 of it; paper: 0.90 of it",
-                min(full) >= 0.95 and min(ratios) >= 0.97)]
+                min(full) >= 0.95 and min(ratios) >= 0.97), mergers(), *balance()]
+
+
+def mergers() -> Row:
+    """Row-partitioned against flat mergers."""
+    found = bench_mergers.compared()
+    ratios = sorted(each.ratio for each in found)
+    enough = sum(each >= 0.8 for each in ratios)
+    return Row(f"mergers of 64 ways on {len(found)} squares of matrices: elements a cycle, row-partitioned (32 lanes) to flat "
+               "(16)",
+               f">= 0.8 on {enough} of {len(found)}, {ratios[0]:.2f} to {ratios[-1]:.2f}",
+               "> 1/3 of them; paper: over a third", enough > len(found) / 3)
+
+
+def balance() -> list[Row]:
+    """Rows of PEs with unlike work, alone and with a shift."""
+    rows = []
+    for ratio, ideal in ((2, 4 / 3), (4, 8 / 5)):
+        found = bench_balance.measure(ratio)
+        rows.append(Row(f"two rows of PEs with work {ratio}:1, 30 operations: cycles alone; with a shift; mean load of a row",
+                        f"{found.alone:,}; {found.shifted:,}; {found.load:,}: {found.alone / found.shifted:.2f}x",
+                        f"within load / 0.9; ideal {ideal:.2f}x", found.shifted <= found.load / 0.9))
+    return rows
 
 
 def size() -> list[Row]:
