@@ -95,7 +95,8 @@ class PrivateBank(Component):
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served."""
         bank = self.bank
         m.submodules.request = request = Nest(bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
-        stopping, finishing = Signal(), Signal()
+        stopping = Signal()
+        finishing = Signal()
         served = Signal(range(bank.operations))
         is_last = Signal()
         m.d.comb += [is_last.eq(request.last & (served == bank.operations - 1)), refs.valid.eq(request.valid),
@@ -124,7 +125,8 @@ class PrivateBank(Component):
         value = values.payload
         m.submodules.turn = turn = Nest(bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across),
                                         max(1, (bank.sinks - 1).bit_length()))
-        ends, over, there, moves, crd = Signal(), Signal(), Signal(), Signal(), Signal(TOKEN)
+        ends, over, there, moves = (Signal(name=name) for name in ("ends", "over", "there", "moves"))
+        crd = Signal(TOKEN)
         # Where fibers are dense their coordinates are counted.
         counted = Signal(DATA_BITS)
         m.d.comb += [over.eq(is_done(value)), ends.eq(is_stop(value) if fibers else 0),
