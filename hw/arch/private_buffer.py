@@ -116,7 +116,7 @@ class Bank:
 
     @property
     def lines(self) -> int:
-        """Lines of each of its memories: two halves of `words`."""
+        """Lines of its memories: `words` for each of two tensors, and for segments and coordinates each as many."""
         return 2 * self.words // LANES
 
     @property

@@ -50,9 +50,13 @@ class BitScanner(Component):
         left = Signal(DATA_BITS)            # Bits of this word that are not given yet, where it has been begun.
         begun = Signal()
         words = Signal(DATA_BITS - 4)       # Of this fiber, before this one.
-        refs, fiber = Signal(DATA_BITS), Signal(range(self.fibers))
-        bits, rest, lowest = Signal(DATA_BITS), Signal(DATA_BITS), Signal(range(DATA_BITS))
-        gives, last = Signal(), Signal()
+        refs = Signal(DATA_BITS)
+        fiber = Signal(range(self.fibers))
+        bits = Signal(DATA_BITS)
+        rest = Signal(DATA_BITS)
+        lowest = Signal(range(DATA_BITS))
+        gives = Signal()
+        last = Signal()
         m.d.comb += [bits.eq(Mux(begun, left, token.data)), rest.eq(bits & (bits - 1)),
                      gives.eq(token.control | bits.any()), last.eq(token.control | ~rest.any())]
         for bit in reversed(range(DATA_BITS)):

@@ -68,7 +68,8 @@ class PrivateBank(Component):
         faults: list[Value] = [values.fault]
         if bank.has_zeros_left_out:
             is_level = bank.kind == COMPRESSED
-            m.submodules.level = level = macro(StoredLevel(bank.lines, LANES, not is_level))
+            # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
+            m.submodules.level = level = macro(StoredLevel(2 * bank.lines if is_level else bank.lines, LANES, not is_level))
             self._join(m, self.level if is_level else self.bits, level.fill)
             self._join(m, refs, level.ref)
             faults.append(level.fault)
