@@ -192,8 +192,11 @@ class Controller(wiring.Component):
             m.d.sync += quiet.eq(quiet + 1)
         with m.If(reduce(and_, passes, going)):
             m.d.sync += values["cycles"].eq(values["cycles"] + 1)
+        # Two ends of runs are a flush apart, so the sum is there, and its carry does not wait for the end.
+        done_next = Signal(len(values["runs_done"]))
+        m.d.sync += done_next.eq(values["runs_done"] + 1)
         with m.If(ended):
-            m.d.sync += values["runs_done"].eq(values["runs_done"] + 1)
+            m.d.sync += values["runs_done"].eq(done_next)
             with m.If(more):
                 m.d.sync += [between.eq(1), flushing.eq(FLUSH_CYCLES)]
         with m.If(starting):
