@@ -223,9 +223,9 @@ class Design:
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
         shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
-        text = "\n".join([report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic),
+        made_of = None if refusal else self.elastic
+        text = "\n".join([report.explained(shown, self.dataflow, self.spatial, self.pruned, made_of, private),
                           *(f"balance: {each}" for each in self.balance)])
-        text = report.explained(shown, self.dataflow, self.spatial, self.pruned, None if refusal else self.elastic, private)
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
                         **made, "wave": self.spatial.wave if self.pruned.is_static else (),
