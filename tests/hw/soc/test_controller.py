@@ -868,7 +868,8 @@ def test_where_memories_are_read_they_are_reached_when_their_columns_stand_still
         found = []
         for _ in range(10):
             driver.put(register_index=INDEX["config_read"])
-            found.append((driver.read("stalled"), driver.sim.get(driver.dut.refused)))
+            refused = driver.sim.get(driver.dut.refused)
+            found.append((driver.read("stalled"), refused))
             await driver.tick()
         assert set(found) == {(0, 1), (0b10, 0)} and found == sorted(found)
 
