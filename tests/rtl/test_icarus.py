@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from sardonyx.hw import emit
@@ -79,7 +80,7 @@ def simulate(component: wiring.Component, primitive: Primitive, cfg: int, inputs
             signals += [f"assign {name}_r = phase != 2;"]
             moves += [f'if ({name}_v && {name}_r) $display("{name} %0d", {name}_p);']
     cycles = 100 + 4 * sum(map(len, inputs.values()))
-    text = BENCH.format(top=top, cfg=f"{primitive.config.layout.size}'d{cfg}", signals="\n  ".join(signals),
+    text = BENCH.format(top=top, cfg=f"{len(Value.cast(component.cfg))}'d{cfg}", signals="\n  ".join(signals),
                         ports=", ".join(ports), reads="\n  ".join(reads), moves="\n    ".join(moves), time=10 * cycles)
     (folder / "bench.sv").write_text(text)
     found: dict[str, list[int]] = {port.name: [] for port in primitive.outputs}
