@@ -18,6 +18,7 @@ import json
 import multiprocessing
 import os
 import shlex
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
@@ -127,7 +128,8 @@ def _look(point: Point, engine: str) -> Found:
 
 
 class _Kept:
-    """What was found so far, in a file if there is one: a line that names the task, then one for each point."""
+    """What was found so far, in a file if there is one: a line that names the task, then one for each point, with its
+    CRC-32."""
 
     def __init__(self, task: Task, path: Path | None) -> None:
         self.path, self.found = path, dict[str, Found]()
@@ -140,7 +142,7 @@ class _Kept:
                 self._read(line)
             if lines and lines[0] != json.dumps({"task": task.digest}):
                 raise UserError("the file is of another program, other operands or another machine", str(path),
-                                "name another file, or remove it")
+                                "name another file")
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a") as file:
                 file.write("\n" * (bool(text) and text[-1] != "\n") if lines else json.dumps({"task": task.digest}) + "\n")
@@ -149,18 +151,23 @@ class _Kept:
             raise UserError(f"results cannot be kept in it: {why}", str(path), "name a file that can be written") from None
 
     def _read(self, line: str) -> None:
-        try:
-            key, found = json.loads(line)
-            edges = tuple((str(index), int(edge)) for index, edge in found["edges"])
-            self.found[str(key)] = Found(float(found["cycles"]), edges, str(found["refused"]))
-        except (ValueError, TypeError, KeyError):
-            return      # The line that was being written when the run was stopped.
+        # A line that is not as it was written, as the one at which the run was stopped: its point is looked at again.
+        said, _, check = line.rpartition(" ")
+        if check != _check(said):
+            return
+        key, found = json.loads(said)
+        self.found[key] = Found(found["cycles"], tuple((index, edge) for index, edge in found["edges"]), found["refused"])
 
     def add(self, key: str, found: Found) -> None:
         self.found[key] = found
         if self.path is not None:
             with self.path.open("a") as file:
-                file.write(json.dumps([key, asdict(found)]) + "\n")
+                said = json.dumps([key, asdict(found)])
+                file.write(f"{said} {_check(said)}\n")
+
+
+def _check(said: str) -> str:
+    return f"{zlib.crc32(said.encode()):08x}"
 
 
 class _Sweep:

@@ -1,11 +1,15 @@
 """Tuning: what it finds runs as it says, within its budget, in one process or several, and again after a stop."""
 
 import json
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sardonyx
 from sardonyx import tuning
@@ -71,6 +75,37 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         assert tuned(6, state=state) == whole
     again = Counting(monkeypatch)
     assert tuned(6, state=state) == whole and again.count == 0 < counted.count
+
+
+@cache
+def kept() -> "tuple[bytes, dict[str, Any]]":
+    """A file of results, and the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "tuned.jsonl"
+        whole = tuned(2, state=state)
+        return state.read_bytes(), whole
+
+
+@settings(max_examples=15)
+@given(at=st.floats(0, 1), kind=st.sampled_from(["flip", "cut", "repeat"]), bit=st.integers(0, 7))
+def test_what_a_damaged_file_of_results_no_more_says_is_looked_at_again(at: float, kind: str, bit: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        state, (text, whole) = Path(folder) / "tuned.jsonl", kept()
+        place = int(at * (len(text) - 1))
+        damaged = {"flip": text[:place] + bytes([text[place] ^ 1 << bit]) + text[place + 1:], "cut": text[:place],
+                   "repeat": text[:place] + text[place // 2:]}[kind]
+        state.write_bytes(damaged)
+        try:
+            assert tuned(2, state=state) == whole
+        except UserError as refused:
+            assert refused.fix and state.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("was,becomes", [(b'"cycles": ', b'"cycles": 9'), (b'["i", ', b'["i", 1e999'), (b'["i", ', b'["i", -')])
+def test_numbers_that_were_changed_in_a_file_of_results_are_not_believed(was: bytes, becomes: bytes, tmp_path: Path) -> None:
+    text, whole = kept()
+    (state := tmp_path / "tuned.jsonl").write_bytes(text.replace(was, becomes))
+    assert was in text and tuned(2, state=state) == whole
 
 
 def test_several_processes_find_what_one_does() -> None:
