@@ -1,4 +1,4 @@
-"""Row-partitioned and flat mergers on partial matrices of sparse products, in the order of SpArch: cycles, and area.
+"""Row-partitioned and flat mergers on partial matrices of sparse products, in the order of SpArch: cycles.
 
 A square matrix times itself: condensed column n holds the n-th nonzero of each row, and its product is a partial matrix. The
 smallest are merged first, up to 64 at once, the first time as many as leave full merges for all others. The row-partitioned
@@ -14,20 +14,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse
 from bench_sparse import FOLDER
 
-from sardonyx.flow.asic.library import Library
-from sardonyx.flow.asic.synthesis import areas, read_design
-from sardonyx.hw import emit
 from sardonyx.hw.arch.merger import Merger
-from sardonyx.hw.spatial.merger import MergerArray
 from sardonyx.runtime.data.merged import Fiber, collected, dealt
 from sardonyx.sim.spatial import run_merger_tokens
 from sardonyx.tensors.files import read_tensor
@@ -126,24 +120,3 @@ def compare(name: str, given: scipy.sparse.sparray) -> Compared:
 def compared() -> list[Compared]:
     """The list."""
     return [compare(name, matrix) for name, matrix in suite()]
-
-
-@dataclass(frozen=True)
-class Area:
-    """um2 of two mergers of two ways, and of the nodes in them: 32 lanes and 16 elements a cycle."""
-
-    rows: tuple[float, float]
-    flat: tuple[float, float]
-
-
-def area(library: Library) -> Area:
-    """Both mergers in cells, with elements of 64 bits: 16 bits of rows and of columns, an end, values of 31."""
-    def um2(kind: Merger, node: str) -> tuple[float, float]:
-        component = MergerArray(kind)
-        with tempfile.TemporaryDirectory() as folder:
-            emit.emit(component, Path(folder))
-            found = areas(read_design(Path(folder), emit.module_name(component)), library)
-        return found[component.module_name].total, kind.lanes * next(each.total for name, each in found.items() if node in name)
-
-    wide = Merger("wide", 2, 1 << 16, 1 << 16, 32, 1, 31)
-    return Area(um2(wide, "merge_node"), um2(replace(wide, lanes=1, take=16), "merge_matrix"))

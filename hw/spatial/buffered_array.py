@@ -19,7 +19,7 @@ from .array import SpatialArray
 from .array import streams as array_streams
 from .elastic_array import ElasticArray
 from .elastic_array import streams as elastic_streams
-from .private_buffer import PrivateBank
+from .private_buffer import PrivateBank, lead
 
 
 class BufferedArray(Component):
@@ -67,16 +67,11 @@ class BufferedArray(Component):
                 m.submodules[f"buffer_{buffer.name(n)}"] = part = macro(PrivateBank(bank, name))
                 faults.append(part.fault)
                 for stream_name in bank.streams:
-                    _join(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
+                    lead(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
                 for at, sink in enumerate(sinks):
-                    _join(m, getattr(part, f"o{at}"), getattr(inside, sink))
+                    lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
         for name, member in self._kept.items():
             own, other = getattr(self, name), getattr(inside, name)
-            _join(m, own, other) if member.flow is In else _join(m, other, own)
+            lead(m, own, other) if member.flow is In else lead(m, other, own)
         m.d.comb += self.fault.eq(Cat(faults).any())
         return m
-
-
-def _join(m: Module, giver: Any, taker: Any) -> None:
-    m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)), taker.valid.eq(giver.valid),
-                 giver.ready.eq(taker.ready)]

@@ -22,6 +22,12 @@ from .elastic_pe import pair
 AHEAD = 8
 
 
+def lead(m: Module, giver: Any, taker: Any) -> None:
+    """What one stream gives the other one takes, whose payload has as many bits."""
+    m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)), taker.valid.eq(giver.valid),
+                 giver.ready.eq(taker.ready)]
+
+
 class PrivateBank(Component):
     """Holds tensors, and gives their elements to the ports of an array.
 
@@ -70,27 +76,23 @@ class PrivateBank(Component):
             is_level = bank.kind == COMPRESSED
             # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
             m.submodules.level = level = macro(StoredLevel(2 * bank.lines if is_level else bank.lines, LANES, not is_level))
-            self._join(m, self.level if is_level else self.bits, level.fill)
-            self._join(m, refs, level.ref)
+            lead(m, self.level if is_level else self.bits, level.fill)
+            lead(m, refs, level.ref)
             faults.append(level.fault)
             scanner: Any = level
             if not is_level:
                 m.submodules.bit_scanner = scanner = macro(BitScanner(bank.fibers))
-                self._join(m, level.crd, scanner.word)
+                lead(m, level.crd, scanner.word)
             m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))
-            self._join(m, scanner.crd, ahead.i)
+            lead(m, scanner.crd, ahead.i)
             crds, refs = ahead.o, scanner.ref_o
         m.submodules.refs_fifo = fifo = macro(Fifo2(TOKEN))
-        self._join(m, self.values, values.fill)
-        self._join(m, refs, fifo.i)
-        self._join(m, fifo.o, values.ref)
+        lead(m, self.values, values.fill)
+        lead(m, refs, fifo.i)
+        lead(m, fifo.o, values.ref)
         m.d.comb += self.fault.eq(Cat(faults).any())
         self._deal(m, crds, values.crd)
         return m
-
-    def _join(self, m: Module, giver: Any, taker: Any) -> None:
-        m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)), taker.valid.eq(giver.valid),
-                     giver.ready.eq(taker.ready)]
 
     def _request(self, m: Module, refs: Any) -> None:
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served."""
@@ -145,7 +147,7 @@ class PrivateBank(Component):
             word = Cat(low, crd) if fibers else Cat(low, Const(0, len(Value.cast(sink.payload)) - bank.bits))
             if bank.depth > 2:
                 m.submodules[f"skew{n}"] = skew = macro(Fifo(len(word), bank.depth))
-                self._join(m, skew.o, sink)
+                lead(m, skew.o, sink)
                 sink = skew.i
             m.d.comb += [Value.cast(sink.payload).eq(word), sink.valid.eq(there & ~over & mine)]
             taken.append(mine & sink.ready)

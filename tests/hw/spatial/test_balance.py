@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from elastic_arrays import check_verilog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.fibers import collected, fed
 from sardonyx.sim.model.elastic import simulate
-from sardonyx.sim.spatial import run_elastic_rtl
 
 i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B")
@@ -85,13 +85,7 @@ def test_every_kind_of_balance_is_exact_on_20_operations(name: str) -> None:
 def test_every_word_of_the_verilog_is_right_whatever_stalls(
         name: str, operations: int, stalls: "int | None", seed: int) -> None:
     array = design(name)
-    given = operands(array, operations, seed)
-    array.run("rtl", stalls, **given)
-    if stalls is None:
-        assert array.elastic is not None
-        pairs = fed(array.elastic, given)
-        model, rtl = simulate(array.elastic, pairs), run_elastic_rtl(array.elastic, pairs)
-        assert (model.outputs, model.steps) == (rtl.outputs, rtl.cycles)
+    check_verilog(array, operands(array, operations, seed), stalls)
 
 
 @pytest.mark.slow

@@ -117,15 +117,15 @@ def test_a_bank_gives_what_it_holds_in_the_order_of_its_request(
         assert found.outputs[f"o{at}"] == words
 
 
-@pytest.mark.slow
 def test_a_full_tensor_is_filled_in_while_another_one_is_read() -> None:
-    extents = {"i": 2, "j": 64, "k": 2}
-    made = [sp.Design(PRODUCT, sp.Transform(INPUT), extents, sparsity=[ROWS_OF_B], buffers=buffers)
-            for buffers in ({}, {"B": sp.Buffer(*CSR, words=64, banks=2)})]
-    ones = {"A": np.ones((20, 2, 2), int), "B": np.ones((20, 2, 64), int)}
-    without, with_buffers = (each.run("rtl", **ones).cycles or 0 for each in made)
-    # Its words, and a tensor that is filled in before the first one.
-    assert with_buffers <= 1.15 * without
+    bank, tensors = BANKS["compressed"], 8
+    buffer = model.PrivateBuffer("B", (0, 1), 0, (bank,), (("a", "b", "c"),))
+    fills = filled(buffer, np.ones((bank.operations * tensors, 3, 4), int))
+    found = bench("compressed").run({stream: fills[f"B_{stream}"] for stream in bank.streams})
+    # A cycle for each pair, each end of a fiber and each operation; before, once, a tensor is filled in.
+    reading = bank.operations * (3 * (4 + 1) + 1)
+    filling = len(fills["B_level"]) // tensors
+    assert found.cycles <= tensors * reading + 2 * filling
 
 
 def test_a_bitvector_takes_as_many_words_as_its_coordinates_in_order() -> None:
