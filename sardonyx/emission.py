@@ -27,8 +27,8 @@ def emit_arch(arch: str | Arch, out: Path, *, soc: bool = False, progress: Calla
     soc: with a processor in front, also where the description has none.
 
     Files: one .sv per module and ``sardonyx.f`` in dependency order, with a processor ``sardonyx_system.f``; arch.json,
-    registers.md, ports.md, sardonyx.h; for ASIC flows sardonyx.sdc, and a .mk for the machine and for each tile
-    (`flow.asic.constraints`), with power domains a .upf, too (`flow.asic.upf`).
+    registers.md, ports.md, sardonyx.h; for ASIC flows sardonyx.sdc, with two clocks sardonyx_system.sdc, too, and a .mk for
+    the machine, the system and each tile (`flow.asic.constraints`); with power domains a .upf (`flow.asic.upf`).
     """
     began = time.perf_counter()
     machine = arguments.machine(arch)

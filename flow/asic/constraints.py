@@ -1,8 +1,9 @@
 """What open ASIC flows need beside the Verilog: constraints (SDC) and configurations of OpenROAD's flow scripts (ORFS).
 
-Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine and for each kind and parity of tile, to be used as
-         ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``. SRAMs are black boxes until a platform has
-         macros: docs/asic.md says where they go. ``latches.v`` and ``latches.tcl``, for Yosys, make words latches.
+Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine, for the system where there is a processor, and for each kind
+         and parity of tile, to be used as ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``; for a
+         system with two clocks ``sardonyx_system.sdc``. SRAMs are black boxes until a platform has macros: docs/asic.md says
+         where they go. ``latches.v`` and ``latches.tcl``, for Yosys, make words latches.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from ...hw.arch.cgra import Arch
 from ...hw.interconnect.stage import PARITIES
 from .synthesis import GATE, LATCH_RULES, LATCH_STEPS, read_design
 
-SDC, LATCHES = "sardonyx.sdc", "latches.tcl"
-TOP = "sardonyx"
+SDC, SYSTEM_SDC, LATCHES = "sardonyx.sdc", "sardonyx_system.sdc", "latches.tcl"
+TOP, SYSTEM = "sardonyx", "sardonyx_system"
+_HOST_PERIODS = 2       # a host's clock is half as fast as the machine's, as in the papers
 CORE_UTILIZATION = 50   # percent of a place that cells fill
 _SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
 
@@ -28,31 +30,60 @@ def period_ps(arch: Arch) -> int:
 
 def sdc() -> str:
     """Constraints for the machine and for its tiles: one clock, half a period at each side of the border, what never moves."""
-    return """\
+    return f"""\
 # Constraints of the machine and of its tiles: one clock, synchronous reset, active high.
 #
 # CLOCK_PERIOD, in the library's unit of time, comes from the configuration of the flow.
 set clk_period $::env(CLOCK_PERIOD)
 create_clock -name clk -period $clk_period [get_ports clk]
-
-# Half a period belongs to the outside: an output of one tile is an input of the next. Reset comes from a register.
-set inputs {}
-foreach port [all_inputs] {
-  if {[get_property $port full_name] ne "clk"} { lappend inputs $port }
-}
-set_input_delay [expr {$clk_period / 2.0}] -clock clk $inputs
-set outputs {}
-foreach port [all_outputs] {
-  if {[get_property $port full_name] ne "s_clk"} { lappend outputs $port }
-}
-set_output_delay [expr {$clk_period / 2.0}] -clock clk $outputs
-
+{_border("clk", ("clk",))}
 # The row of a tile is tied outside of it.
-foreach name {tile_y cut} {
-  set ports [get_ports -quiet "${name}*"]
-  if {[llength $ports] > 0} { set_false_path -from $ports }
-}
+foreach name {{tile_y cut}} {{
+  set ports [get_ports -quiet "${{name}}*"]
+  if {{[llength $ports] > 0}} {{ set_false_path -from $ports }}
+}}
+{_AT_REST}"""
 
+
+def system_sdc() -> str:
+    """Constraints for a system whose host has a clock of its own: what crosses arrives within a period of the faster clock."""
+    return f"""\
+# Constraints of the system: `clk` is the machine's clock, `host_clk` that of every other port; synchronous reset, active high.
+#
+# CLOCK_PERIOD and HOST_CLOCK_PERIOD, in the library's unit of time, come from the configuration of the flow.
+set clk_period $::env(CLOCK_PERIOD)
+set host_clk_period $::env(HOST_CLOCK_PERIOD)
+create_clock -name clk -period $clk_period [get_ports clk]
+create_clock -name host_clk -period $host_clk_period [get_ports host_clk]
+{_border("host_clk", ("clk", "host_clk"))}
+# All that crosses is a Gray count, which has to arrive as it left, a word that is at rest while its count crosses, or a bit:
+# within a period of the faster clock, wherever the edges are. What catches it is a synchroniser, or waits for one.
+set crossing [expr {{min($clk_period, $host_clk_period)}}]
+foreach {{from to}} {{clk host_clk host_clk clk}} {{
+  set_max_delay $crossing -ignore_clock_latency -from [get_clocks $from] -to [get_clocks $to]
+  set_false_path -hold -from [get_clocks $from] -to [get_clocks $to]
+}}
+{_AT_REST}"""
+
+
+def _border(clock: str, clocks: tuple[str, ...]) -> str:
+    """Half a period of a clock on every port that is none."""
+    return f"""
+# Half a period belongs to the outside: an output of one tile is an input of the next. Reset comes from a register.
+set inputs {{}}
+foreach port [all_inputs] {{
+  if {{[get_property $port full_name] ni {{{" ".join(clocks)}}}}} {{ lappend inputs $port }}
+}}
+set_input_delay [expr {{${clock}_period / 2.0}}] -clock {clock} $inputs
+set outputs {{}}
+foreach port [all_outputs] {{
+  if {{[get_property $port full_name] ne "s_clk"}} {{ lappend outputs $port }}
+}}
+set_output_delay [expr {{${clock}_period / 2.0}}] -clock {clock} $outputs
+"""
+
+
+_AT_REST = """
 # Configuration is written while no program runs, and a flush precedes each run: what it selects in a tile is at rest by then.
 # Reading it back is none of these paths: that ends in the registers of the channel. The same holds for which region a column is
 # of, as long as nothing goes on there. Flat and hierarchical names.
@@ -86,8 +117,11 @@ yosys read_verilog -overwrite $::env(CLKGATE_MAP_FILE)
 """
 
 
-def config_mk(top: str, files: Iterable[str], period: int) -> str:
-    """The configuration of ORFS for one module, from the files of it and those below."""
+def config_mk(top: str, files: Iterable[str], period: int, *, host_clock: bool = False) -> str:
+    """The configuration of ORFS for one module, from the files of it and those below.
+
+    period: ps, in ASAP7. host_clock: the module has a clock for the host, too.
+    """
     sources = " \\\n  ".join(f"$(HERE){name}" for name in files)
     return f"""\
 # OpenROAD-flow-scripts: make DESIGN_CONFIG=this file. The period is that of the delays in arch.json, without wires.
@@ -96,30 +130,37 @@ HERE := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 export DESIGN_NAME = {top}
 export PLATFORM ?= asap7
 export VERILOG_FILES = {sources}
-export SDC_FILE = $(HERE){SDC}
+export SDC_FILE = $(HERE){SYSTEM_SDC if host_clock else SDC}
 # asap7 counts picoseconds, the others nanoseconds.
-export CLOCK_PERIOD ?= $(if $(filter asap7,$(PLATFORM)),{period},{period * _SKY130_TIMES / 1000:g})
+export CLOCK_PERIOD ?= {_by_platform(period)}
+{f"export HOST_CLOCK_PERIOD ?= {_by_platform(_HOST_PERIODS * period)}{chr(10)}" if host_clock else ""}\
 export CORE_UTILIZATION ?= {CORE_UTILIZATION}
 export PLACE_DENSITY_LB_ADDON ?= 0.10
 """
+
+
+def _by_platform(period: int) -> str:
+    return f"$(if $(filter asap7,$(PLATFORM)),{period},{period * _SKY130_TIMES / 1000:g})"
 
 
 def _tiles(form: str) -> tuple[str, ...]:
     return tuple(f"{form}_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), PARITIES))
 
 
-MODULES = (TOP, *_tiles("tile"))
+MODULES = (SYSTEM, TOP, *_tiles("tile"))
 """The modules that are hardened by themselves, where tiles do not abut."""
-ABUTTED = (TOP, *_tiles("abutted"))
+ABUTTED = (SYSTEM, TOP, *_tiles("abutted"))
 """The same where they do."""
-NAMES = (SDC, LATCHES, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
+NAMES = (SDC, SYSTEM_SDC, LATCHES, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
 
 
 def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
     """Every file by its name, for a machine whose Verilog is in a folder; one without MEM tiles has no files for them."""
     there = [name for name in (ABUTTED if arch.feed_through else MODULES) if (folder / f"{name}.sv").exists()]
-    made = {SDC: sdc(), LATCHES: latches(), LATCH_RULES.name: LATCH_RULES.read_text()}
+    two_clocks = arch.system.processor and arch.system.own_clock
+    made = {SDC: sdc(), **({SYSTEM_SDC: system_sdc()} if two_clocks else {}),
+            LATCHES: latches(), LATCH_RULES.name: LATCH_RULES.read_text()}
     for name in there:
         files = (f"{module}.sv" for module in read_design(folder, name).modules)
-        made[f"{name}.mk"] = config_mk(name, files, period_ps(arch))
+        made[f"{name}.mk"] = config_mk(name, files, period_ps(arch), host_clock=name == SYSTEM and two_clocks)
     return made

@@ -12,22 +12,24 @@ from sardonyx.emission import emit_arch
 from sardonyx.flow.asic import constraints
 from sardonyx.flow.asic.synthesis import GATE, read_design
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.system import System
 from sardonyx.hw.yosys import run_yosys
 
 # A tool that knows three cells and four ports, and says what it is told.
 STUBS = """
-array set env {CLOCK_PERIOD 1000}
+array set env {CLOCK_PERIOD 1000 HOST_CLOCK_PERIOD 1500}
 proc get_ports {args} {
-  if {[lindex $args end] eq "clk"} { return clk }
+  if {[lindex $args end] in {clk host_clk}} { return [lindex $args end] }
   return [lsearch -all -inline -glob {clk rst tile_y[0] cut n_data_i_valid[0]} [lindex $args end]]
 }
 proc get_cells {args} {
   return [lsearch -all -inline -glob {{registers.cfg[7]$_DFF_} {tile_logic.core.a} {registers.rdata}} [lindex $args end]]
 }
-proc all_inputs {} { return {clk rst} }
+proc get_clocks {name} { return $name }
+proc all_inputs {} { return {clk host_clk rst} }
 proc all_outputs {} { return {active s_clk} }
 proc get_property {object name} { return $object }
-foreach name {create_clock set_input_delay set_output_delay set_false_path} {
+foreach name {create_clock set_input_delay set_output_delay set_false_path set_max_delay} {
   proc $name {args} "puts \\"$name \\$args\\""
 }
 """
@@ -46,11 +48,27 @@ def test_tcl_reads_the_constraints(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "create_clock -name clk -period 1000 clk",
-        "set_input_delay 500.0 -clock clk rst",
+        "set_input_delay 500.0 -clock clk {host_clk rst}",
         "set_output_delay 500.0 -clock clk active",
         "set_false_path -from {{tile_y[0]}}",
         "set_false_path -from cut",
         "set_false_path -from {{registers.cfg[7]$_DFF_}} -to tile_logic.core.a"]
+
+
+@pytest.mark.tcl
+def test_what_crosses_two_clocks_arrives_within_a_period_of_the_faster_one(tmp_path: Path) -> None:
+    (tmp_path / constraints.SYSTEM_SDC).write_text(constraints.system_sdc())
+    (tmp_path / "run.tcl").write_text(f"{STUBS}\nsource {constraints.SYSTEM_SDC}\n")
+    done = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[:8] == [
+        "create_clock -name clk -period 1000 clk",
+        "create_clock -name host_clk -period 1500 host_clk",
+        "set_input_delay 750.0 -clock host_clk rst",
+        "set_output_delay 750.0 -clock host_clk active",
+        "set_max_delay 1000 -ignore_clock_latency -from clk -to host_clk",
+        "set_false_path -hold -from clk -to host_clk",
+        "set_max_delay 1000 -ignore_clock_latency -from host_clk -to clk",
+        "set_false_path -hold -from host_clk -to clk"]
 
 
 @pytest.mark.tcl
@@ -81,7 +99,7 @@ def test_latches_without_a_clock_gate_are_refused(folder: Path) -> None:
     assert said.returncode == 1 and "CLKGATE_MAP_FILE is not set: give a file with the clock gate" in said.stderr
 
 
-@pytest.mark.parametrize("module", constraints.MODULES)
+@pytest.mark.parametrize("module", [name for name in constraints.MODULES if name != constraints.SYSTEM])
 def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path, module: str, tmp_path: Path) -> None:
     show = "\n".join(f"\t@echo '$({name})'" for name in ("DESIGN_NAME", "VERILOG_FILES", "SDC_FILE", "CLOCK_PERIOD"))
     (tmp_path / "Makefile").write_text(f"include {folder / module}.mk\nshow:\n{show}\n")
@@ -105,6 +123,24 @@ def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, 
     made = constraints.flow_files(machine, folder)
     assert [*made] == [constraints.SDC, constraints.LATCHES, "latches.v", "sardonyx.mk", "abutted_pe_odd.mk"]
     assert "$(HERE)abutted_pe_odd.sv" in made["abutted_pe_odd.mk"] and "$(HERE)core_pe.sv" in made["abutted_pe_odd.mk"]
+
+
+@pytest.mark.parametrize("own_clock", [False, True])
+def test_a_system_has_a_configuration_and_with_two_clocks_constraints_of_its_own(own_clock: bool, tmp_path: Path) -> None:
+    machine = replace(presets.get("tiny"), system=System(processor=True, own_clock=own_clock))
+    (tmp_path / "sardonyx_system.sv").write_text("module sardonyx_system (\n  host host (\n")
+    (tmp_path / "host.sv").write_text("module host (\n")
+    made = constraints.flow_files(machine, tmp_path)
+    assert (constraints.SYSTEM_SDC in made) == own_clock
+    (tmp_path / "Makefile").write_text("include sardonyx_system.mk\nshow:\n"
+                                       "\t@echo '$(notdir $(VERILOG_FILES) $(SDC_FILE)) $(CLOCK_PERIOD)'"
+                                       " '$(HOST_CLOCK_PERIOD)'\n")
+    (tmp_path / "sardonyx_system.mk").write_text(made["sardonyx_system.mk"])
+    done = subprocess.run(["make", "show"], cwd=tmp_path, capture_output=True, text=True, check=True,
+                          env={"PATH": os.environ["PATH"]})
+    period = constraints.period_ps(machine)
+    ends = [constraints.SYSTEM_SDC, str(period), str(2 * period)] if own_clock else [constraints.SDC, str(period)]
+    assert done.stdout.split() == ["sardonyx_system.sv", "host.sv", *ends]
 
 
 def test_the_period_follows_the_delays_of_the_description() -> None:
