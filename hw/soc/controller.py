@@ -65,7 +65,8 @@ class Controller(wiring.Component):
 
     With `Arch.column_stall` columns are frozen as the register `stall` says, but not while flush is held and not before loads
     have come to their first words, so that static programs begin as if nothing were stalled. A change waits until requests of
-    `cfg_valid` are at their tiles. Meanwhile the time of the run stands still: `cycles`, and what its limits count.
+    `cfg_valid` are at their tiles. Meanwhile the time of the run stands still: `cycles`, and what its limits count. What the
+    last words took to their banks while columns stood still passes once more before the run ends, as without a stall.
 
     Members
     -------
@@ -85,6 +86,7 @@ class Controller(wiring.Component):
     walled : In(columns)                With `Arch.regions`: a tile of the column led a word at a wall.
     stall : Out(columns)                With `Arch.column_stall`: columns of this region that are frozen, from registers.
     whole : In(1)                       With it: they are frozen all at once or not at all, as the program is static.
+    crossed : In(1)                     With it: a word passed between a column and its GLB tile.
     cfg_valid, cfg_write, cfg_address, cfg_data : Out      To the configuration channels.
     cfg_answer, cfg_value : In          Read-back: valid and word.
     foreign : In(1)                     The column of cfg_address is of another region.
@@ -113,7 +115,7 @@ class Controller(wiring.Component):
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
             "foreign": In(1), "mine": In(arch.glb_tiles), "occupied": Out(1),
             **({"walled": In(arch.columns), "commands": In(len(COMMANDS))} if arch.regions > 1 else {}),
-            **({"stall": Out(arch.columns), "whole": In(1)} if arch.column_stall else {})})
+            **({"stall": Out(arch.columns), "whole": In(1), "crossed": In(1)} if arch.column_stall else {})})
 
     module_name = "controller"
 
@@ -158,8 +160,12 @@ class Controller(wiring.Component):
         busy = status[BUSY]
         active = Signal()   # the DMAs have been started
         passes: tuple[Value, ...] = ()      # the time of a run
+        goes: Value = self.running
         if self.arch.column_stall:
             passes = ~self._stall(m, values, self.flush | starting, starting),
+            stands = Signal()       # tiles do, a cycle after they are told
+            m.d.sync += stands.eq(~passes[0])
+            goes = goes | stands | self._owed(m, starting, stands)
         between = self.again    # two runs
         more = Signal()
         ended = Signal()
@@ -167,8 +173,8 @@ class Controller(wiring.Component):
         stops = Signal()
         failed = reduce(or_, (signal for event, signal in events.items() if event in FAILURES))
         m.d.comb += [
-            more.eq(values["runs_done"] < values["runs"]), going.eq(active & (self.running | between | more)),
-            ended.eq(active & ~self.running & ~between & ~failed),
+            more.eq(values["runs_done"] < values["runs"]), going.eq(active & (goes | between | more)),
+            ended.eq(active & ~goes & ~between & ~failed),
             # A start during a run ends it first: what the new one does not enable must not run on.
             self.flush.eq((flushing != 0) | loading), stops.eq(ends | command_stop | command_start | command_configure),
             self.start.eq(starting),
@@ -181,6 +187,9 @@ class Controller(wiring.Component):
             ends.eq(active & Cat(events.values()).any()),
         ]
         m.d.comb += events[AT_WALL].eq(active & self.walled.any()) if walls else []
+        if self.arch.column_stall:
+            # The end of a run that another one follows is a cycle of the run; at once behind it no column stands still.
+            passes = passes[0] | ended,
         # What reaches all DMAs comes from registers: a path from a write, or from the tiles, ends here.
         m.d.sync += [starting.eq((flushing == 1) & ~loading & ~stops), self.stop.eq(stops),
                      active.eq((active | starting) & ~stops)]
@@ -246,6 +255,18 @@ class Controller(wiring.Component):
         with m.If((asked == 0) & ~self.cfg_valid):
             m.d.sync += chosen.eq(self._wanted)
         return self.stall.any()
+
+    def _owed(self, m: Module, starting: Value, stands: Value) -> Value:
+        """Whether the run has cycles to wait: as many as tiles stood still since the last word left them and the global buffer
+        was at work, which is the way to a bank."""
+        owed = Signal(range(2 * self.arch.glb.ring + 8))
+        with m.If(starting | self.crossed):
+            m.d.sync += owed.eq(0)
+        with m.Elif(self.running & stands & ~owed.all()):
+            m.d.sync += owed.eq(owed + 1)
+        with m.Elif(~self.running & ~stands & (owed != 0)):
+            m.d.sync += owed.eq(owed - 1)
+        return owed != 0
 
     def _ends(self, m: Module, values: dict[str, Signal], written: dict[str, Signal]) -> None:
         """Which loads and stores have ended, and the events of those that are chosen."""

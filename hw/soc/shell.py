@@ -163,7 +163,8 @@ class Shell(wiring.Component):
                          *([each.walled.eq(self.walled & columns)] if arch.regions > 1 else []),
                          *(getattr(each, name).eq(Cat(self._every(name)) & each.mine) for name in ("load_ends", "store_ends")),
                          each.running.eq((Cat(self._every("busy")) & each.mine).any()),
-                         each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any())]
+                         each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any()),
+                         *([each.crossed.eq((Cat(self._every("moved")) & each.mine).any())] if arch.column_stall else [])]
             m.d.comb += [getattr(each, port).eq((Cat(self._every(name)) & each.mine).any()) for port, name in asked.items()]
         for name in commands:
             m.d.comb += [port.eq(self._of_owner(controllers, tile, name)) for tile, port in enumerate(self._every(name))]

@@ -1,5 +1,6 @@
 """The controller alone, cycle by cycle, in Amaranth's simulator; tests/sim/test_machine.py runs it as Verilog."""
 
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -822,6 +823,46 @@ def test_columns_of_a_static_program_are_frozen_all_at_once_or_not_at_all() -> N
         assert driver.read("stalled") == 0b000001, "other programs may be frozen in some columns"
 
     simulate(scenario, STALLING)
+
+
+def test_runs_take_as_long_as_without_stalls_though_last_words_go_to_their_banks_meanwhile() -> None:
+    found: list[int] = []
+
+    async def scenario(driver: Driver, draw: random.Random, often: float) -> None:
+        stood = False   # tiles do, a cycle after they are told
+
+        async def step() -> None:
+            nonlocal stood
+            stood = bool(driver.read("stalled"))
+            if draw.random() < often:
+                await driver.write("stall", draw.choice([0, 0b1]))
+            else:
+                await driver.tick()
+
+        driver.put(mine=0b111)
+        await driver.write("runs", 1)
+        await driver.write("control", START)
+        for number in range(2):
+            while len(driver.seen["start"]) == number:
+                await step()
+            driver.put(running=1)
+            left = 9    # words that leave columns
+            while left:
+                crosses = int(not stood)
+                driver.put(moving=crosses, crossed=crosses)
+                await step()
+                left -= crosses
+            driver.put(moving=0, crossed=0)
+            for _ in range(3):
+                await step()    # the last one is on its way to its bank
+            driver.put(running=0)
+        while driver.read("status") != 1 << FINISHED:
+            await step()
+        found.append(driver.read("cycles"))
+
+    for seed in range(12):
+        simulate(lambda driver, seed=seed: scenario(driver, random.Random(seed), 0.6 * (seed > 0)), STALLING)
+    assert found == [found[0]] * 12
 
 
 def test_a_stall_waits_until_requests_are_at_their_tiles() -> None:
