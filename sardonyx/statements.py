@@ -63,6 +63,9 @@ class Plan:
         return self.dispatch == DYNAMIC
 
 
+_AS_IT_COMES = Plan()
+
+
 @dataclass(frozen=True)
 class _Part:
     """Statements that run as one program, which gives the result of the last one."""
@@ -154,26 +157,38 @@ def _work(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progr
     return work
 
 
-def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
-    """Run statements as one program, whose result is that of the last one; it, and as a tensor."""
-    began, fused, several = time.perf_counter(), part.fused, len(part.statements) > 1
+def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
+           progress: Tell = silent) -> Callable[[Tell, Coo | None], TensorJob]:
+    """Cut operands by name into sub-tiles, the edges chosen and indices left out as the plan wants, whatever runs them.
+
+    Returns what compiles the program, given whom to tell the stages and, of several statements, the result by NumPy.
+    """
     progress("cutting the operands into sub-tiles")
-    work = _work(fused, data, how.arch, wanted, progress)
+    work = _work(fused, data, arch, wanted, progress)
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     # A statement whose functions are left to the host is another one.
     nests = sharing(fused, work.tiling) if fused.nest.kept else alone(inner)
-    copies = most_copies(nests, how.arch, wanted.dynamic) if wanted.copies is None else wanted.copies
+    copies = most_copies(nests, arch, wanted.dynamic) if wanted.copies is None else wanted.copies
     # A group shares out its sub-tiles best if it is large, unless its links are too few.
     linked = groups_needed(work, copies) if wanted.dynamic else None
-    answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
 
+    def compiles(tell: Tell, answer: Coo | None) -> TensorJob:
+        compiled = compile_fused(nests, arch, seed, tell, copies, wanted.dynamic, linked, "balancing" not in wanted.without)
+        return TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer)
+
+    return compiles
+
+
+def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
+    """Run statements as one program, whose result is that of the last one; it, and as a tensor."""
+    began, fused, several = time.perf_counter(), part.fused, len(part.statements) > 1
+    compiles = job_of(fused, data, how.arch, wanted, how.seed, progress)
+    answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
     made: list[TensorJob] = []
 
     def job(tell: Tell) -> TensorJob:
-        compiled = compile_fused(nests, how.arch, how.seed, tell, copies, wanted.dynamic, linked,
-                                 "balancing" not in wanted.without)
-        made.append(TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer))
+        made.append(compiles(tell, answer))
         return made[0]
 
     found = execute(replace(how, single="pipelining" in wanted.without), job, began, progress)

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import api, timeline
-from .compiler.einsum import compile_einsum
 from .compiler.lang.einsum import parse
-from .compiler.sparse.tiling import tile as cut
+from .compiler.sparse.fuse import alone
 from .dump import VERILOG, Dump
 from .execute import Job
 from .hw.arch import presets
@@ -20,10 +19,9 @@ from .hw.arch.system import System
 from .outcome import Outcome, silent
 from .picture_job import Wanted
 from .runtime import firmware, toolchain
-from .runtime.data.sub_tiles import Work
 from .runtime.plan import loops_of_transactions
 from .sim import system
-from .tensor_job import TensorJob
+from .statements import job_of
 
 # The serial line of the demo is fast: what it says takes no time of the simulation.
 DEMO_SYSTEM = System(processor=True, serial_cycles=4)
@@ -107,8 +105,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     progress("compiling the programs")
     matrix, what = api.demo_matrix(None)
     operands = {"B": matrix, "C": matrix}
-    statement = parse(api.MATRIX_PRODUCT)
-    product = TensorJob(compile_einsum(statement, arch), operands, Work(cut(statement, operands, arch.mem.level_words)))
+    product = job_of(alone(parse(api.MATRIX_PRODUCT)), operands, arch)(silent, None)
     photo = halide.prepared(gaussian.build(), {"photo": skimage.data.camera()}, None, {}, progress)
     blur = photo.job(Wanted(photo.size, None, None, arch, 0), lambda stage: progress(f"compiling the blur: {stage}"))
     ran, reports = run({"product": product, "blur": blur}, arch, progress)
