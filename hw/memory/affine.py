@@ -33,16 +33,24 @@ def count_loops(m: Module, extents: Sequence[Value], step: Value, restart: Value
     each loop, whether it is in its last iteration; after the last of all they are in the first again. With `ready` these are
     registers, in counters that are larger; else a test of all bits follows them.
     """
+    return loop_counters(m, extents, step, restart, ready)[0]
+
+
+def loop_counters(m: Module, extents: Sequence[Value], step: Value, restart: Value,
+                  ready: bool = False) -> tuple[Signal, list[Signal]]:
+    """As `count_loops`, and the iterations that each loop has left behind the current one; with `ready` one less."""
     at_end = Signal(len(extents))
+    counters: list[Signal] = []
     for level, extent in enumerate(extents):
         # Counted down, because a test for 0 takes less than a comparison with the extent; to -1 it takes the sign alone.
         left = Signal(len(extent) + ready, name=f"left{level}", reset_less=True)
+        counters.append(left)
         inner_ended = at_end[:level].all() if level else Const(1)
         m.d.comb += at_end[level].eq(left[-1] if ready else left == 0)
         reload = restart | at_end[level]
         with m.If(restart | step & inner_ended):
             m.d.sync += left.eq(Mux(reload, extent, left) - 1 if ready else Mux(reload, extent, left - 1))
-    return at_end
+    return at_end, counters
 
 
 def advancing(m: Module, at_end: Signal, deltas: Sequence[Value], shape: Shape, name: str = "delta") -> Signal:

@@ -39,6 +39,8 @@ class Pieces(wiring.Component):
     Timing: a burst a cycle, the first one in the cycle after its run; all outputs come from registers.
     """
 
+    most = BEATS        # beats of a burst
+
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(RUN)), "o": Out(stream.Signature(PIECE))})
 
@@ -46,14 +48,14 @@ class Pieces(wiring.Component):
         m = Module()
         line = Signal(LINES)
         left = Signal(LINES)
-        room = Signal(range(BEATS + 1))
+        room = Signal(range(self.most + 1))
         taken = Signal()
         skip = Signal(EDGES["skip"])
         rest = Signal(EDGES["rest"])
         ends = Signal()
-        low = (BEATS - 1).bit_length()
+        low = (self.most - 1).bit_length()
         m.d.comb += [
-            room.eq(BEATS - line[:low]), taken.eq(self.o.valid & self.o.ready),
+            room.eq(self.most - line[:low]), taken.eq(self.o.valid & self.o.ready),
             self.o.valid.eq(left != 0), self.o.payload.line.eq(line), self.o.payload.last.eq(left <= room),
             self.o.payload.beats.eq(Mux(self.o.payload.last, left, room) - 1),
             self.o.payload.skip.eq(skip), self.o.payload.rest.eq(Mux(self.o.payload.last, rest, 0)),

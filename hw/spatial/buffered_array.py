@@ -15,11 +15,12 @@ from ..arch.private_buffer import Bank, PrivateBuffer
 from ..arch.spatial import Spatial
 from ..arch.token import DATA_BITS
 from ..emit import macro
+from ..stream.lead import lead
 from .array import SpatialArray
 from .array import streams as array_streams
 from .elastic_array import ElasticArray
 from .elastic_array import streams as elastic_streams
-from .private_buffer import PrivateBank, lead
+from .private_buffer import PrivateBank
 
 
 class BufferedArray(Component):

@@ -16,16 +16,11 @@ from ..memory.nest import Nest
 from ..memory.stored_level import StoredLevel
 from ..sparse.interface import is_done, is_stop
 from ..stream.fifo import Fifo, Fifo2
+from ..stream.lead import lead
 from .elastic_pe import pair
 
 # Tokens that coordinates are ahead of their values, which are looked up in as many cycles.
 AHEAD = 8
-
-
-def lead(m: Module, giver: Any, taker: Any) -> None:
-    """What one stream gives the other one takes, whose payload has as many bits."""
-    m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)), taker.valid.eq(giver.valid),
-                 giver.ready.eq(taker.ready)]
 
 
 class PrivateBank(Component):

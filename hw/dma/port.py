@@ -1,0 +1,163 @@
+"""A request port of a DMA: one request at a time, between its streams of elements and bursts of the bus."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.dma import ELEMENT_BITS, MOST_BEATS, MOST_SIZE, SPAN_BITS, Dma
+from ..emit import Macro, macro
+from ..soc.mover import Pieces
+from ..soc.rows import LINES
+from ..stream.fifo import Fifo, Fifo2
+from ..stream.lead import lead
+from .lanes import PART, WORD, Pack, Unpack
+from .request import request_layout
+from .walk import Walk
+
+BURST = data.StructLayout({"line": LINES, "beats": range(MOST_BEATS)})
+# Bursts of a port that are written and not answered.
+WRITES = 15
+# Bits of the bytes of a run, with those in front of it in its first word.
+END_BITS = SPAN_BITS + MOST_SIZE + 1
+
+
+class ShortPieces(Pieces):
+    """Cuts a run of words into bursts of up to `most` beats, a power of two; none crosses a multiple of their bytes."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.module_name = most, f"pieces_{most}"
+        super().__init__()
+
+
+class Port(wiring.Component):
+    """Does requests, one after the other.
+
+    Behaviour: of a request that loads, words are asked for as far as they have room, and its elements leave in order; of one
+    that stores, bursts are offered whose words are all there. Each run of elements has words of its own, so that no byte is
+    read or written that is not of the request, but for whole words that are read.
+
+    Parameters
+    ----------
+    dma : Dma
+
+    Members
+    -------
+    request : In(stream)    `request_layout`.
+    load : Out(stream)      Elements from memory.
+    store : In(stream)      Elements to memory; only those of requests are taken.
+    ended : Out(1)          The request has ended: its last element was taken, or its last word is in memory.
+    failed : Out(1)         With `ended`: an answer of the bus was an error.
+    read : Out(stream), write : Out(stream)      `BURST`: the first word of 64 bits, beats less one.
+    came : In(1), came_word : In(64), came_error : In(1)     A word that was asked for; it has room.
+    word : Out(stream)      `WORD`: those of the bursts of `write`, in order.
+    answered : In(1), answered_error : In(1)                 A burst is written.
+
+    Timing: an element a cycle each way. `WRITES` bursts, and words that fill `room`, may be under way.
+    Source: Stellar VI-C.
+    """
+
+    def __init__(self, dma: Dma) -> None:
+        self.dma = dma
+        elements, bursts = stream.Signature(ELEMENT_BITS), stream.Signature(BURST)
+        super().__init__({"request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
+                          "store": In(elements), "ended": Out(1), "failed": Out(1), "read": Out(bursts), "write": Out(bursts),
+                          "came": In(1), "came_word": In(64), "came_error": In(1), "word": Out(stream.Signature(WORD)),
+                          "answered": In(1), "answered_error": In(1)})
+
+    @property
+    def module_name(self) -> str:
+        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}"
+
+    @property
+    def emit_key(self) -> tuple[int, ...]:
+        return self.dma.loops, self.dma.beats, self.dma.room
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        stores = Signal()
+        size = Signal(2)
+        going = Signal()
+        m.submodules.walk = walk = macro(Walk(self.dma.loops))
+        # Words of two directions never meet, whatever went before.
+        quiet = Signal()
+        m.d.comb += [walk.i.payload.eq(self.request.payload), walk.i.valid.eq(self.request.valid & ~going & quiet),
+                     self.request.ready.eq(walk.i.ready & ~going & quiet)]
+        with m.If(self.request.valid & self.request.ready):
+            m.d.sync += [going.eq(1), stores.eq(self.request.payload.stores), size.eq(self.request.payload.size),
+                         self.failed.eq(0)]
+        with m.Elif((self.came & self.came_error) | (self.answered & self.answered_error)):
+            m.d.sync += self.failed.eq(1)
+        with m.If(self.ended):
+            m.d.sync += going.eq(0)
+        parts, pieces = self._cut(m, walk, size)
+        m.submodules.words = words = macro(Fifo(WORD, self.dma.room))
+        m.submodules.unpack = unpack = macro(Unpack())
+        m.submodules.pack = pack = macro(Pack())
+        m.d.comb += [
+            unpack.size.eq(size), pack.size.eq(size),
+            unpack.run.payload.eq(parts.o.payload), pack.run.payload.eq(parts.o.payload),
+            unpack.run.valid.eq(parts.o.valid & ~stores), pack.run.valid.eq(parts.o.valid & stores),
+            parts.o.ready.eq(Mux(stores, pack.run.ready, unpack.run.ready)),
+            # The words of a port go one way at a time.
+            words.i.valid.eq(Mux(stores, pack.word.valid, self.came)), pack.word.ready.eq(words.i.ready),
+            words.i.payload.data.eq(Mux(stores, pack.word.payload.data, self.came_word)),
+            words.i.payload.strobe.eq(pack.word.payload.strobe),
+            unpack.word.payload.eq(words.o.payload.data), unpack.word.valid.eq(words.o.valid & ~stores),
+            self.word.payload.eq(words.o.payload), self.word.valid.eq(words.o.valid & stores),
+            words.o.ready.eq(Mux(stores, self.word.ready, unpack.word.ready)),
+        ]
+        lead(m, unpack.o, self.load)
+        lead(m, self.store, pack.i)
+        idle, full = self._bursts(m, pieces, words, stores)
+        m.d.comb += quiet.eq(idle & full & ~words.o.valid & ~pieces.o.valid & ~pack.goes)
+        filled = Signal()
+        with m.If(pack.ended):
+            m.d.sync += filled.eq(1)
+        with m.If(self.ended):
+            m.d.sync += filled.eq(0)
+        m.d.comb += self.ended.eq(unpack.ended | (filled & idle & ~words.o.valid))
+        return m
+
+    def _cut(self, m: Module, walk: Macro, size: Signal) -> tuple[Macro, Macro]:
+        """Each run where its elements are, and as bursts."""
+        m.submodules.parts = parts = macro(Fifo2(PART))
+        m.submodules.pieces = pieces = macro(ShortPieces(self.dma.beats))
+        run = walk.o.payload
+        there = run.there != 0
+        end = Signal(END_BITS)
+        m.d.comb += [
+            end.eq(run.address[:3] + (run.there << size)),
+            parts.i.payload.offset.eq(run.address), parts.i.payload.there.eq(run.there), parts.i.payload.pad.eq(run.pad),
+            parts.i.payload.last.eq(run.last), parts.i.valid.eq(walk.o.valid & (pieces.i.ready | ~there)),
+            pieces.i.payload.line.eq(run.address[3:]), pieces.i.payload.lines.eq((end + 7) >> 3),
+            pieces.i.valid.eq(walk.o.valid & there & parts.i.ready),
+            walk.o.ready.eq(parts.i.ready & (pieces.i.ready | ~there)),
+        ]
+        return parts, pieces
+
+    def _bursts(self, m: Module, pieces: Macro, words: Macro, stores: Signal) -> tuple[Signal, Signal]:
+        """Offers bursts; whether all that were written are answered, and whether there is all the room."""
+        burst = pieces.o.payload
+        room = Signal(range(self.dma.room + 1), init=self.dma.room)     # words that have neither come nor been asked for
+        loose = Signal(range(self.dma.room + 1))       # words of no burst yet
+        written = Signal(range(WRITES + 1))             # bursts without an answer
+        reads = self.read.valid & self.read.ready
+        writes = self.write.valid & self.write.ready
+        m.d.comb += [
+            *(each.payload.line.eq(burst.line) for each in (self.read, self.write)),
+            *(each.payload.beats.eq(burst.beats) for each in (self.read, self.write)),
+            self.read.valid.eq(pieces.o.valid & ~stores & (room > burst.beats)),
+            self.write.valid.eq(pieces.o.valid & stores & (loose > burst.beats) & (written != WRITES)),
+            pieces.o.ready.eq(reads | writes),
+        ]
+        m.d.sync += [
+            room.eq(room - Mux(reads, burst.beats + 1, 0) + (words.o.valid & words.o.ready & ~stores)),
+            loose.eq(loose - Mux(writes, burst.beats + 1, 0) + (words.i.valid & words.i.ready & stores)),
+            written.eq(written + writes - self.answered),
+        ]
+        idle = Signal()
+        full = Signal()
+        m.d.comb += [idle.eq((written == 0) & (loose == 0)), full.eq(room == self.dma.room)]
+        return idle, full

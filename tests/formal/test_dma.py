@@ -1,0 +1,101 @@
+"""Ports of a DMA ask for no more than has room, and keep the contract of streams, whatever they are given and whenever anything
+is taken."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
+from chains import keeps_contract
+from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
+
+from sardonyx.hw.arch.dma import Dma
+from sardonyx.hw.dma import port
+from sardonyx.hw.dma.lanes import Pack, Unpack
+from sardonyx.hw.dma.port import Port, ShortPieces
+from sardonyx.hw.emit import macro
+
+DMA = Dma(ports=1, loops=1, beats=2, room=4)
+LEVEL = 3
+
+
+class Asking(Harness):
+    """A port with any requests, before a bus that gives words only where some were asked for, and takes those of bursts."""
+
+    def __init__(self) -> None:
+        super().__init__({"level": ("port.words.queue.level", LEVEL), "room": ("port.room", LEVEL),
+                          "loose": ("port.loose", LEVEL), "stores": ("port.stores", 1)})
+
+    def build(self, m: Module) -> None:
+        probe: Any = self
+        m.submodules.port = part = macro(Port(DMA))
+        for path, member, value in part.signature.flatten(part):
+            if member.flow is In and path[0] not in ("came", "answered"):
+                m.d.comb += Value.cast(value).eq(free(m, len(Value.cast(value)), "_".join(map(str, path))))
+        asked = Signal(4)       # words that have not come
+        given = Signal(4)       # words of bursts that were announced, not sent
+        m.d.comb += part.came.eq(free(m, 1, "came") & (asked != 0))
+        reads, writes = part.read, part.write
+        m.d.sync += [
+            asked.eq(asked - part.came + Mux(reads.valid & reads.ready, reads.payload.beats + 1, 0)),
+            given.eq(given - (part.word.valid & part.word.ready)
+                     + Mux(writes.valid & writes.ready, writes.payload.beats + 1, 0))]
+        assume(m, "words are taken of bursts that were announced", ~part.word.ready | (given != 0))
+        always(m, "no more words are held than have room", probe.level <= DMA.room)
+        always(m, "what was asked for has room",
+               Mux(probe.stores, (probe.room == DMA.room) & (asked == 0), probe.room + probe.level + asked == DMA.room))
+        always(m, "the words of a burst are there when it is offered",
+               Mux(probe.stores, probe.level == probe.loose + given, (probe.loose == 0) & (given == 0)))
+        for name, offer in (("read", reads), ("write", writes)):
+            waits = keeps_contract(m, name, SimpleNamespace(valid=offer.valid, ready=offer.ready, payload=offer.payload))
+            always(m, f"a burst of {name} crosses no multiple of its bytes",
+                   ~offer.valid | (offer.payload.line[0] + offer.payload.beats < DMA.beats))
+            reachable(m, f"a burst of {name} is taken after it waited", waits & offer.ready & (offer.payload.beats != 0))
+
+
+class Lanes(Harness):
+    """Elements out of words, or into words: any of them, which keep the contract themselves."""
+
+    def __init__(self, part: "type[Pack] | type[Unpack]") -> None:
+        self.part = part
+        super().__init__()
+
+    def build(self, m: Module) -> None:
+        m.submodules.part = part = macro(self.part())
+        m.d.comb += part.size.eq(free(m, 2, "size", constant=True))
+        gives, takes = ("word", "o") if self.part is Unpack else ("i", "word")
+        for name in ("run", gives):
+            offer = getattr(part, name)
+            m.d.comb += [offer.valid.eq(free(m, 1, f"{name}_valid")),
+                         Value.cast(offer.payload).eq(free(m, len(Value.cast(offer.payload)), f"{name}_payload"))]
+            keeps_contract(m, name, offer, assume)
+        out = getattr(part, takes)
+        m.d.comb += out.ready.eq(free(m, 1, "ready"))
+        keeps_contract(m, takes, out)
+
+
+def test_ports_ask_for_what_has_room_and_offer_what_is_there(tmp_path: Path) -> None:
+    assert prove(Asking(), tmp_path) == Verdict(True)
+
+
+def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(Asking(), tmp_path, 14)
+
+
+def test_elements_and_words_of_them_keep_the_contract(tmp_path: Path) -> None:
+    assert prove(Side({"unpack": Lanes(Unpack), "pack": Lanes(Pack)}), tmp_path) == Verdict(True)
+
+
+class Longer(ShortPieces):
+    """Bursts that are longer than a port has room for."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(2 * most)
+
+
+def test_bursts_without_room_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port, "ShortPieces", Longer)
+    claim = "a burst of read crosses no multiple of its bytes"
+    assert prove(Asking(), tmp_path, bound=8, only=claim).failed == (claim,)

@@ -1,0 +1,31 @@
+"""The DMA between a memory and streams, against NumPy."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cocotb_dma import DMA
+from simulators import run_cocotb
+
+from sardonyx.hw.arch.dma import Dma, Loop, Request
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.dma.dma import DmaEngine
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=[pytest.mark.icarus, pytest.mark.slow])])
+def test_requests_move_elements_under_random_stalls(simulator: str, tmp_path: Path) -> None:
+    run_cocotb(DmaEngine(DMA), "cocotb_dma", simulator, tmp_path)
+
+
+@pytest.mark.parametrize("wrong,told", [
+    (lambda: Dma(beats=64, room=32), "dma: room is 32 words, but a burst has 64\n  try: give 64 or more"),
+    (lambda: Loop(2, 3, 1), "loop: there is 3 of 2 iterations\n  try: give 2 or less"),
+    (lambda: Request(2, 2, False, (Loop(1, 1, 4),)),
+     "request: base or a stride is no multiple of 4 bytes\n  try: align elements to their size"),
+    (lambda: Request(4, 2, False, ()), "request: loops has 0\n  try: give 1..8"),
+    (lambda: replace(Dma(), ports=17), "dma: ports is 17\n  try: give a whole number 1..16"),
+])
+def test_what_does_not_fit_a_dma_is_told(wrong, told: str) -> None:
+    with pytest.raises(UserError) as error:
+        wrong()
+    assert str(error.value) == told

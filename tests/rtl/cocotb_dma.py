@@ -1,0 +1,128 @@
+"""cocotb tests of the DMA behind a memory that answers in any order. Run by tests/hw/dma/test_dma.py."""
+
+import random
+from typing import Any
+
+import cocotb
+import numpy as np
+from axi_memory import Memory
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from sardonyx.hw.arch.dma import Dma, Loop, Request
+from sardonyx.hw.dma.request import request_bits
+from sardonyx.sim.golden.dma import addresses, loaded, stored
+
+DMA = Dma(ports=3, loops=3, beats=4, room=8)
+BYTES = 1 << 14
+# Each port stores into bytes of its own, and all load from those that nobody writes.
+LOADED = BYTES // 2
+
+
+def any_request(draw: random.Random, port: int, stores: bool) -> Request:
+    """One within the memory, of up to 3 loops and some hundred elements, with runs, single elements and strides back."""
+    low, high = (LOADED + port * 2048, LOADED + (port + 1) * 2048) if stores else (0, LOADED)
+    while True:
+        size = draw.randrange(3)
+        loops = []
+        for level in range(draw.randrange(1, DMA.loops + 1)):
+            span = draw.choice((1, 2, 3, draw.randrange(1, 9), draw.randrange(1, 120) if not level else 4))
+            stride = draw.choice((1, draw.randrange(-9, 10), draw.choice((-32, 40, 64)))) << size
+            loops.append(Loop(span, span if draw.random() < 0.6 else draw.randrange(span + 1), stride))
+        base = draw.choice((draw.randrange(low, high), 4096 - draw.randrange(64), 8192 - draw.randrange(64))) >> size << size
+        request = Request(base, size, stores, tuple(loops))
+        at = addresses(request)
+        at = at[at >= 0]
+        if len(at) < 400 and (not len(at) or (at.min() >= low and at.max() + 4 <= high)):
+            return request
+
+
+async def begun(dut: Any) -> None:
+    for port in range(DMA.ports):
+        for name in ("request", "store"):
+            getattr(dut, f"{name}{port}__valid").value = 0
+        getattr(dut, f"load{port}__ready").value = 0
+    Clock(dut.clk, 10, "ns").start()
+    dut.rst.value = 1
+    await ClockCycles(dut.clk, 2)
+    dut.rst.value = 0
+
+
+async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw: random.Random) -> "tuple[list[int], int]":
+    """Have a port do a request: the elements that it loads, and whether it failed."""
+    asks, load, store = ({part: getattr(dut, f"{name}{port}__{part}") for part in ("payload", "valid", "ready")}
+                         for name in ("request", "load", "store"))
+    asks["payload"].value, asks["valid"].value = request_bits(request, DMA.loops), 1
+    given: list[int] = []
+    sent, offers = 0, False
+    while True:
+        await RisingEdge(dut.clk)
+        if int(asks["valid"].value) and int(asks["ready"].value):
+            asks["valid"].value = 0
+        if int(load["valid"].value) and int(load["ready"].value):
+            given.append(int(load["payload"].value))
+        if offers and int(store["ready"].value):
+            sent, offers = sent + 1, False
+        if int(getattr(dut, f"ended{port}").value):
+            assert sent == len(elements)
+            load["ready"].value = store["valid"].value = 0
+            return given, int(getattr(dut, f"failed{port}").value)
+        load["ready"].value = int(draw.random() < 0.7)
+        offers = offers or (sent < len(elements) and draw.random() < 0.7)
+        store["valid"].value = int(offers)
+        if offers:
+            store["payload"].value = elements[sent]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def elements_move_as_in_numpy_whatever_the_memory_does(dut: Any) -> None:
+    await begun(dut)
+    golden = np.random.default_rng(1).integers(0, 256, BYTES, np.uint8)
+    memory = Memory(dut, golden.copy(), 2)
+    cocotb.start_soon(memory.run())
+
+    async def one(port: int) -> None:
+        draw = random.Random(port)
+        for number in range(40):
+            request = any_request(draw, port, draw.random() < 0.5)
+            count = len(addresses(request))
+            elements = [draw.getrandbits(32) for _ in range(count)] if request.stores else []
+            given, failed = await do(dut, port, request, elements, draw)
+            assert not failed
+            if request.stores:
+                stored(golden, request, elements)
+            else:
+                assert given == loaded(golden, request), (number, request)
+
+    for task in [cocotb.start_soon(one(port)) for port in range(DMA.ports)]:
+        await task
+    assert np.array_equal(memory.content, golden)
+    assert memory.most["ar"] > DMA.ports and memory.most["aw"] > DMA.ports, "a port has several bursts under way"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_request_that_meets_an_error_ends_and_the_next_one_is_whole(dut: Any) -> None:
+    await begun(dut)
+    memory = Memory(dut, np.arange(64, dtype=np.uint8), 3)
+    cocotb.start_soon(memory.run())
+    draw = random.Random(0)
+    for stores in (False, True):
+        beyond = Request(56, 2, stores, (Loop(6, 6, 4),))
+        assert (await do(dut, 0, beyond, [7] * 6 if stores else [], draw))[1]
+        assert await do(dut, 0, Request(8, 0, False, (Loop(3, 3, 1),)), [], draw) == ([8, 9, 10], 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def bursts_are_as_long_as_they_may_be_and_single_words_overlap(dut: Any) -> None:
+    await begun(dut)
+    memory = Memory(dut, np.zeros(BYTES, np.uint8), 4, rate=0)
+    cocotb.start_soon(memory.run())
+    draw = random.Random(0)
+    await do(dut, 0, Request(4080, 0, False, (Loop(64, 64, 1),)), [], draw)
+    assert [(each.addr, each.len + 1) for each in memory.taken["ar"]] == [(4080, 2), (4096, 4), (4128, 2)]
+    await do(dut, 1, Request(0, 2, False, (Loop(30, 30, 64),)), [], draw)
+    assert memory.most["ar"] > 2
+    # What is not there is neither read nor written.
+    memory.taken["ar"].clear()
+    assert await do(dut, 1, Request(0, 2, False, (Loop(3, 0, 4), Loop(2, 2, 64))), [], draw) == ([0] * 6, 0)
+    assert not memory.taken["ar"]
