@@ -1,4 +1,4 @@
-"""Nodes that compute with values, as operations of the ALU.
+"""Nodes that compute with values, as operations of the ALU, or of the divider.
 
 The dialect does not say which operand is the first. It is the one whose edge has comment ``a``, else the one whose node has the
 smaller number: the public compiler numbers a node, then its first operand and all in front of it, then the second.
@@ -13,11 +13,15 @@ from ...hw.arch.errors import UserError, shown
 from .dialect import PublicNode, Wire
 from .sam import Pin
 from .sam_build import Builder
+from .sam_divide import DIV, Divider
 from .sam_ops import ALU_OPS, VAL, Alu
 
 FIRST, SECOND = "a", "b"
 # Other names of operations, where the ALU has them.
 NAMES = {"smax": "max"}
+# What is computed, and what of it does not join more than two operands.
+COMPUTED = (*ALU_OPS, DIV)
+OF_TWO = ("sub", DIV)
 _CONSTANT = re.compile(r"const[0-9]*")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,6}")
 
@@ -28,7 +32,7 @@ def add_arithmetic(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire,
     constants = {name: text for name, text in node.attributes.items() if _CONSTANT.fullmatch(name)}
     given = ", ".join([*(wire.kind for wire, _ in wires), *constants]) or "none"
     typed = all(wire.kind == VAL for wire, _ in wires)
-    if ALU_OPS[op].operands == (FIRST,):
+    if op in ALU_OPS and ALU_OPS[op].operands == (FIRST,):
         if not typed or len(wires) != 1 or constants:
             raise UserError(f"its operands are {given}", node.where, "give it one operand of type val")
         return Pin(build.add(node.label, Alu(op), a=wires[0][1]), "res")
@@ -43,8 +47,8 @@ def add_arithmetic(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire,
         operands = [_folded(build, op, node.label, operands)]
         port = SECOND if wires[0][0].enters == SECOND else FIRST
         value = {SECOND if port == FIRST else FIRST: int(text)}
-        return Pin(build.add(node.label, Alu(op, **value), **{port: operands[0]}), "res")
-    if op == "sub" and len(operands) != 2:
+        return Pin(build.add(node.label, _made(op, **value), **{port: operands[0]}), "res")
+    if op in OF_TWO and len(operands) != 2:
         raise UserError(f"it has {len(operands)} operands", node.where, "give it two")
     return _folded(build, op, node.label, operands)
 
@@ -54,9 +58,9 @@ def _operation(node: PublicNode, known: Sequence[str]) -> str:
     op = NAMES.get(node.type, node.type)
     if op == "add" and node.choice("sub", {"0": False, "1": True}, "0"):
         op = "sub"
-    if op not in ALU_OPS:
+    if op not in COMPUTED:
         raise UserError(f"the array does not compute type '{shown(node.type)}'", node.where,
-                        f"compute it outside, or write it with the types that there are: {', '.join((*known, *ALU_OPS))}")
+                        f"compute it outside, or write it with the types that there are: {', '.join((*known, *COMPUTED))}")
     return op
 
 
@@ -70,5 +74,10 @@ def _folded(build: Builder, op: str, name: str, operands: Sequence[Pin]) -> Pin:
     """Operands combined one after the other."""
     total = operands[0]
     for each in operands[1:]:
-        total = Pin(build.add(name, Alu(op), a=total, b=each), "res")
+        total = Pin(build.add(name, _made(op), a=total, b=each), "res")
     return total
+
+
+def _made(op: str, **constants: int) -> Alu | Divider:
+    """An operation of two operands, some of them constants."""
+    return Divider(**constants) if op == DIV else Alu(op, **constants)

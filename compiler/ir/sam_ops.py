@@ -112,6 +112,13 @@ def need(condition: bool, complaint: str) -> None:
         raise SpaceError(complaint)
 
 
+def in_step(given: Mapping[str, Space]) -> Space:
+    """The space of operands that meet token by token."""
+    need(bool(given), "an operand must be a stream")
+    need(len(set(given.values())) == 1, "the operands are not of the same loops")
+    return next(iter(given.values()))
+
+
 def _mode(form: str, level: int) -> str:
     return form[len(form) // 2 + level]
 
@@ -390,9 +397,7 @@ class Alu(Operation):
         return {"b": second} if second not in ("", "b") else {}
 
     def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
-        need(bool(given), "an operand must be a stream")
-        need(len(set(given.values())) == 1, "the operands are not of the same loops")
-        return {"res": next(iter(given.values()))}
+        return {"res": in_step(given)}
 
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
         constant = self.b if self.a is None else self.a

@@ -6,6 +6,10 @@ arguments of a function, which is applied to their sums: `relu(B(i,k) * C(k,j))`
 instead. `max(k, B(i,k))` is the largest value over k as of a dense array: zeros that are not stored count, and of no coordinate
 it is 0. All values are 16-bit integers that wrap.
 
+A quotient is such a function with the coordinates of a product: it is 0 where either side is, also where a divisor is not
+stored. `x(i) = B(i,k) / c(i)` divides a sum, `sum(k, B(i,k) / c(i))` sums quotients, and an index that is summed on both sides
+of one `/` has to be named so.
+
 Errors:  UserError for what does not mean a sparse result, or needs an order other than the one given.
 Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules of tensor index notation.
 """
@@ -38,7 +42,7 @@ from .expr import (
     start,
 )
 from .formats import check_named, choose_format
-from .functions import FUNCTIONS, MAX, SUM
+from .functions import DIVIDE, FUNCTIONS, MAX, SUM
 
 # Dense levels whose references are computed of the coordinates of others, in place of a scan and an intersection: none; the
 # outermost ones of their tensors, where they are the coordinates themselves; all, which needs MEM tiles that can do so.
@@ -261,6 +265,8 @@ def _check_constants(parser: Parser, expr: Expr, within: bool = False) -> None:
     if value is not None and not within and not VALUE_MIN <= value <= VALUE_MAX:
         raise parser.error(start(expr), f"constant {value} does not fit 16 bits",
                            f"use {VALUE_MIN} to {VALUE_MAX}")
+    if isinstance(expr, Call) and expr.function == DIVIDE and fold(expr.arguments[1]) == 0:
+        raise parser.error(expr.column, "it is divided by 0, which gives 0 everywhere", "divide by something else")
     for part in children(expr):
         _check_constants(parser, part, value is not None and not isinstance(expr, Call))
 
@@ -309,6 +315,13 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
             raise parser.error(start(part), f"{part} is {with_value(part, 0)} where every tensor is 0, "
                                "so the result would be dense",
                                "choose constants with which zeros give 0, as in max(b(i), -5)")
+        if is_quotient(part):
+            for index in sorted(shared(within) - fixed):
+                raise parser.error(start(part), f"index {index} is summed on both sides of a quotient",
+                                   f"write {SUM}({index}, {part}) for a sum of quotients, or give the sums other indices")
+            for side in within:
+                _check_product(parser, side, fixed & indices(side).keys(), nesting)
+            continue
         for term in within:
             if fold(term) is not None and not own:
                 if inside or isinstance(part, Call):
@@ -327,6 +340,11 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
                                    "so the result would be dense",
                                    f"multiply it by a tensor with index {index}")
             _check_product(parser, term, fixed, nesting, not own and (inside or isinstance(part, Call)))
+
+
+def is_quotient(expr: Expr) -> bool:
+    """Whether an expression divides what is no constant by what is none."""
+    return isinstance(expr, Call) and expr.function == DIVIDE and all(fold(each) is None for each in expr.arguments)
 
 
 def arguments(part: Expr) -> list[Expr]:

@@ -5,7 +5,7 @@ Grammar (spaces are free; a bare name is a scalar):
     statement = access "=" value
     value     = sum [ (">" | "<" | "!=") sum ]
     sum       = product { ("+" | "-") product }
-    product   = factor { "*" factor }
+    product   = factor { ("*" | "/") factor }
     factor    = "-" factor | integer | access | "(" value ")" | function "(" value { "," value } ")"
               | ("sum" | "max") "(" name "," value ")"
     access    = name [ "(" name { "," name } ")" ]
@@ -14,8 +14,7 @@ The functions are those of `functions.py`, whose names no tensor has. `max` of a
 argument has that index; else the name is a scalar.
 
 Errors:  UserError with the column and a caret below the text.
-Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B; division is left out, since the PEs have none for
-         integers (Onyx divides by multiplying with reciprocals, which are operands).
+Source:  the notation of tensor index expressions in Onyx JSSC II-A and IV-B.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from sardonyx.hw.arch.errors import UserError, shown
 from sardonyx.tensors.fibertree import Format, natural
 
-from .functions import FUNCTIONS, GREATER, MAX, NAMES, SUM
+from .functions import DIVIDE, FUNCTIONS, GREATER, MAX, NAMES, SUM
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Negate:
     column: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
-        return f"-{_bracketed(self.operand)}"
+        return f"-({self.operand})" if _divides(self.operand) else f"-{_bracketed(self.operand)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Binary:
 
     def __str__(self) -> str:
         if self.op == "*":
-            return f"{_bracketed(self.left)} * {_bracketed(self.right)}"
+            return f"{_bracketed(self.left)} * {_factor(self.right)}"
         return f"{_compared(self.left)} {self.op} {_bracketed(self.right)}"
 
 
@@ -114,6 +113,8 @@ class Call:
     def __str__(self) -> str:
         if self.function == GREATER:
             return f" {GREATER} ".join(_compared(argument) for argument in self.arguments)
+        if self.function == DIVIDE:
+            return f"{_bracketed(self.arguments[0])} / {_factor(self.arguments[1], True)}"
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
 
@@ -139,6 +140,19 @@ Expr = Access | Constant | Negate | Binary | Call | Total
 
 def _bracketed(expr: Expr) -> str:
     return f"({expr})" if is_sum(expr) else _compared(expr)
+
+
+def _factor(expr: Expr, divides: bool = False) -> str:
+    """What stands behind a * or a /, in brackets if it is a sum, or would be taken apart by what stands before it."""
+    apart = _divides(expr) or (divides and isinstance(expr, Binary))
+    return f"({expr})" if apart else _bracketed(expr)
+
+
+def _divides(expr: Expr) -> bool:
+    """Whether an expression is a quotient, or a product with one in it."""
+    if isinstance(expr, Binary):
+        return expr.op == "*" and (_divides(expr.left) or _divides(expr.right))
+    return isinstance(expr, Call) and expr.function == DIVIDE
 
 
 def _compared(expr: Expr) -> str:
@@ -196,7 +210,7 @@ def start(expr: Expr) -> int:
     """The column where an expression begins (brackets around it aside)."""
     if isinstance(expr, Binary):
         return start(expr.left)
-    return start(expr.arguments[0]) if isinstance(expr, Call) and expr.function == GREATER else expr.column
+    return start(expr.arguments[0]) if isinstance(expr, Call) and expr.function in (GREATER, DIVIDE) else expr.column
 
 
 def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") -> UserError:
@@ -207,9 +221,9 @@ def mistake(text: str, column: int, what: str, fix: str = "", origin: str = "") 
     return UserError(f"{what}\n  {shown}\n  {' ' * (column - left)}^", where=place, fix=fix)
 
 
-_WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|[-+*=!<>]=|\S", re.ASCII)
-_NO_OPERATORS = ("**", "^", "%", "@", "+=", "-=", "*=", "&", "|")
-_OPERATORS = f"use + - * > < != and brackets, {' '.join((*NAMES, SUM))}, and one ="
+_WORD = re.compile(r"\d+(?:\.\d*)?|(?P<name>[A-Za-z_]\w*)|\*\*|//|[-+*/=!<>]=|\S", re.ASCII)
+_NO_OPERATORS = ("**", "//", "^", "%", "@", "+=", "-=", "*=", "/=", "&", "|")
+_OPERATORS = f"use + - * / > < != and brackets, {' '.join((*NAMES, SUM))}, and one ="
 _EQUALS = ("==", "<=", ">=")
 # No array holds a statement this long; the limits keep recursion over its tree shallow.
 LONGEST, DEEPEST = 600, 50
@@ -252,9 +266,6 @@ class Parser:
         word = self._peek()
         if word in _NO_OPERATORS:
             return self.error(self._column(), f"operator '{word}' is not supported", _OPERATORS)
-        if word == "/":
-            return self.error(self._column(), "operator '/' is not supported: no PE divides integers",
-                              "multiply by reciprocals that are an operand, scaled to integers")
         if word in _EQUALS:
             return self.error(self._column(), f"operator '{word}' is not supported: it gives 1 where both sides are 0, "
                               "so the result would be dense", "use > < or !=")
@@ -312,10 +323,11 @@ class Parser:
 
     def _product(self) -> Expr:
         expr = self._factor()
-        while self._peek() == "*":
+        while (op := self._peek()) in ("*", DIVIDE):
             column = self._column()
             self.at += 1
-            expr = Binary("*", expr, self._factor(), column)
+            other = self._factor()
+            expr = Binary("*", expr, other, column) if op == "*" else Call(DIVIDE, (expr, other), column)
         return expr
 
     def _factor(self) -> Expr:

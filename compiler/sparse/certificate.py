@@ -35,6 +35,7 @@ from graphlib import TopologicalSorter
 from ...hw.arch.primitive import (
     ACCUMULATOR,
     ALU,
+    DIVIDER,
     DROPPER,
     JOINER,
     LEVEL,
@@ -152,7 +153,7 @@ def _outputs(block: Block, inputs: Mapping[str, int]) -> dict[str, int]:
         return {"outer_o": inputs["outer"], "inner_o": inputs["inner"]}
     if name == ACCUMULATOR.name:
         return {"outer_o": inputs["crd"] - 2, "crd_o": inputs["crd"] - 1, "val_o": inputs["crd"] - 1}
-    if name in (ALU.name, JOINER.name, PASS_THROUGH.name):
+    if name in (ALU.name, DIVIDER.name, JOINER.name, PASS_THROUGH.name):
         if len(set(inputs.values())) > 1:
             raise _Unknown(f"streams that meet in {block.name} are of different depths")
         return dict.fromkeys((port.name for port in PRIMITIVES[name].outputs), deepest)

@@ -27,6 +27,7 @@ from math import ceil
 
 import numpy as np
 
+from sardonyx.hw.arch.primitive import QUOTIENT_CYCLES
 from sardonyx.tensors.coordinates import Ints
 
 from .alike import Ratios
@@ -316,6 +317,9 @@ class Estimate:
                 # A sum leaves at the end of its fiber, and a stop above that takes a cycle of its own.
                 self._tokens(inside + turns + above + 1)
             there = reduce(np.minimum, [self._value(factor, inside) for factor in part.factors], inside)
+            if part.divides:
+                # What is absent takes a cycle, as a stop does.
+                self._tokens(QUOTIENT_CYCLES * there + (inside - there) + self._fibers)
             return turns * _some(there / np.maximum(turns, 1e-9)) if part.contract else there
         if isinstance(part, Sum):
             return reduce(np.maximum, [self._value(term, turns) for _, term in part.terms], np.zeros(self.count))

@@ -40,6 +40,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
+from sardonyx.compiler.ir.sam_divide import Divider
 from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
@@ -60,11 +61,11 @@ from sardonyx.compiler.ir.sam_ops import (
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
-from sardonyx.compiler.lang.functions import MAX
+from sardonyx.compiler.lang.functions import DIVIDE, MAX
 from sardonyx.hw.arch.primitive import EXTENT_BITS
 
 from .fuse import Fused, Nest, alone
-from .normalize import Node, Product, Sum, intersected, leaves, located, nested
+from .normalize import FLIPPED, Node, Product, Sum, intersected, leaves, located, nested
 
 
 def lower(einsum: Einsum) -> SamGraph:
@@ -275,7 +276,8 @@ class _Builder:
         if isinstance(part, Sum):
             return self._sum(part, above)
         inside = self.loop(part, part.contract) if part.contract else above
-        value = self._tree([(1, self.value(factor, inside)) for factor in part.factors], "mul")[1]
+        values = [self.value(factor, inside) for factor in part.factors]
+        value = self._quotient(*values) if part.divides else self._tree([(1, each) for each in values], "mul")[1]
         if part.contract:
             guide = {"crd": above} if above else {}
             extent = part.extent if part.extent < 1 << EXTENT_BITS else 0
@@ -314,11 +316,19 @@ class _Builder:
         if function in ("abs", "sign", "nonzero"):
             return Pin(self.add(function, Alu(function), a=value), "res")
         assert other is not None, "these functions take two operands"
+        if function in (DIVIDE, FLIPPED[DIVIDE]):
+            return self._quotient(*(value, other) if function == DIVIDE else (other, value))
         if function in ("max", "min"):
             return self._binary(function, value, other)
         # One is above the other if the extreme of both differs from the other.
         extreme = self._binary("max" if function == ">" else "min", value, other)
         return self._apply("nonzero", [self._binary("sub", extreme, other)], None)
+
+    def _quotient(self, left: Pin | int, right: Pin | int) -> Pin:
+        sides = {"a": left, "b": right}
+        constants = {side: each for side, each in sides.items() if isinstance(each, int)}
+        streams = {side: each for side, each in sides.items() if isinstance(each, Pin)}
+        return Pin(self.add("div", Divider(**constants), **streams), "res")
 
     def _binary(self, op: str, left: Pin, right: Pin | int) -> Pin:
         if isinstance(right, Pin):

@@ -17,9 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum, factors, fold, peel, shared
+from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum, factors, fold, is_quotient, peel, shared
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
-from sardonyx.compiler.lang.functions import GREATER, MAX, SUM
+from sardonyx.compiler.lang.functions import DIVIDE, GREATER, MAX, SUM
+
+# Functions whose first argument is the constant.
+FLIPPED = {GREATER: "<", DIVIDE: "\\"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Product:
     """A coefficient times factors, summed over the innermost loop `contract` if there is one.
 
     function, extent: what is made over that loop before the coefficient, and of a maximum how many coordinates the index has.
+    divides: the second factor divides the first; there are no others, and nothing is summed.
     """
 
     coefficient: int
@@ -34,6 +38,7 @@ class Product:
     contract: str | None = None
     function: str = SUM
     extent: int = 0
+    divides: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Sum:
     ----------
     terms : tuple      Each with its sign: added (1) or subtracted (-1).
     constant : int     Added to them; the second argument of a function whose other one is the only term.
-    function : str     Applied to the terms, its arguments, in place of adding them; ``<`` where a constant is compared.
+    function : str     Applied to the terms, its arguments, in place of adding them; ``<`` where a constant is compared, and
+                       ``\\`` where one is divided.
     """
 
     terms: tuple[tuple[int, Node], ...]
@@ -115,7 +121,7 @@ def unsplit(node: Node, inside: bool = False) -> frozenset[str]:
     """The indices that are summed inside a function, which has to see the whole sum, or over which a maximum is taken."""
     if isinstance(node, Access):
         return frozenset()
-    inside = inside or (isinstance(node, Product) and node.function == MAX)
+    inside = inside or (isinstance(node, Product) and (node.function == MAX or node.divides))
     own = {node.contract} if inside and isinstance(node, Product) and node.contract else set()
     parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
     inside = inside or (isinstance(node, Sum) and bool(node.function))
@@ -139,13 +145,15 @@ def _normal(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     return Sum(tuple(signed), constant or None)
 
 
-def _applied(call: Call, bound: frozenset[str], order: tuple[str, ...]) -> Sum:
+def _applied(call: Call, bound: frozenset[str], order: tuple[str, ...]) -> Node:
     """A function of its arguments; not all of them are constants."""
+    if is_quotient(call):
+        return Product(1, tuple(_normal(argument, bound, order) for argument in call.arguments), divides=True)
     values = [fold(argument) for argument in call.arguments]
     terms = tuple((1, _normal(argument, bound, order)) for argument, value in zip(call.arguments, values) if value is None)
     constant = next((value for value in values if value is not None), None)
-    flipped = call.function == GREATER and values[0] is not None
-    return Sum(terms, constant, "<" if flipped else call.function)
+    flipped = FLIPPED.get(call.function) if values[0] is not None else None
+    return Sum(terms, constant, flipped or call.function)
 
 
 def _signed(expr: Expr, sign: int) -> list[tuple[int, Expr]]:

@@ -63,6 +63,7 @@ def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
     if not names:
         raise parser.error(result.column, "the statement has no index", "use one index at least")
     summed = tuple(index for index in names if index not in result.indices)
+    _check_functions(parser, expr)
     _check_sums(parser, expr, frozenset(summed))
     # Tensors keep their names; variables take others.
     tensors = {access.tensor: Declared(access.tensor, INPUT, dtype) for access in text_of.accesses(expr)}
@@ -70,6 +71,15 @@ def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
     value = made.value(expr)
     made.result(result, value, summed)
     return recurrences(tuple(made.assignments), made.names)
+
+
+def _check_functions(parser: text_of.Parser, expr: text_of.Expr) -> None:
+    """UserError for what no PE of an array computes."""
+    if isinstance(expr, text_of.Call) and expr.function not in FUNCTIONS:
+        raise parser.error(expr.column, f"operator '{expr.function}' is not supported: no PE of an array divides integers",
+                           "multiply by reciprocals that are an operand, scaled to integers")
+    for part in text_of.children(expr):
+        _check_functions(parser, part)
 
 
 def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[str]) -> None:

@@ -15,7 +15,7 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.glb import CELL
 from ...hw.arch.interconnect import Interconnect
 from ...hw.arch.presets import get
-from ...hw.arch.primitive import ALU, BUFFER, LEVEL, SHARING_PRIMITIVES
+from ...hw.arch.primitive import ALU, BUFFER, DIVIDER, LEVEL, SHARING_PRIMITIVES
 from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
@@ -37,6 +37,7 @@ VARIANTS: Mapping[str, Arch] = {
     "power domains": replace(_ONYX, power_domains=True),
     "regions": replace(_ONYX, regions=4),
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
+    "dividers": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, DIVIDER))),
     "column stall": replace(_ONYX, column_stall=True),
     "column stall, clock gates": replace(_ONYX, column_stall=True, glb=replace(_ONYX.glb, clock_gates=CELL)),
     "counters": replace(_ONYX, counter_bits=32),
@@ -80,6 +81,8 @@ COMPARISONS = (
                "plain PE", "onyx", "pe", "tile"),
     Comparison("pe_sharing", "PE with filter, arbiter and dispatcher against the PE before (Micro: an arbiter)", "+0.86 %",
                "onyx", "shared links", "pe", "tile"),
+    Comparison("pe_divide", "PE with a divider of integers against the PE before (no paper has one)", "",
+               "onyx", "dividers", "pe", "tile"),
     Comparison("mem_locate", "MEM with locators for dense levels against the MEM before (no paper says what one takes)", "",
                "no locators", "onyx", "mem", "tile with SRAM"),
     Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",

@@ -117,6 +117,19 @@ ALU = Primitive(
               *REGISTER_FILE_FIELDS),
     "sardonyx.hw.arith.alu:Alu", sized=True)
 
+# Cycles of a quotient.
+QUOTIENT_CYCLES = 17
+
+DIVIDER = Primitive(
+    "divider", "divides integers, rounding down; a / 0 is 0",
+    (_in("a", "data0", "dividends"), _in("b", "data1", "divisors"), _out("res", "res0", "quotients")),
+    ConfigSet("divider",
+              Field("stream_a", 1, "the dividend is the stream, else the constant"),
+              Field("stream_b", 1, "the divisor is the stream, else the constant"),
+              Field("constant", 16, "the operand that is no stream")),
+    # Of stops. A quotient takes longer, but tokens beside it come no faster than it, so that no path has to hold more of them.
+    "sardonyx.hw.arith.divider:Divider", latency=1)
+
 JOINER = Primitive(
     "joiner", "intersects or unites two coordinate streams, references alongside",
     (_in("crd0", "data0", "coordinates of side 0"), _in("ref0", "data1", "references of side 0"),
@@ -245,6 +258,6 @@ PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
 MEM_PRIMITIVES = (LEVEL, BUFFER, ACCUMULATOR)
 # What a PE needs beside these for copies of a program that share links, in this order behind them.
 SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, *MEM_PRIMITIVES)}
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, *MEM_PRIMITIVES)}
 # Coordinates that an accumulator tells sums apart by, at most.
 MOST_ACCUMULATED = 2

@@ -19,8 +19,8 @@ from math import prod
 import numpy as np
 import scipy.sparse
 
-from sardonyx.compiler.lang.einsum import Einsum, fold
-from sardonyx.compiler.lang.expr import Access, Call, Constant, Expr, Negate, Total, accesses, indices
+from sardonyx.compiler.lang.einsum import Einsum, fold, is_quotient
+from sardonyx.compiler.lang.expr import Access, Binary, Call, Constant, Expr, Negate, Total, accesses, indices
 from sardonyx.compiler.lang.functions import SUM
 from sardonyx.tensors.coordinates import VALUE_MIN, Coo, Ints
 from sardonyx.tensors.fibertree import build
@@ -38,7 +38,8 @@ BINARY: dict[str, Callable[[Ints, Ints], Ints]] = {
     "-": np.subtract,
     "max": np.maximum,
     "min": np.minimum,
-    ">": lambda a, b: np.where(a > b, 1, 0)}
+    ">": lambda a, b: np.where(a > b, 1, 0),
+    "/": lambda a, b: np.where(b == 0, 0, a // np.where(b == 0, 1, b))}
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ def _evaluate(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Ta
     if isinstance(expr, Total):
         found = _evaluate(expr.operand, operands, outside | {expr.index})
         return found.keep(outside) if expr.function == SUM else _maximum(found, expr.index, _extent(expr, operands))
+    if isinstance(expr, Call) and is_quotient(expr):
+        return _quotients(*(_evaluate(side, operands, outside) for side in expr.arguments))
     if isinstance(expr, Call):
         given = [_side(argument, operands, outside) for argument in expr.arguments]
         return _applied(UNARY[expr.function], *given) if len(given) == 1 else _pointwise(BINARY[expr.function], *given)
@@ -141,6 +144,22 @@ def _side(expr: Expr, operands: Mapping[str, Coo], outside: set[str]) -> _Table 
     """An argument of a function, or a side of a sum: a table, or what stands at every coordinate."""
     value = fold(expr)
     return _evaluate(expr, operands, outside) if value is None else value
+
+
+def _quotients(left: _Table, right: _Table) -> _Table:
+    """The quotients of all rows that are equal in what two tables have in common; they are 0 elsewhere."""
+    assert not left.rest and not right.rest, "sides of a quotient are 0 nearly everywhere"
+    common, split = [name for name in left.columns if name in right.columns], len(left.values)
+    numbers = _numbers([np.concatenate((left.columns[name], right.columns[name])) for name in common],
+                       split + len(right.values))
+    order = np.argsort(numbers[split:], kind="stable")
+    first, behind = (np.searchsorted(numbers[split:], numbers[:split], side, sorter=order) for side in ("left", "right"))
+    counts = behind - first
+    at_left = np.repeat(np.arange(split), counts)
+    at_right = order[np.repeat(behind - counts.cumsum(), counts) + np.arange(counts.sum())]
+    columns = {name: column[at_left] for name, column in left.columns.items()}
+    added = {name: column[at_right] for name, column in right.columns.items() if name not in columns}
+    return _Table(columns | added, _wrapped(BINARY["/"](left.values[at_left], right.values[at_right])))
 
 
 def _applied(function: Callable[[Ints], Ints], table: _Table | int) -> _Table:
@@ -180,7 +199,7 @@ def _operations(expr: Expr, ones: Mapping[str, Coo], outside: set[str]) -> tuple
         terms, count = _operations(expr.operand, ones, outside | {expr.index})
         kept = terms.keep(outside)
         return _ones(kept), count + len(terms.values) - len(kept.values)
-    if isinstance(expr, Call) or expr.op != "*":
+    if (isinstance(expr, Call) and not is_quotient(expr)) or (isinstance(expr, Binary) and expr.op != "*"):
         parts = expr.arguments if isinstance(expr, Call) else (expr.left, expr.right)
         found = [_operations(part, ones, outside) for part in parts if fold(part) is None]
         if not found:
@@ -192,6 +211,10 @@ def _operations(expr: Expr, ones: Mapping[str, Coo], outside: set[str]) -> tuple
         entries, count = len(union.values), sum(count for _, count in found)
         met = sum(len(table.values) for table, _ in found) - entries
         return union, count + (entries if isinstance(expr, Call) or len(found) < len(parts) else met)
+    if isinstance(expr, Call):
+        (left, before), (right, beside) = (_operations(side, ones, outside) for side in expr.arguments)
+        quotients = _ones(_quotients(left, right))
+        return quotients, before + beside + len(quotients.values)
     left, before = _operations(expr.left, ones, outside | indices(expr.right).keys())
     right, beside = _operations(expr.right, ones, outside | indices(expr.left).keys())
     products = _matches(left, right)

@@ -56,7 +56,7 @@ def statements(most: int = 5) -> SearchStrategy[str]:
 
 def part(draw: DrawFn, wanted: str, names: Names, depth: int, inside: bool) -> str:
     """A part with the wanted indices, and perhaps others that it is summed over."""
-    kinds = ["access", "access", "product", "sum", "function", "scaled", "total"]
+    kinds = ["access", "access", "product", "quotient", "sum", "function", "scaled", "total"]
     kind = draw(st.sampled_from(kinds)) if depth and names.left > 1 else "access"
     if kind == "access":
         return _access(draw, wanted, names)
@@ -66,14 +66,19 @@ def part(draw: DrawFn, wanted: str, names: Names, depth: int, inside: bool) -> s
     if kind == "total" and free:
         index = draw(st.sampled_from(free))
         return f"{draw(st.sampled_from(['sum', 'max']))}({index}, {part(draw, wanted + index, names, depth - 1, False)})"
-    if kind in ("product", "total"):
+    if kind == "quotient" and draw(st.integers(0, 2)) == 0:
+        varied, constant = part(draw, wanted, names, depth - 1, inside), draw(st.integers(-3, 3).filter(bool))
+        return draw(st.sampled_from([f"(({varied}) / {constant})", f"({constant} / ({varied}))"]))
+    if kind in ("product", "quotient", "total"):
         names.left -= 1
         sides = {index: draw(st.sampled_from(["left", "right", "both"])) for index in wanted}
-        sides |= dict.fromkeys(draw(st.sampled_from(["", *SUMMED])), "both")
+        if kind != "quotient":
+            sides |= dict.fromkeys(draw(st.sampled_from(["", *SUMMED])), "both")
         left, right = ("".join(index for index, side in sides.items() if side != other) for other in ("right", "left"))
         first = part(draw, left, names, depth - 1, False)
         names.left += 1
-        return f"({first}) * ({part(draw, right, names, depth - 1, False)})"
+        second = part(draw, right, names, depth - 1, False)
+        return f"(({first}) / ({second}))" if kind == "quotient" else f"({first}) * ({second})"
     names.left -= 1
     first = part(draw, wanted, names, depth - 1, inside or kind == "function")
     names.left += 1
@@ -100,7 +105,8 @@ def bracketed(names: str) -> str:
 
 
 FUNCTIONS = {"relu": lambda e: np.maximum(e, 0), "abs": np.abs, "sign": np.sign, "nonzero": lambda e: (e != 0) * 1,
-             "max": np.maximum, "min": np.minimum, ">": lambda a, b: (a > b) * 1}
+             "max": np.maximum, "min": np.minimum, ">": lambda a, b: (a > b) * 1,
+             "/": lambda a, b: np.where(b == 0, 0, np.floor_divide(a, b + (b == 0)))}
 
 
 def dense(expr: Expr, order: tuple[str, ...], extents: Mapping[str, int], data: Mapping[str, Ints], outside: Collection[str]

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from sardonyx.compiler.ir.sam import Pin, SamGraph
+from sardonyx.compiler.ir.sam_divide import Divider
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
     Alu,
@@ -54,6 +57,8 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
                              for ref in given.get("ref", ROOT)]}
         elif isinstance(op, Alu):
             found = {"res": alu(op, given.get("a"), given.get("b"))}
+        elif isinstance(op, Divider):
+            found = {"res": quotients(op, given.get("a"), given.get("b"))}
         elif isinstance(op, Reducer):
             made = partial(largest, op.extent) if isinstance(op, MaxReducer) else sum
             found = {"val_o": reduce_guided(given["val"], given["crd"], made) if op.guided
@@ -159,6 +164,19 @@ def alu(op: Alu, a: Tokens | None, b: Tokens | None) -> Tokens:
             high = [(each ^ 0x8000) - 0x8000 for each in (x, y)]
             out.append({"add": x + y, "sub": x - y, "mul": x * y, "max": max(high), "min": min(high), "abs": abs(high[0]),
                         "sign": (high[0] > 0) - (high[0] < 0), "nonzero": int(x != 0)}[op.op] & 0xFFFF)
+    return out
+
+
+def quotients(op: Divider, a: Tokens | None, b: Tokens | None) -> Tokens:
+    out = []
+    for x, y in zip(a or b or [], b or a or [], strict=True):
+        if is_control(x) or is_control(y):
+            assert x == y, "the operands are not aligned"
+            out.append(x)
+        else:
+            sides = x if op.a is None else op.a, y if op.b is None else op.b
+            left, right = ((each % 0x10000 ^ 0x8000) - 0x8000 for each in sides)
+            out.append(int(np.floor_divide(left, right or 1) * bool(right)) & 0xFFFF)
     return out
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.primitive import DIVIDER
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
 e = np.einsum
+
+
+def q(a: Any, b: Any) -> Any:
+    """The quotients of integers, 0 where they are by 0."""
+    return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
+
 
 # By statement: what NumPy makes of it, given the operands as int64 arrays by name.
 DENSE: dict[str, Callable[[Any], Any]] = {
@@ -84,7 +93,17 @@ DENSE: dict[str, Callable[[Any], Any]] = {
     "x(i) = B(i,j) * relu(C(j,k) * d(k))": lambda t: t.B @ np.maximum(t.C @ t.d, 0),
     "x(i) = B(i,j) * relu(C(i,j)) - max(D(i,k), g(i))":
         lambda t: (t.B * np.maximum(t.C, 0)).sum(1) - np.maximum(t.D.sum(1), t.g),
+    "X(i,j) = B(i,j) / C(i,j)": lambda t: q(t.B, t.C),
+    "X(i,j) = b(i) / C(i,j) - -7 / D(i,j)": lambda t: q(t.b[:, None], t.C) - q(np.full_like(t.D, -7), t.D),
+    "x(i) = B(i,k) * c(k) / d(i)": lambda t: q(t.B @ t.c, t.d),
+    "x(i) = sum(k, B(i,k) / (c(i) - d(i))) * 2 / 3": lambda t: q(t.B, (t.c - t.d)[:, None]).sum(1) * 2 // 3,
+    "X(i,j) = relu(B(i,k) / c(k) * D(k,j))": lambda t: np.maximum(q(t.B, t.c[None]) @ t.D, 0),
 }
+
+
+def dividing(arch: Arch) -> Arch:
+    """A machine whose PEs have dividers, too, which one kernel needs."""
+    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, DIVIDER)))
 
 
 def random_operands(einsum: Einsum, extents: dict[str, int], densities: Sequence[float], seed: int

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from statements import dividing
 
 from sardonyx.compiler.backend.route import Unroutable
 from sardonyx.compiler.einsum import FILES, compile_einsum
@@ -65,6 +66,13 @@ def test_an_order_that_needs_an_accumulator_is_refused_by_a_machine_without_one(
                                 "  try: put the loops of the result outermost, or choose a machine that has it")
 
 
+def test_a_machine_without_dividers_is_told_with_what_to_add():
+    with pytest.raises(UserError) as error:
+        compile_einsum(parse("x(i) = b(i) / 3"), presets.get("small"))
+    assert str(error.value) == ("the program needs primitives that 'small' does not have: divider\n"
+                                "  try: add divider to pe.primitives of its description")
+
+
 def test_every_stage_is_a_file_and_the_same_for_the_same_input():
     first, second = (compile_einsum(PRODUCT, replace(presets.get("small"))).files() for _ in range(2))
     assert tuple(first) == FILES
@@ -75,7 +83,7 @@ def test_every_stage_is_a_file_and_the_same_for_the_same_input():
 
 @pytest.mark.parametrize("name", kernel_names())
 def test_balancing_keeps_the_graph_and_its_tiles_available(name):
-    arch = Arch("wide", 12, 8, glb=Glb(columns_per_tile=1))
+    arch = dividing(Arch("wide", 12, 8, glb=Glb(columns_per_tile=1)))
     graph = map_graph(lower(load_kernel(name).einsum()))
     balanced = balance(graph, arch)
     mapped.verify(balanced, arch)
@@ -115,7 +123,7 @@ def test_the_verifier_finds_a_port_driven_twice():
 
 
 def test_no_stretch_between_registers_holds_more_than_one_core():
-    arch = presets.get("onyx")
+    arch = dividing(presets.get("onyx"))
     for name in kernel_names():
         delays = arch.timing
         found = compile_einsum(load_kernel(name).einsum(), arch).timing.delay_ps

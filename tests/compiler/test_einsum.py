@@ -74,12 +74,18 @@ def caret(text, column):
     return f"\n  {text}\n  {' ' * (column - 1)}^"
 
 
-KNOWN = "use + - * > < != and brackets, relu abs sign nonzero max min sum, and one ="
+KNOWN = "use + - * / > < != and brackets, relu abs sign nonzero max min sum, and one ="
 POINTED = [
     ("X(i,j) = B(i,k)", 1, "index j of X(i,j) is on no tensor of the right side",
      "use j on the right, or leave it out of the result"),
-    ("x(i) = b(i) / c(i)", 13, "operator '/' is not supported: no PE divides integers",
-     "multiply by reciprocals that are an operand, scaled to integers"),
+    ("x(i) = b(i) // c(i)", 13, "operator '//' is not supported", KNOWN),
+    ("x(i) = B(i,k) / C(i,k)", 8, "index k is summed on both sides of a quotient",
+     "write sum(k, B(i,k) / C(i,k)) for a sum of quotients, or give the sums other indices"),
+    ("x(i) = b(i) / (2 - 2)", 13, "it is divided by 0, which gives 0 everywhere", "divide by something else"),
+    ("x(i) = b(i) / (c(i) + 1)", 23, "constant 1 is added to a tensor, so the result would be dense",
+     "make it a tensor with the indices of the other terms"),
+    ("x(i) = (b(i) + 3) / 2", 9, "(b(i) + 3) / 2 is 1 where every tensor is 0, so the result would be dense",
+     "choose constants with which zeros give 0, as in max(b(i), -5)"),
     ("x(i) = b(i) ^ 2", 13, "operator '^' is not supported", KNOWN),
     ("x(i) += b(i)", 6, "operator '+=' is not supported", KNOWN),
     ("x(i) = b(i) >= c(i)", 13,

@@ -27,7 +27,8 @@ from sardonyx.tensors import values as tensors
 OTHERS = ("x(i) = b(i) * b(i)", "X(i,j) = B(i,k) * B(k,j)", "x = b * c - -3 * d", "x(i) = -(b(i) - c(i))", "x = b * B(i) + c",
           "x(i) = (a + b) * c(i)", "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))",
           "X(i,j) = max(abs(B(i,j)), C(i,j)) - min(B(i,j), 3)",
-          "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))")
+          "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))",
+          "x(i) = b(i) / (c(i) - 3 * d(i)) + -7 / b(i) - c(i) / 2")
 # Dense levels of results are not in the dialect.
 STATEMENTS = [*(load_kernel(name).einsum() for name in kernel_names() if name != "mat_sp2dn"), *map(parse, OTHERS),
               parse("X(i,j) = B(i,k) * C(k,j)", "jik"), parse("x(i) = B(i,j) * c(j)", formats={"B": "dd01", "c": "d0"}),
@@ -149,7 +150,7 @@ REFUSED = [
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
      "intersect, union, reduce, max_reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, broadcast, "
      "repsiggen, "
-     "add, sub, mul, max, min, abs, sign, nonzero"),
+     "add, sub, mul, max, min, abs, sign, nonzero, div"),
     (OUTER.text.replace('order="2"', 'order="3"'), "f.gv: node 16 (spaccumulator): its order is '3'\n  try: write 1 to 2"),
     (OUTER.text.replace('in1="i"', 'in1="k"'), "f.gv: node 16 (spaccumulator): its values are not those of k and j\n"
      "  try: give it one stream of values of these loops"),

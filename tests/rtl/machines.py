@@ -8,7 +8,17 @@ from sardonyx.compiler.ir.transfer import transfers
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
-from sardonyx.hw.arch.primitive import ACCUMULATOR, ALU, DROPPER, JOINER, LEVEL, PASS_THROUGH, REDUCER, SHARING_PRIMITIVES
+from sardonyx.hw.arch.primitive import (
+    ACCUMULATOR,
+    ALU,
+    DIVIDER,
+    DROPPER,
+    JOINER,
+    LEVEL,
+    PASS_THROUGH,
+    REDUCER,
+    SHARING_PRIMITIVES,
+)
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.arch.tile import MEM, PE, TileSpec
 
@@ -20,7 +30,8 @@ PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
 BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
 # For nearly every sparse kernel: without what only dense programs use.
-KERNELS = Arch("kernels", 10, 5, mem_every=3, pe=replace(PE, register_words=0, reduce_max=True),
+KERNELS = Arch("kernels", 10, 5, mem_every=3,
+               pe=replace(PE, primitives=(*PE.primitives, DIVIDER), register_words=0, reduce_max=True),
                mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR), locate=True),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 

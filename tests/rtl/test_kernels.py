@@ -15,7 +15,7 @@ from hypothesis import Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 from machines import KERNELS, WIDE
 from random_statements import statements
-from statements import agreeing, random_operands
+from statements import agreeing, q, random_operands
 
 import sardonyx
 from sardonyx.compiler.backend.encode import decode, encode
@@ -244,6 +244,22 @@ def test_maxima_are_those_of_dense_arrays(text, shapes, edges):
         right = next(iter(given.values())).max(-1)
     found = found.toarray() if scipy.sparse.issparse(found) else np.asarray(found)
     assert np.array_equal(found, np.asarray(right).astype(np.int16))
+
+
+@pytest.mark.parametrize("text,edges,right", [
+    ("X(i,j) = B(i,j) / d(i)", 4, lambda t: q(t["B"], t["d"][:, None])),
+    ("X(i,j) = d(i) / B(i,j) - 700 / C(i,j)", None,
+     lambda t: q(t["d"][:, None], t["B"]) - q(np.full_like(t["C"], 700), t["C"])),
+    ("x(i) = B(i,k) * C(i,k) / d(i)", {"i": 3}, lambda t: q((t["B"] * t["C"]).sum(1), t["d"])),
+    ("x(i) = sum(k, B(i,k) / d(i)) / -3", {"i": 5}, lambda t: q(t["B"], t["d"][:, None]).sum(1) // -3)])
+def test_quotients_are_those_of_dense_arrays(text, edges, right):
+    random = np.random.default_rng(len(text))
+    data = {"B": random.integers(-900, 900, (11, 13)) * (random.random((11, 13)) < 0.4), "C": random.integers(-3, 4, (11, 13)),
+            "d": random.integers(-2, 3, 11)}
+    given = {name: each for name, each in data.items() if name in parse(text).tensors}
+    found = sardonyx.einsum(text, arch=KERNELS, engine="rtl-full", tile=edges, **given).value
+    found = found.toarray() if scipy.sparse.issparse(found) else np.asarray(found)
+    assert np.array_equal(found, right(data))
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
