@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statements import dividing
 
 import sardonyx
 from sardonyx.compiler.lang.einsum import parse
@@ -11,6 +12,7 @@ from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.narrow import narrow
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.tensors.values import random_tensor, to_coo, to_value
@@ -63,6 +65,7 @@ def test_tiles_at_the_far_end_are_put_where_they_belong():
     assert {shape for _, shape in shapes} == {(3,), (1,)}
 
 
+ONYX = dividing(presets.get("onyx"))
 KERNELS = [name for name in kernel_names() if len(load_kernel(name).einsum().order) < 5]
 
 
@@ -81,7 +84,7 @@ def test_programs_without_such_loops_give_the_whole_result(name, edges, seed, de
     for without in (None, "narrowing"):
         try:
             found = sardonyx.einsum(einsum.text, order=",".join(einsum.order), formats=formats, tile=cut, engine="tokens",
-                                    arch="onyx", without=without, **given)
+                                    arch=ONYX, without=without, **given)
         except UserError as refused:
             assert "summed inside a function" in refused.what
             return
