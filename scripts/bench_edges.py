@@ -26,8 +26,9 @@ from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.normalize import normalize
+from sardonyx.compiler.sparse.search import EDGES
 from sardonyx.compiler.sparse.tiles import Tiling
-from sardonyx.compiler.sparse.tiling import EDGES, tile
+from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError

@@ -4,6 +4,9 @@ Of fibers with a and b coordinates out of n, a b / n are expected in both. What 
 that meet, is how many coordinates of a level belong to both of two fibers that belong to both; the ratio of the two says how
 alike the operands are at that level. A sum of a band with itself has a ratio of n / a: all is in common.
 
+Fibers that are scanned more often than others may be longer, too: a hub has a full row and a full column, and in a product of
+the matrix with itself each entry of the column takes the row. `longer` counts by how much.
+
 Only levels whose indices, from the outermost on, are the same in both operands are counted: a row of one and a column of the
 other meet in every combination, and over these the average is what is expected.
 
@@ -29,12 +32,21 @@ class Ratios:
     def __init__(self, tiles: Sequence[Tiles], extents: Mapping[str, int]) -> None:
         self._tiles, self._extents = {each.access.slot: each for each in tiles}, extents
         self._known: dict[tuple[str, str], dict[str, float]] = {}
+        self._longer: dict[tuple[str, str, str], float] = {}
 
     def ratio(self, slot: str, other: str, index: str) -> float:
         """How alike two operands are at an index; 1 where that is not known."""
         if (slot, other) not in self._known:
             self._known[slot, other] = alike(self._tiles[slot], self._tiles[other], self._extents)
         return self._known[slot, other].get(index, 1.0)
+
+    def longer(self, slot: str, other: str, index: str) -> float:
+        """How many times longer than the average the fibers of an operand below an index are, if each is scanned once for every
+        entry that another operand has at its coordinate."""
+        key = slot, other, index
+        if key not in self._longer:
+            self._longer[key] = longer(self._tiles[slot], self._tiles[other], index)
+        return self._longer[key]
 
 
 def alike(one: Tiles, other: Tiles, extents: Mapping[str, int]) -> dict[str, float]:
@@ -62,6 +74,28 @@ def alike(one: Tiles, other: Tiles, extents: Mapping[str, int]) -> dict[str, flo
     return found
 
 
+def longer(one: Tiles, other: Tiles, index: str) -> float:
+    """The ratio of `Ratios.longer`, over all tiles that meet."""
+    level = one.access.stored.index(index)
+    shared = [each for each in one.access.indices if each in other.access.indices]
+    above, below = (_owned(one, one.access.stored[:deep]) for deep in (level + 1, level + 2))
+    fibers, entries = (np.bincount(rows[:, 0], minlength=len(one.ids)) for rows in (above, below))
+    its = np.repeat(np.arange(len(other.ids)), np.diff(other.bounds))
+    mine = np.concatenate([_places(one, rows[:, 0], rows[:, 1 + level], shared) for rows in (above, below)])
+    ours, theirs = keys(mine, _places(other, its, other.coords[:, other.access.indices.index(index)], shared))
+    _, at = np.unique(np.concatenate((ours, theirs)), return_inverse=True)
+    first, second = len(above), len(mine)
+    scans = np.bincount(at[second:], minlength=int(at.max(initial=0)) + 1)
+    average = entries / np.maximum(fibers, 1)
+    likely = float(scans[at[:first]] @ average[above[:, 0]])
+    return float(scans[at[first:second]].sum()) / likely if likely else 1.0
+
+
+def _places(tiles: Tiles, owners: Ints, coords: Ints, shared: Sequence[str]) -> Ints:
+    """Coordinates behind those of their tile that another operand has."""
+    return np.column_stack((tiles.ids[owners][:, [tiles.access.indices.index(index) for index in shared]], coords))
+
+
 def _meetings(one: Tiles, other: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> float:
     """How often the coordinates of some outermost levels are the same in two tiles that meet."""
     left, right = keys(*(_distinct(tiles, shared, prefix) for tiles in (one, other)))
@@ -71,8 +105,13 @@ def _meetings(one: Tiles, other: Tiles, shared: Sequence[str], prefix: Sequence[
 
 def _distinct(tiles: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> Ints:
     """Of every tile the distinct coordinates of some outermost levels, behind those of the tile that the other operand has."""
+    rows = _owned(tiles, prefix)
+    return np.column_stack((tiles.ids[rows[:, 0]][:, [tiles.access.indices.index(index) for index in shared]], rows[:, 1:]))
+
+
+def _owned(tiles: Tiles, prefix: Sequence[str]) -> Ints:
+    """The number of every tile and the distinct coordinates of some outermost levels in it."""
     owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
     rows = np.column_stack((owners, tiles.coords[:, [tiles.access.indices.index(index) for index in prefix]]))
     rows = rows[sort_rows(rows)]
-    rows = rows[starts(rows)]
-    return np.column_stack((tiles.ids[rows[:, 0]][:, [tiles.access.indices.index(index) for index in shared]], rows[:, 1:]))
+    return rows[starts(rows)]

@@ -9,7 +9,8 @@ DMAs read the levels of its result, which are whole only when the last token is 
 
 A level is scanned once for every turn of the loops around it; its fibers are taken to be of average length, and their
 coordinates to be anywhere in the tile, so that of a and b out of n both have a b / n, or as many times more as the operands
-are alike (`alike.py`). A joiner looks at those in common once. A dense level that is located takes no cycles of its own.
+are alike (`alike.py`). Where sums are accumulated, fibers are as long as those that other operands ask for. A joiner looks at
+those in common once. A dense level that is located takes no cycles of its own.
 
 That is between 0.85 and 1.1 times what the Verilog takes for nearly all of the operands and edges of
 `scripts/bench_edges.py`; docs/performance.md has what is chosen by it.
@@ -23,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
+from sardonyx.compiler.lang.expr import Access
 from sardonyx.hw.arch.primitive import QUOTIENT_CYCLES
 from sardonyx.tensors.coordinates import Ints
 
@@ -269,11 +271,21 @@ class Estimate:
             return self._united(part, parts, index, turns) if isinstance(part, Sum) else self._met(parts, index, turns)
         if (part.slot, index) not in self._lengths or part.slot in self._located:
             return None
-        length = self._lengths[part.slot, index] * self._there.get(part.slot, 1.0)
+        length = self._lengths[part.slot, index] * self._there.get(part.slot, 1.0) * self._longer(part, index)
         dense = part.format.is_dense(part.stored.index(index))
         self._tokens(turns * (length + 1) + 1)
         self._tokens(((DENSE_TURN if dense else LOADED_TURN) + turns * length) / 2)
         return length
+
+    def _longer(self, access: Access, index: str) -> float:
+        """How much longer fibers are than on average, where they are scanned once for each entry of another operand and sums
+        are accumulated, so that nearly all that is scanned is multiplied."""
+        order, level = self.tiling.einsum.order, access.stored.index(index)
+        if not self.tiling.einsum.accumulated or not level:
+            return 1.0
+        above, outside = access.stored[level - 1], [each for each in order[:order.index(index)] if each not in access.indices]
+        return prod(self.ratios.longer(access.slot, other.slot, above) for other in self.tiling.einsum.operands
+                    if above in other.indices and any(each in other.indices for each in outside))
 
     def _met(self, parts: Sequence[tuple[Node, Floats]], index: str, turns: Floats) -> Floats:
         """Coordinates that all fibers have."""

@@ -25,17 +25,18 @@ from .estimate import ROOM
 from .fuse import Fused, Nest
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
+from .search import EDGES, MOST_ITEMS, Search, Share, alone
 from .tiles import Tiling, cut, meet
-from .tiling import EDGES, MOST_ITEMS, Share, alone, tile
+from .tiling import tile
 
 
 def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: int | Mapping[str, int] | None = None,
                room: int = ROOM, tell: Callable[[int], None] = lambda tried: None, narrow: bool = False,
-               share: Share = alone, single: bool = False) -> Tiling:
+               share: Share = alone, single: bool = False, looked: Search | None = None) -> Tiling:
     """Cut operands (by tensor name) into tiles that fit; arguments as of `tile`. Where MEM tiles keep something, no index is
     left out of the program of an item, and the edges do not depend on copies."""
     if not fused.nest.kept:
-        return tile(fused.einsum, operands, capacity, edges, room, tell, narrow, share, single)
+        return tile(fused.einsum, operands, capacity, edges, room, tell, narrow, share, single, looked)
     extents = fused.einsum.extents({name: tensor.shape for name, tensor in operands.items()})
     uncut = _uncut(fused)
     fix = f"do not fuse {' and '.join(dict.fromkeys(slot.partition('.')[0] for slot in fused.whole))}"

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from statements import random_operands
 
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse import pipeline
-from sardonyx.compiler.sparse.alike import alike
+from sardonyx.compiler.sparse.alike import alike, longer
 from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, cycles
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.pipeline import makespan, over
@@ -96,3 +98,30 @@ def test_no_operands_take_no_cycles_and_any_take_some(name):
         assert cycles(normalize(einsum), tile(einsum, empty, 1024, 4)) == 0
     given = random_operands(einsum, dict(kernel.shapes[1]), [0.8], 1)
     assert cycles(normalize(einsum), tile(einsum, given, 1024, 4)) > FILL
+
+
+def test_fibers_that_are_scanned_more_often_may_be_longer_than_the_average():
+    """A hub of 8 entries in column 0 of B and in row 0 of C: 64 products of it, and one of each other coordinate."""
+    first = Coo.make((8, 8), np.array([(i, 0) for i in range(8)] + [(i, i) for i in range(1, 8)]), np.ones(15, int))
+    second = Coo.make((8, 8), first.coords[:, ::-1], first.values)
+    product = parse("X(i,j) = B(i,k) * C(k,j)", "kij")
+    tiles = {tiles.access.slot: tiles for tiles in tile(product, {"B": first, "C": second}, 1024, 8).tiles}
+    assert longer(tiles["C"], tiles["B"], "k") == pytest.approx((64 + 7) / (15 * 15 / 8))
+    apart = {tiles.access.slot: tiles for tiles in tile(product, {"B": first, "C": second}, 1024, {"k": 1}).tiles}
+    assert longer(apart["C"], apart["B"], "k") == 1     # The average of an item is that of its only fiber.
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9))
+@settings(max_examples=30, deadline=None)
+def test_with_that_ratio_the_number_of_products_is_exact(seed, edge):
+    random = np.random.default_rng(seed)
+    first, second = (to_coo((random.random((9, 9)) < random.random((9, 1))).astype(int)) for _ in range(2))
+    tiling = tile(parse("X(i,j) = B(i,k) * C(k,j)", "kij"), {"B": first, "C": second}, 1024, edge)
+    left, right = (next(each for each in tiling.tiles if each.access.slot == slot) for slot in "BC")
+    scans = likely = 0
+    for one, other in tiling.picks:
+        k = left.tile(one).coords[:, 1]
+        row = right.tile(other).coords[:, 0]
+        scans += sum(np.count_nonzero(row == each) for each in k)
+        likely += np.isin(k, row).sum() * len(row) / len(np.unique(row))
+    assert scans == pytest.approx(likely * longer(right, left, "k"))
