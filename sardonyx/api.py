@@ -25,6 +25,7 @@ from .compiler.pipeline import used
 from .compiler.sparse.fuse import alone, fuse
 from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.lower import lower
+from .cutting import Plan, cut, plan
 from .execute import Options, Result, options
 from .graphs import write_graph
 from .hw.arch import presets
@@ -32,6 +33,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.soc import address_map
 from .hw.paths import listed
+from .loops import choose
 from .options import DISPATCH, FEATURES, LOCATE, MOST, VALUES
 from .outcome import Outcome, silent
 from .runtime.data.dispatch import ORDER
@@ -40,7 +42,7 @@ from .runtime.device import Device
 from .sim import engines
 from .sim.rtl import simulator
 from .sim.rtl.machine import Machine
-from .statements import Plan, cut, groups, plan, run_program
+from .statements import groups, run_program
 from .tensors import values as tensors
 from .tensors.content import read_content
 from .tensors.coordinates import Coo
@@ -63,8 +65,9 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     ----------
     expression : str        Such as ``X(i,j) = B(i,k) * C(k,j)``; statements with ``;`` between them, of which the last gives
                             the result.
-    order : str             Loop order, such as ``ijk``; default: indices of the result as written, then the others. Of several
-                            statements with ``;`` between the orders.
+    order : str             Loop order, such as ``ijk``; default: that of the fewest expected cycles on the operands, for fused
+                            statements the indices of the result as written, then the others. Of several statements with
+                            ``;`` between the orders.
     formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
     arch : str | Arch       A preset, a .json file, or a description.
     engine : str | Device   golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
@@ -92,7 +95,7 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     program = arguments.statements(expression, order, formats, operands, misplaced, said)
     progress = arguments.function("progress", progress)
     how = _how(engine, values, arch, dump, seed, power, avoid, counters)
-    wanted = _plan(said, tile, unroll, dispatch, without)
+    wanted = _plan(said, tile, unroll, dispatch, without, order)
     data = {name: operand(value, name, values, how.seed) for name, value in operands.items()}
     return run_program(located(program, locate, how.arch), said.fused, data, how, wanted, progress)
 
@@ -106,9 +109,9 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says. A schedule, also an empty one, is in the place of what the kernel says is fused."""
     how, said = _how(engine, values, arch, dump, seed, power, avoid, counters), arguments.schedule(schedule)
-    wanted = _plan(said, tile, unroll, dispatch, without)
-    size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     found = load_kernel(arguments.text("name", name))
+    wanted = _plan(said, tile, unroll, dispatch, without, order or found.order)
+    size, density = arguments.whole("size", size, 1), arguments.share("density", density)
     said = said if schedule is not None or not found.fuse else said.fuse(*found.fuse)
     program = scheduled(found.expression, said, arguments.order(order) or ("" if said.orders else found.order),
                         {**found.formats, **arguments.formats(formats)}, f"kernel {name}")
@@ -201,10 +204,11 @@ def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | No
     return None if tile is None else arguments.whole("tile", tile, 1)
 
 
-def _plan(said: Schedule, tile: int | Mapping[str, int] | None, unroll: object, dispatch: object, without: object) -> Plan:
+def _plan(said: Schedule, tile: int | Mapping[str, int] | None, unroll: object, dispatch: object, without: object,
+          order: object) -> Plan:
     copies = None if isinstance(unroll, str) and unroll == MOST else arguments.whole("unroll", unroll, 1)
     return plan(said, _edges(tile), copies, arguments.choice("way to deal sub-tiles to copies", dispatch, DISPATCH),
-                arguments.names("feature", without, FEATURES))
+                arguments.names("feature", without, FEATURES), bool(arguments.order(order)))
 
 
 def located(program: Program, locate: object, arch: Arch) -> Program:
@@ -258,7 +262,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     if len(parts := groups(program, said.fused)) > 1:
         raise UserError(f"it runs as {len(parts)} programs, one after the other", program.text,
                         f"explain one of them, or fuse them: --schedule 'fuse({','.join(program.intermediates)})'")
-    wanted = plan(said, tile, 1, ORDER)
+    wanted = plan(said, tile, 1, ORDER, ordered=bool(arguments.order(order)))
     if wanted.edges is not None and not operands:
         name, where = ("split", str(Schedule(edges=said.edges))) if said.edges else ("tile", "tile")
         raise UserError(f"a {name} cuts operands, and there are none", where, f"give the operands, or no {name}")
@@ -270,7 +274,11 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     cuts: dict[str, object] = {"fused": fused.ways, "as_one": fused.einsum.text} if fused.ways else {}
     if data:
         program.shapes({name: tensor.shape for name, tensor in data.items()})
-        work = Work(cut(fused, data, machine, wanted))
+        if wanted.ordered or fused.ways:
+            work = Work(cut(fused, data, machine, wanted))
+        else:
+            loops = choose(program.result, program.formats, data, machine, wanted)
+            fused, work, cuts = alone(loops.statement), Work(loops.tiling), loops.report()
         fused = sharing(fused, work.tiling) if fused.nest.kept else alone(work.tiling.einsum)
         cuts["work"] = work.told
         if work.tiling.after:

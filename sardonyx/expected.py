@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -16,10 +16,12 @@ from .compiler.sparse.estimate import expect
 from .compiler.sparse.fuse import alone
 from .compiler.sparse.lower import lower
 from .compiler.sparse.normalize import normalize
+from .compiler.sparse.search import Search
 from .compiler.sparse.tiles import Tiling
+from .cutting import Plan, cut
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
-from .statements import Plan, cut
+from .outcome import silent
 from .tensors.coordinates import Coo
 
 
@@ -32,9 +34,11 @@ class Estimated:
     cycles: float
 
 
-def estimated(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -> Estimated:
-    """The estimate for a statement; UserError where a machine is too small for its program, or its tiles do not fit."""
-    tiling = cut(alone(statement), data, arch, wanted)
+def estimated(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Plan, looked: Search | None = None,
+              progress: Callable[[str], None] = silent) -> Estimated:
+    """The estimate for a statement; UserError where a machine is too small for its program, or its tiles do not fit. looked: as
+    of `cut`."""
+    tiling = cut(alone(statement), data, arch, wanted, progress, looked)
     check_resources(map_graph(lower(tiling.einsum)), arch)
     copies, groups = copies_and_groups(alone(tiling.einsum), arch, wanted.copies, wanted.dynamic)
     found = expect(normalize(tiling.einsum), tiling, arch.glb.bank_bytes // WORD_BYTES)

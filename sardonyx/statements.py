@@ -9,59 +9,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
-from .compiler.einsum import compile_fused, copies_and_groups, most_copies
-from .compiler.ir.transfer import WORD_BYTES
+from .compiler.einsum import compile_fused, most_copies
 from .compiler.lang.einsum import Einsum
 from .compiler.lang.program import Program
-from .compiler.lang.schedule import Schedule
 from .compiler.sparse.fuse import Fused, alone, fuse
-from .compiler.sparse.fused_tiling import sharing, tile_fused
+from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.tiles import Tiling
-from .compiler.sparse.tiling import alone as one_copy
+from .cutting import Plan, cut
 from .dump import Dump
 from .execute import Options, Result, execute
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.errors import shown as shown_text
-from .options import MOST
+from .loops import choose
 from .outcome import silent
-from .runtime.data.dispatch import DYNAMIC, ORDER, groups_needed
+from .runtime.data.dispatch import groups_needed
 from .runtime.data.sub_tiles import Work
 from .sim import engines
 from .sim.golden import einsum as golden
 from .tensor_job import TensorJob, shown, value_of
 from .tensors.coordinates import Coo
 
-Edges = int | Mapping[str, int] | None
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a program is cut and copied.
-
-    Parameters
-    ----------
-    edges : int | mapping    Of sub-tiles, for all indices or by index; None: chosen.
-    copies : int             Of the program; None: as many as fit.
-    dispatch : str           How sub-tiles are dealt to them.
-    without : frozenset      Of `FEATURES`: what is left out.
-    index : str              The index whose sub-tiles they share, if it is said.
-    """
-
-    edges: Edges = None
-    copies: int | None = 1
-    dispatch: str = ORDER
-    without: frozenset[str] = frozenset()
-    index: str = ""
-
-    @property
-    def dynamic(self) -> bool:
-        """Whether the array deals sub-tiles."""
-        return self.dispatch == DYNAMIC
-
 
 _AS_IT_COMES = Plan()
 
@@ -72,6 +43,7 @@ class _Part:
 
     statements: tuple[Einsum, ...]
     fused: Fused
+    formats: Mapping[str, str]
 
     @property
     def name(self) -> str:
@@ -81,17 +53,6 @@ class _Part:
         """Those of what is known that it takes."""
         made = {each.result.tensor for each in self.statements}
         return {name: known[name] for each in self.statements for name in each.tensors if name not in made}
-
-
-def plan(schedule: Schedule, edges: Edges, copies: int | None, dispatch: str, without: frozenset[str] = frozenset()) -> Plan:
-    """A plan from a schedule and from what else is said; UserError for what is said in both."""
-    if schedule.edges and edges is not None:
-        raise UserError("sub-tiles have an edge and are split", f"tile {edges}, {schedule}", "give one of them")
-    if schedule.copies and copies != 1:
-        raise UserError("the program has copies and is parallelized",
-                        f"unroll {MOST if copies is None else copies}, {schedule}", "give one of them")
-    index, count = schedule.copies or ("", copies)
-    return Plan(schedule.edges or edges, count, dispatch, without, index)
 
 
 def groups(program: Program, fused: Sequence[str]) -> list[tuple[Einsum, ...]]:
@@ -121,7 +82,7 @@ def run_program(program: Program, fused: Sequence[str], data: Mapping[str, Coo],
     """Run a program on its operands by name. What its statements and its schedule cannot be is refused whatever the engine,
     before anything runs."""
     program.shapes({name: tensor.shape for name, tensor in data.items()})
-    parts = [_Part(each, _fused(each, program)) for each in groups(program, fused)]
+    parts = [_Part(each, _fused(each, program), program.formats) for each in groups(program, fused)]
     _check_used(wanted, parts, program)
     if how.engine == engines.GOLDEN:
         return _golden(parts, program, data, how.arch, wanted)
@@ -148,23 +109,22 @@ def _fused(statements: Sequence[Einsum], program: Program) -> Fused:
     return fuse(statements, program.formats) if len(statements) > 1 else alone(statements[-1])
 
 
-def _work(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Tell = silent) -> Work:
-    """The sub-tiles of operands; UserError where copies would have nothing to share."""
-    work = Work(cut(fused, data, arch, wanted, progress))
-    if wanted.index and _tiles(work.tiling, wanted.index) < 2:
-        raise UserError(f"index {wanted.index} is one tile of {work.tiling.edges[wanted.index]}, so that copies would share "
+def _work(tiling: Tiling, wanted: Plan) -> Work:
+    """Sub-tiles as work; UserError where copies would have nothing to share."""
+    if wanted.index and _tiles(tiling, wanted.index) < 2:
+        raise UserError(f"index {wanted.index} is one tile of {tiling.edges[wanted.index]}, so that copies would share "
                         "nothing", f"parallelize({wanted.index},{wanted.copies})", f"split({wanted.index},N) with a smaller N")
-    return work
+    return Work(tiling)
 
 
 def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
-           progress: Tell = silent) -> Callable[[Tell, Coo | None], TensorJob]:
+           progress: Tell = silent, tiling: Tiling | None = None) -> Callable[[Tell, Coo | None], TensorJob]:
     """Cut operands by name into sub-tiles, the edges chosen and indices left out as the plan wants, whatever runs them.
 
-    Returns what compiles the program, given whom to tell the stages and, of several statements, the result by NumPy.
+    tiling: they are cut already. Returns what compiles the program, given whom to tell the stages and, of several statements,
+    the result by NumPy.
     """
-    progress("cutting the operands into sub-tiles")
-    work = _work(fused, data, arch, wanted, progress)
+    work = _work(tiling or cut(fused, data, arch, wanted, progress), wanted)
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     # A statement whose functions are left to the host is another one.
@@ -183,7 +143,11 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
 def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
     """Run statements as one program, whose result is that of the last one; it, and as a tensor."""
     began, fused, several = time.perf_counter(), part.fused, len(part.statements) > 1
-    compiles = job_of(fused, data, how.arch, wanted, how.seed, progress)
+    progress("cutting the operands into sub-tiles")
+    loops = None if wanted.ordered or several else choose(fused.einsum, part.formats, data, how.arch, wanted, progress)
+    if loops:
+        fused = alone(loops.statement)
+    compiles = job_of(fused, data, how.arch, wanted, how.seed, progress, loops.tiling if loops else None)
     answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
     made: list[TensorJob] = []
 
@@ -192,19 +156,8 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
         return made[0]
 
     found = execute(replace(how, single="pipelining" in wanted.without), job, began, progress)
-    return replace(found, report=_with_ways(found.report, fused)) if several else found, made[0].whole()
-
-
-def cut(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Tell = silent) -> Tiling:
-    """The sub-tiles of operands for a machine."""
-    @cache
-    def share(inner: Einsum) -> tuple[int, int]:
-        return copies_and_groups(alone(inner), arch, wanted.copies, wanted.dynamic)
-
-    return tile_fused(fused, data, arch.mem.level_words, wanted.edges, arch.glb.bank_bytes // WORD_BYTES,
-                      lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"),
-                      "narrowing" not in wanted.without,
-                      one_copy if wanted.copies == 1 or "sharing" in wanted.without else share, "pipelining" in wanted.without)
+    more = {"fused": dict(fused.ways), "as_one": fused.einsum.text} if several else loops.report() if loops else {}
+    return replace(found, report=_with(found.report, more)), made[0].whole()
 
 
 def _told(progress: Tell, name: str, stage: str) -> None:
@@ -216,19 +169,19 @@ def _golden(parts: Sequence[_Part], program: Program, data: Mapping[str, Coo], a
     for part in parts:
         # Sub-tiles give NumPy nothing, but what is said of them may be wrong.
         if (own := _own(wanted, part)).edges is not None or own.index:
-            _work(part.fused, part.operands(known), arch, own)
+            _work(cut(part.fused, part.operands(known), arch, own), own)
     value = value_of(final, known[final.result.tensor])
     return Result({"engine": engines.GOLDEN, "result": shown(final, {name: known[name] for name in final.tensors}, value)},
                   value=value)
 
 
-def _with_ways(report: Mapping[str, object], fused: Fused) -> dict[str, object]:
-    """A report that says how intermediates get to their uses, behind what the result is."""
+def _with(report: Mapping[str, object], more: Mapping[str, object]) -> dict[str, object]:
+    """A report that says how its program came about, behind what the result is."""
     found: dict[str, object] = {}
     for name, value in report.items():
         found[name] = value
         if name == "result":
-            found |= {"fused": dict(fused.ways), "as_one": fused.einsum.text}
+            found |= more
     return found
 
 

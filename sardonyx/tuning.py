@@ -31,6 +31,7 @@ from . import api, arguments
 from .compiler.einsum import FILES
 from .compiler.lang.program import Program, parse_program
 from .compiler.lang.schedule import Schedule
+from .cutting import Plan
 from .execute import options
 from .expected import estimated, orders
 from .hw.arch.cgra import Arch
@@ -38,7 +39,7 @@ from .hw.arch.errors import UserError
 from .options import DISPATCH, MOST, VALUES
 from .outcome import Outcome, silent
 from .sim import engines
-from .statements import Plan, run_program
+from .statements import run_program
 from .tensors.coordinates import Coo
 
 ESTIMATE = "estimate"

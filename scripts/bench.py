@@ -26,6 +26,7 @@ import bench_balance
 import bench_edges
 import bench_fused
 import bench_mergers
+import bench_orders
 import bench_sparse
 import bench_spatial
 import halide
@@ -506,6 +507,16 @@ def edges() -> list[Row]:
     return rows
 
 
+def orders() -> list[Row]:
+    """The order of loops that is chosen against all orders."""
+    found = list(bench_orders.measure(progress=lambda name: print(name, file=sys.stderr, flush=True)))
+    half = len(bench_orders.LOOKED_AT)
+    return [Row(f"cycles in the chosen order of loops / in the best of all orders, {what}", bench_orders.summary(each),
+                "<= 1.1 each", max(one.ratio for one in each) <= 1.1)
+            for what, each in ((f"{half} statements on operands", found[:half]),
+                               (f"{len(found) - half} that were not looked at before", found[half:]))]
+
+
 def features() -> list[Row]:
     """What all features of sparse programs gain together, against a launch for each sub-tile."""
     found = bench_sparse.measure()
@@ -581,7 +592,8 @@ MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
     "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "camera": camera, "product": product, "gating": gating,
-    "system": system, "sparse": sparse, "features": features, "spatial": spatial, "size": size, "tests": tests}
+    "system": system, "sparse": sparse, "orders": orders, "features": features, "spatial": spatial, "size": size,
+    "tests": tests}
 
 
 def render(rows: list[Row]) -> str:

@@ -1,0 +1,179 @@
+"""Choose the order of the loops of a statement, where its user says none: that of the fewest expected cycles on its operands.
+
+    X(i,j) = B(i,k) * C(k,j)     i j k, j i k   inner product    a sum over k for each i and j
+                                 i k j, j k i   Gustavson        rows of X are added up, or columns
+                                 k i j, k j i   outer product    matrices are added up
+
+The edges of sub-tiles are searched for in the default order, with the indices of the result first. The other orders are looked
+at with the best of these edges and with a few more, and the `CLOSER` best of them are searched as well. One of them is taken if
+it is expected to gain more than estimates are off, so that programs stay as they are where nothing is gained. Orders that the
+formats or the machine do not allow are left out.
+
+Cost:    at most `MOST_ORDERS` orders, `len(GLANCES) + 1` edges of each, and `CLOSER` searches, each with a part of the nonzeros
+         and items of the first one. docs/performance.md has what that takes, and what it gains.
+Source:  the three dataflows are those of IEEE Micro and of SAM; the choice is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations
+
+from .compiler.lang.einsum import Einsum, parse
+from .compiler.pipeline import check_resources
+from .compiler.sparse.blocks import map_graph
+from .compiler.sparse.lower import lower
+from .compiler.sparse.narrow import narrow
+from .compiler.sparse.search import BUDGET, EDGES, Search
+from .compiler.sparse.tiles import Tiling
+from .cutting import Plan, search
+from .expected import Estimated, estimated
+from .hw.arch.cgra import Arch
+from .hw.arch.errors import UserError
+from .outcome import silent
+from .tensors.coordinates import Coo
+
+ALL_ORDERS = 4      # Indices of which all orders are looked at; of more, those with one index elsewhere.
+MOST_ORDERS = 36
+GLANCES = (EDGES[0], 64, 32, 16, 8)     # Edges for all indices.
+CLOSER = 2
+PART = 8            # Of the nonzeros and items of a search, for each of them.
+SHOWN = 6           # Orders of which the report has the cycles, besides the default one.
+WORTH = 0.95        # Of the cycles of the default order, beyond which no other is taken.
+
+
+@dataclass(frozen=True)
+class Loops:
+    """A statement with its loops in the chosen order.
+
+    Parameters
+    ----------
+    statement : Einsum
+    tiling : Tiling       Its sub-tiles.
+    default : tuple       The order that it would have.
+    expected : mapping    Cycles by order, the fewest first, of those that were looked at: of most orders with a few edges.
+    """
+
+    statement: Einsum
+    tiling: Tiling
+    default: tuple[str, ...]
+    expected: Mapping[tuple[str, ...], float]
+
+    def report(self) -> dict[str, object]:
+        """What is said of it: nothing where there is one order only."""
+        if len(self.expected) < 2:
+            return {}
+        own = self.statement.order
+        other = self.default if own != self.default else next(order for order in self.expected if order != own)
+        its = f"{self.expected[other]:,.0f} of" if self.expected[other] < float("inf") else "nothing fits in"
+        why = f"{self.expected[own]:,.0f} cycles expected, {its} {' '.join(other)}"
+        shown = {*[*self.expected][:SHOWN], self.default}
+        return {"order": " ".join(own), "dataflow": dataflow(own, self.statement.result.indices, self.tiling.edges), "why": why,
+                "expected_cycles": {" ".join(order): round(cycles) for order, cycles in self.expected.items()
+                                    if order in shown and cycles < float("inf")}}
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A statement in one order, and the search for its edges."""
+
+    statement: Einsum
+    search: Search
+
+    @property
+    def cycles(self) -> float:
+        """The fewest expected so far."""
+        return self.search.cycles
+
+    def works(self, arch: Arch, look: Callable[[Search], None] = lambda found: None) -> bool:
+        """Whether it can be looked at, and a machine has room for its program with the best edges."""
+        try:
+            look(self.search)
+            program = narrow(self.search.einsum, self.search.edges)[0] if self.search.narrow else self.search.einsum
+            check_resources(map_graph(lower(program)), arch)
+        except UserError:
+            return False
+        return True
+
+
+def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo], arch: Arch, wanted: Plan,
+           progress: Callable[[str], None] = silent) -> Loops:
+    """The loops and sub-tiles of a statement; formats: per tensor, as given. UserError as of `cut`, in its default order."""
+    first = _Order(statement, search(statement, data, arch, wanted, progress))
+    some = _edges(first.search, wanted)
+    default, refused = _estimated(first, data, arch, wanted, progress)
+    least = float("inf") if default is None else default.cycles
+    others = []
+    for each in _others(statement, formats):
+        other = _Order(each, search(each, data, arch, wanted, progress, BUDGET // PART))
+        other.search.beat = least
+        if other.works(arch, lambda found: found.glance(some)):
+            others.append(other)
+    others.sort(key=lambda order: order.cycles)
+    if wanted.edges is None:
+        others = [*(order for order in others[:CLOSER] if order.works(arch, Search.look)), *others[CLOSER:]]
+        others.sort(key=lambda order: order.cycles)
+    found = {order.statement.order: order.cycles for order in others if order.cycles < float("inf")}
+    expected = dict(sorted({statement.order: least, **found}.items(), key=lambda each: each[1]))
+    for order in others:
+        if order.cycles < WORTH * least:
+            taken, _ = _estimated(order, data, arch, wanted, progress)
+            if taken is not None:
+                return Loops(order.statement, taken.tiling, statement.order, expected)
+    if refused is not None:
+        raise refused
+    assert default is not None, "what is not refused has sub-tiles"
+    return Loops(statement, default.tiling, statement.order, expected)
+
+
+def _estimated(order: _Order, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Callable[[str], None]
+               ) -> tuple[Estimated | None, UserError | None]:
+    """What is expected of the sub-tiles of an order, where they fit and a machine has room for their program; or why not."""
+    try:
+        return estimated(order.statement, data, arch, wanted, order.search, progress), None
+    except UserError as refused:
+        return None, refused
+
+
+def dataflow(order: Sequence[str], result: Sequence[str], edges: Mapping[str, int]) -> str:
+    """What loops in some order do with sums, by the name that papers give it. An index of which sub-tiles have one coordinate
+    is outside of the loops of a sub-tile: what is summed over it is added where sub-tiles are."""
+    summed = [index for index in order if index not in result]
+    inside = [index for index in order if index in result and edges[index] > 1 and
+              any(edges[each] == 1 or order.index(each) < order.index(index) for each in summed)]
+    if not summed:
+        return "no sum"
+    return "inner product" if not inside else "outer product" if len(inside) == len(result) else "Gustavson"
+
+
+def _edges(first: Search, wanted: Plan) -> list[Mapping[str, int]]:
+    """Look at the default order; the edges with which others are compared first."""
+    if wanted.edges is None:
+        first.look()
+        return [first.edges, *(dict.fromkeys(first.extents, edge) for edge in GLANCES)]
+    given = dict.fromkeys(first.extents, wanted.edges) if isinstance(wanted.edges, int) else {**first.extents, **wanted.edges}
+    some: list[Mapping[str, int]] = [{index: max(1, given[index]) for index in first.extents}]
+    first.glance(some)
+    return some
+
+
+def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
+    """The statement in other orders in which it can be computed."""
+    own = {name: form for name, form in formats.items() if name == statement.result.tensor or name in statement.tensors}
+    loops = permutations(statement.order) if len(statement.order) <= ALL_ORDERS else _moved(statement.order)
+    for order in islice(dict.fromkeys(loops), MOST_ORDERS):
+        if order == statement.order:
+            continue
+        try:
+            yield replace(parse(statement.text, order, own, statement.origin), locate=statement.locate)
+        except UserError:
+            continue
+
+
+def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Orders with one index at another place."""
+    for at, index in enumerate(order):
+        rest = (*order[:at], *order[at + 1:])
+        for to in range(len(order)):
+            yield (*rest[:to], index, *rest[to:])

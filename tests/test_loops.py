@@ -1,0 +1,136 @@
+"""The order of loops that is chosen: what it gains, why, and that it stays where it is given or gains nothing."""
+
+from dataclasses import replace
+from math import factorial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sardonyx
+from sardonyx import loops
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.search import Search
+from sardonyx.cutting import Plan
+from sardonyx.expected import estimated
+from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import ACCUMULATOR
+from sardonyx.loops import dataflow
+from sardonyx.tensors.values import random_tensor, to_value
+
+PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+RELU = "X(i,j) = relu(B(i,k) * C(k,j))"
+B, C = (to_value(random_tensor((24, 24), 0.15, seed)) for seed in (1, 2))
+REASONS = ("order", "dataflow", "why", "expected_cycles")
+
+
+def run(text: str, **how: Any) -> "dict[str, Any]":
+    """The report of a run on the token model, whose words were compared."""
+    return dict(sardonyx.einsum(text, **{"B": B, "C": C, "engine": "tokens", **how}).report)
+
+
+@pytest.mark.parametrize("text,how", [(PRODUCT, {"tile": 12}), (RELU, {}), (PRODUCT, {"schedule": "split(i,6) split(k,24)"})])
+def test_an_accumulator_is_taken_where_pairs_would_meet_in_vain(text: str, how: "dict[str, Any]") -> None:
+    found = run(text, **how)
+    assert found["order"] != "i j k" and found["dataflow"] in ("Gustavson", "outer product")
+    expected = found["expected_cycles"]
+    assert expected[found["order"]] == min(expected.values()) < 0.7 * expected["i j k"]
+    assert found["why"] == f"{expected[found['order']]:,} cycles expected, {expected['i j k']:,} of i j k"
+
+
+def test_the_expected_cycles_are_those_of_the_order_as_it_is_cut() -> None:
+    found = run(PRODUCT, tile=12)
+    statement = parse(PRODUCT, found["order"].replace(" ", ""))
+    again = estimated(statement, {"B": random_tensor((24, 24), 0.15, 1), "C": random_tensor((24, 24), 0.15, 2)},
+                      presets.get("small"), Plan(12))
+    assert found["expected_cycles"][found["order"]] == round(again.cycles)
+
+
+@pytest.mark.parametrize("how", [{"order": "ijk"}, {"schedule": "reorder(i,j,k)"}, {"engine": "golden"}])
+def test_an_order_that_is_given_stays_and_needs_no_reason(how: "dict[str, Any]") -> None:
+    assert not run(RELU, **how).keys() & set(REASONS)
+
+
+def test_a_kernel_keeps_the_order_that_it_states_and_one_without_is_given_one(tmp_path: Path) -> None:
+    assert not sardonyx.kernel("spmspm", engine="tokens", tile=8).report.keys() & set(REASONS)
+    own = tmp_path / "own.toml"
+    own.write_text(f'expression = "{PRODUCT}"')
+    assert sardonyx.kernel(str(own), engine="tokens", tile=8).report["order"] != "i j k"
+
+
+def test_where_nothing_is_gained_the_default_order_stays() -> None:
+    free, fixed = run(PRODUCT), run(PRODUCT, order="ijk")
+    assert free["order"] == "i j k" and free["tile_edge"] == fixed["tile_edge"]
+
+
+def test_an_order_that_a_format_does_not_allow_is_not_taken() -> None:
+    found = run(RELU, formats={"B": "ss01"})
+    assert found["order"].index("i") < found["order"].index("k")
+
+
+def test_a_machine_without_accumulators_is_given_no_order_that_needs_one() -> None:
+    small = presets.get("small")
+    mem = replace(small.mem, primitives=tuple(each for each in small.mem.primitives if each is not ACCUMULATOR))
+    found = run(PRODUCT, tile=12, arch=replace(small, name="plain", mem=mem))
+    assert found["order"] in ("i j k", "j i k") and found["dataflow"] == "inner product"
+
+
+def test_statements_that_run_in_turn_have_their_own_orders_and_fused_ones_the_default() -> None:
+    text, x = "y(i) = B(i,j) * x(j); z(i) = C(i,j) * y(j)", np.ones(24, int)
+    apart = run(text, x=x, tile=24)["statements"]
+    assert [apart[name]["order"] for name in "yz"] == ["j i", "j i"]
+    assert not run(text, x=x, schedule="fuse(y)").keys() & set(REASONS)
+
+
+def test_what_no_order_can_do_is_refused_as_the_default_order_is() -> None:
+    with pytest.raises(UserError) as free:
+        run(PRODUCT, tile={"z": 3})
+    with pytest.raises(UserError) as fixed:
+        run(PRODUCT, tile={"z": 3}, order="ijk")
+    assert str(free.value) == str(fixed.value)
+
+
+@pytest.mark.parametrize("order,edges,name", [
+    ("ijk", (9, 9, 9), "inner product"), ("ikj", (9, 9, 9), "Gustavson"), ("kij", (9, 9, 9), "outer product"),
+    ("ijk", (9, 9, 1), "outer product"), ("ijk", (1, 9, 1), "Gustavson"), ("ijk", (1, 1, 9), "inner product")])
+def test_loops_have_the_name_of_what_they_do_with_sums(order: str, edges: "tuple[int, ...]", name: str) -> None:
+    assert dataflow(order, "ij", dict(zip("ijk", edges, strict=True))) == name
+    assert dataflow("ij", "ij", {"i": 1, "j": 9}) == "no sum"
+
+
+@pytest.mark.parametrize("text,most", [("a = b(i) * c(i)", 1), (PRODUCT, 6), ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", 24),
+                                       ("X(i,j,k) = B(i,l) * C(l,m) * D(m,n) * E(n,o) * F(o,j,k)", 36)])
+def test_the_orders_and_the_searches_are_bounded(text: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    statement = parse(text)
+    data = {name: random_tensor((5,) * rank, 0.3, seed) for seed, (name, rank) in enumerate(statement.tensors.items())}
+    looked: list[Search] = []
+    glanced: list[Search] = []
+    look, glance = Search.look, Search.glance
+
+    def counted_look(search: Search) -> None:
+        looked.extend([search] * (not search.looked))
+        look(search)
+
+    def counted_glance(search: Search, some: Any) -> None:
+        glanced.append(search)
+        glance(search, some)
+
+    monkeypatch.setattr(Search, "look", counted_look)
+    monkeypatch.setattr(Search, "glance", counted_glance)
+    found = loops.choose(statement, {}, data, presets.get("onyx"), Plan())
+    assert len(found.expected) <= most <= factorial(len(statement.order)) and len(glanced) < most
+    assert len(looked) <= 1 + loops.CLOSER
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 3, 8, 20]), st.floats(0.02, 0.6))
+@settings(max_examples=5, deadline=None)
+def test_results_are_those_of_numpy_in_the_order_that_is_chosen(seed: int, edge: "int | None", share: float) -> None:
+    rows, inner, columns = (int(each) for each in np.random.default_rng(seed).integers(1, 21, 3))
+    b, c = random_tensor((rows, inner), share, seed % 1000), random_tensor((inner, columns), share, seed % 1000 + 1)
+    # Every word is compared.
+    sardonyx.einsum(PRODUCT, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
+    sardonyx.einsum(RELU, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
