@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 
 from . import arguments
+from .accelerators import AcceleratorDesign
+from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
 from .balance import shift, work_queue
 from .compiler.lang import sparsity as skips
@@ -62,6 +64,7 @@ from .functionality import (
     variables,
 )
 from .hw import emit
+from .hw.arch.dma import Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import PrivateBuffer
@@ -193,6 +196,19 @@ class Design:
         if self.private:
             return BufferedArray(self.elastic or self.spatial, self.private)
         return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
+
+    def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int = 32, queue: int = 16) -> AcceleratorDesign:
+        """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
+
+        Parameters
+        ----------
+        ports, loops, beats, room : int    Of the DMA (`hw.arch.dma.Dma`).
+        queue : int                        Commands that wait, a power of two from 2 to 128.
+        """
+        if self.elastic is not None:
+            raise UserError("results of an elastic array are fibers, which have no place in memory yet", self.name,
+                            "leave out skips by values")
+        return around(self.spatial, self.private, Dma(ports, loops, beats, room), queue)
 
     @functools.cached_property
     def tensors(self) -> tuple[Shaped, ...]:

@@ -10,7 +10,7 @@ from ..arch.dma import ELEMENT_BITS, MOST_BEATS, MOST_SIZE, SPAN_BITS, Dma
 from ..emit import Macro, macro
 from ..soc.mover import Pieces
 from ..soc.rows import LINES
-from ..stream.fifo import Fifo, Fifo2
+from ..stream.fifo import Fifo
 from ..stream.lead import lead
 from .lanes import PART, WORD, Pack, Unpack
 from .request import request_layout
@@ -122,7 +122,8 @@ class Port(wiring.Component):
 
     def _cut(self, m: Module, walk: Macro, size: Signal) -> tuple[Macro, Macro]:
         """Each run where its elements are, and as bursts."""
-        m.submodules.parts = parts = macro(Fifo2(PART))
+        # A run has a word or more, so that those wait here whose words have been asked for.
+        m.submodules.parts = parts = macro(Fifo(PART, self.dma.room))
         m.submodules.pieces = pieces = macro(ShortPieces(self.dma.beats))
         run = walk.o.payload
         there = run.there != 0

@@ -1,0 +1,130 @@
+"""The description of a spatial accelerator: an array with buffers on all sides, a DMA, and commands.
+
+Streams that fill private buffers come first, then those of results; a command names them by their index.
+
+Source: Stellar IV-A, Fig. 8, and V.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Annotated, Any
+
+from .check import Identifier, Misfit, PowerOfTwo, Tuple, Whole, check
+from .dma import ELEMENT_BITS, Dma
+from .private_buffer import DENSE, Loop, PrivateBuffer
+from .spatial import Shaped, Spatial
+from .token import DATA_BITS
+
+# A mask of streams has a bit for all of them besides.
+MOST_STREAMS = 31
+MOST_WORDS = 1 << 14
+MOST_RESULT_PORTS = 256
+
+
+@dataclass(frozen=True)
+class Collected:
+    """How the elements of a result leave: a port of the array after the other, as a loop nest says.
+
+    Parameters
+    ----------
+    tensor : Shaped
+    order : tuple       The dimensions of the tensor, outermost first, in which elements leave.
+    ports : tuple       Of the array.
+    words : int         Of each port in an operation.
+    first : int         The port of the first element.
+    loops : tuple       Innermost first; where to go on is their `hop`.
+    """
+
+    tensor: Shaped
+    order: Annotated[tuple[int, ...], Tuple((Whole(0, 63),), True)]
+    ports: Annotated[tuple[str, ...], Tuple((Identifier(),), True)]
+    words: Annotated[int, Whole(1, MOST_WORDS)]
+    first: Annotated[int, Whole(0, MOST_RESULT_PORTS - 1)]
+    loops: tuple[Loop, ...]
+
+    def __post_init__(self) -> None:
+        check(self, "result", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if not 1 <= len(self.ports) <= MOST_RESULT_PORTS:
+            yield Misfit("ports", f"has {len(self.ports)}", f"give 1..{MOST_RESULT_PORTS}")
+        if self.tensor.bits > ELEMENT_BITS:
+            yield Misfit("tensor", f"has {self.tensor.bits} bits", f"give {ELEMENT_BITS} or fewer")
+        if prod(self.tensor.shape) != self.words * len(self.ports):
+            yield Misfit("words", f"are {self.words} of {len(self.ports)} ports, but {self.tensor.name} has "
+                         f"{prod(self.tensor.shape)} elements", "give those of each port")
+
+    @property
+    def elements(self) -> int:
+        """Of an operation."""
+        return prod(self.tensor.shape)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream between the DMA and a buffer: its name, bits of an element, elements of a tensor, and which way it goes."""
+
+    name: Annotated[str, Identifier()]
+    bits: Annotated[int, Whole(1, ELEMENT_BITS)]
+    elements: Annotated[int, Whole(1, 1 << 20)]
+    is_result: bool
+
+    def __post_init__(self) -> None:
+        check(self, "stream")
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """A spatial accelerator.
+
+    Parameters
+    ----------
+    name : str           Of the module.
+    array : Spatial
+    buffers : tuple      One for each operand.
+    results : tuple      One for each result.
+    dma : Dma
+    queue : int          Commands that wait at most.
+    """
+
+    name: Annotated[str, Identifier()]
+    array: Spatial
+    buffers: tuple[PrivateBuffer, ...]
+    results: tuple[Collected, ...]
+    dma: Dma
+    queue: Annotated[int, PowerOfTwo(2, 128)] = 16
+
+    def __post_init__(self) -> None:
+        check(self, "accelerator", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if missing := {each.name for each in self.array.operands} - {each.tensor for each in self.buffers}:
+            yield Misfit("buffers", f"has none for {', '.join(sorted(missing))}", "give each operand a private buffer")
+        if {each.name for each in self.array.results} != {each.tensor.name for each in self.results}:
+            yield Misfit("results", "are not those of the array", "collect each result once")
+        if any(bank.kind != DENSE for buffer in self.buffers for bank in buffer.banks):
+            yield Misfit("buffers", "has levels that are not dense", "use dense ones: an array in step takes all elements")
+        if self.array.short:
+            yield Misfit("array", "has operations that end early, of which a result has other lengths", "leave out short")
+        if len(self.streams) > MOST_STREAMS:
+            yield Misfit("buffers", f"and results have {len(self.streams)} streams", f"use fewer banks, {MOST_STREAMS} in all")
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """In the order of their indices."""
+        fills = [Stream(buffer.name(n, "values"), DATA_BITS, prod(level.extent for level in bank.levels), False)
+                 for buffer in self.buffers for n, bank in enumerate(buffer.banks)]
+        return *fills, *(Stream(each.tensor.name, each.tensor.bits, each.elements, True) for each in self.results)
+
+    @property
+    def fingerprint(self) -> int:
+        """32 bits that identify it."""
+        return int.from_bytes(hashlib.sha256(repr(self).encode()).digest()[:4], "big")
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return asdict(self) | {"streams": [asdict(each) for each in self.streams]}

@@ -1,0 +1,55 @@
+"""A spatial accelerator: commands over AXI4-Lite, operands and results over AXI4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from ..arch.accelerator import Accelerator
+from ..dma.dma import BUS
+from ..emit import macro
+from ..stream.lead import lead
+from .command_queue import PORTS, CommandQueue
+from .core import STATUS, Core
+
+
+class SpatialAccelerator(wiring.Component):
+    """The top of an accelerator.
+
+    Parameters
+    ----------
+    accelerator : Accelerator
+
+    Members
+    -------
+    s_axil_* : commands and status, `arch.command.REGISTERS`.
+    m_axi_* : memory.
+
+    Timing: one clock; synchronous reset, active high.
+    Source: Stellar IV-A and V.
+    """
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator, self.module_name = accelerator, accelerator.name.lower()
+        super().__init__({**PORTS, **BUS})
+
+    @property
+    def emit_key(self) -> str:
+        return repr(self.accelerator)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue))
+        m.submodules.core = core = macro(Core(self.accelerator))
+        lead(m, queue.o, core.i)
+        for name, member in STATUS.items():
+            front, behind = getattr(queue, name), getattr(core, name)
+            m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
+        for part, ports in ((queue, PORTS), (core, BUS)):
+            for name, member in ports.items():
+                own, inner = getattr(self, name), getattr(part, name)
+                m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
+        return m

@@ -1,0 +1,176 @@
+"""Commands become requests of a DMA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch import command
+from ..arch.accelerator import Accelerator
+from ..arch.dma import ADDRESS_BITS, MOST_SIZE, SPAN_BITS
+from ..dma.request import request_layout
+
+WORD = data.StructLayout({"rs2": 32, "rs1": 32, "number": command.NUMBER_BITS})
+ERROR_BITS = (len(command.ERRORS) - 1).bit_length()
+
+
+def job_layout(accelerator: Accelerator) -> data.StructLayout:
+    """A request, and the stream that it is for."""
+    return data.StructLayout({"request": request_layout(accelerator.dma.loops), "stream": range(len(accelerator.streams))})
+
+
+class Decoder(wiring.Component):
+    """Makes requests as commands say (`arch.command`).
+
+    Behaviour: a command that cannot be done sets `error`, and so does `happened`; while there is an error every command is
+    taken and dropped, so that nothing follows from half a request.
+
+    Parameters
+    ----------
+    accelerator : Accelerator
+
+    Members
+    -------
+    i : In(stream)         `WORD`.
+    o : Out(stream)        `job_layout`.
+    streams : In           Which streams have a request under way.
+    parts : Out(16)        Of how many operations a result is the sum.
+    happened : In          An error of this cycle that a request has met, or 0.
+    clear : In(1)          Forget the error.
+    error : Out, refused : Out(7)     What went wrong first, and with which command.
+
+    Timing: a command a cycle; `issue` until its request is taken, `wait` until what it names has ended.
+    Source: Stellar V.
+    """
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_decoder"
+        super().__init__({"i": In(stream.Signature(WORD)), "o": Out(stream.Signature(job_layout(accelerator))),
+                          "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), "happened": In(ERROR_BITS),
+                          "clear": In(1), "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS)})
+
+    @property
+    def emit_key(self) -> str:
+        return repr(self.accelerator)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        word = self.i.payload
+        wrong = Signal(ERROR_BITS)
+        done = Signal()
+        # What is there, whether it may be done, and in which cycle it is.
+        valid = Signal()
+        m.d.comb += [valid.eq(self.i.valid & (self.error == 0)), done.eq(1), self.i.ready.eq(done | ~valid | (wrong != 0))]
+        with m.If(self.clear):
+            m.d.sync += self.error.eq(0)
+        with m.If(self.error == 0):
+            with m.If(self.happened != 0):
+                m.d.sync += self.error.eq(self.happened)
+            with m.Elif(valid & (wrong != 0)):
+                m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
+        setting = Signal()
+        m.d.comb += setting.eq(valid & (wrong == 0) & done)
+        idle = self.streams == 0
+        request: Any = Signal(request_layout(self.accelerator.dma.loops))
+        known = Signal()            # source and destination
+        number = Signal(range(len(self.accelerator.streams)))
+        with m.Switch(word.number):
+            with m.Case(command.ISSUE):
+                self._issue(m, request, known, number, valid, wrong, done)
+            with m.Case(command.SET_SRC_AND_DST):
+                self._begin(m, request, known, number, setting, wrong)
+            with m.Case(command.SET_CONSTANT):
+                self._constant(m, request, setting, wrong, done, idle)
+            with m.Case(command.SET_ADDRESS):
+                with m.If(setting & self._outside(request)):
+                    m.d.sync += request.base.eq(word.rs2)
+            with m.Case(command.SET_SPAN, command.SET_STRIDE, command.SET_AXIS_TYPE):
+                self._loop(m, request, setting, wrong)
+            with m.Case(command.WAIT):
+                m.d.comb += done.eq(~((word.rs1[0] & ~idle) | (word.rs1[1:] & self.streams).any()))
+                with m.If((word.rs1 >> 1 + len(self.streams)) != 0):
+                    m.d.comb += wrong.eq(command.VALUE)
+            with m.Default():
+                m.d.comb += wrong.eq(command.UNKNOWN)
+        return m
+
+    def _outside(self, request: Any) -> Any:
+        """Whether the command is of the side that is memory."""
+        return Mux(request.stores, self.i.payload.rs1[31], self.i.payload.rs1[30])
+
+    def _begin(self, m: Module, request: Any, known: Signal, number: Signal, setting: Signal, wrong: Signal) -> None:
+        streams = self.accelerator.streams
+        fills = sum(not each.is_result for each in streams)
+        sides = {}
+        for name in ("rs1", "rs2"):
+            given = getattr(self.i.payload, name)
+            kind, index = given[command.KIND_LSB:], given[:command.INDEX_BITS]
+            sides[name] = kind == command.MEMORY, kind == command.BUFFER, index
+        (from_memory, from_stream, source), (to_memory, to_stream, target) = sides.values()
+        loads = Signal()
+        stores = Signal()
+        m.d.comb += [loads.eq(from_memory & to_stream & (target < fills)),
+                     stores.eq(from_stream & to_memory & (source >= fills) & (source < len(streams)))]
+        with m.If(~loads & ~stores):
+            m.d.comb += wrong.eq(command.REGIONS)
+        with m.If(setting):
+            m.d.sync += [known.eq(1), number.eq(Mux(stores, source, target)), request.as_value().eq(0),
+                         request.stores.eq(stores)]
+            for level in range(self.accelerator.dma.loops):
+                m.d.sync += [request.loops[level].span.eq(1), request.loops[level].there.eq(1)]
+
+    def _constant(self, m: Module, request: Any, setting: Signal, wrong: Signal, done: Signal, idle: Any) -> None:
+        word = self.i.payload
+        with m.Switch(word.rs1):
+            with m.Case(command.ELEMENT):
+                with m.If(word.rs2 > MOST_SIZE):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.If(setting):
+                    m.d.sync += request.size.eq(word.rs2)
+            with m.Case(command.PARTS):
+                m.d.comb += done.eq(idle)
+                with m.If((word.rs2 == 0) | (word.rs2 >> SPAN_BITS != 0)):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.If(setting):
+                    m.d.sync += self.parts.eq(word.rs2)
+            with m.Default():
+                m.d.comb += wrong.eq(command.VALUE)
+
+    def _loop(self, m: Module, request: Any, setting: Signal, wrong: Signal) -> None:
+        word = self.i.payload
+        axis, outside = word.rs1[:command.AXIS_BITS], self._outside(request)
+        inside = Mux(request.stores, word.rs1[30], word.rs1[31])
+        is_span, is_stride = word.number == command.SET_SPAN, word.number == command.SET_STRIDE
+        with m.If((axis >= self.accelerator.dma.loops) | (is_span & (word.rs2 >> SPAN_BITS != 0))
+                  | (~is_span & ~is_stride & (word.rs2 != command.DENSE))):
+            m.d.comb += wrong.eq(command.VALUE)
+        for level in range(self.accelerator.dma.loops):
+            loop = request.loops[level]
+            with m.If(setting & (axis == level)):
+                with m.If(is_span & outside):
+                    m.d.sync += loop.there.eq(word.rs2)
+                with m.If(is_span & inside):
+                    m.d.sync += loop.span.eq(word.rs2)
+                with m.If(is_stride & outside):
+                    m.d.sync += loop.stride.eq(word.rs2)
+
+    def _issue(self, m: Module, request: Any, known: Signal, number: Signal, valid: Signal, wrong: Signal,
+               done: Signal) -> None:
+        loops = [request.loops[level] for level in range(self.accelerator.dma.loops)]
+        shapes = Cat(Cat(loop.span == 0 for loop in loops).any(), Cat(loop.there > loop.span for loop in loops).any(),
+                     (request.base & ((1 << request.size) - 1)) != 0)
+        with m.If(~known):
+            m.d.comb += wrong.eq(command.REGIONS)
+        with m.Elif(~request.stores & (request.size == MOST_SIZE)):
+            m.d.comb += wrong.eq(command.VALUE)
+        with m.Elif(shapes.any()):
+            m.d.comb += wrong.eq(command.SHAPE)
+        job = self.o.payload
+        m.d.comb += [job.request.eq(request), job.stream.eq(number), self.o.valid.eq(valid & (wrong == 0)),
+                     done.eq(self.o.ready)]
+        for level, loop in enumerate(loops):
+            stride = Signal(signed(ADDRESS_BITS), name=f"stride{level}")
+            m.d.comb += [stride.eq(loop.stride << request.size), job.request.loops[level].stride.eq(stride)]

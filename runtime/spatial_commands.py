@@ -1,0 +1,187 @@
+"""Programs for a spatial accelerator: commands one by one, moves of tensors, and tiled matrix products.
+
+    program = Program(accelerator)
+    program.move("A_values", 0x1000, strides=(64, 1), there=(4, 3), size=0)
+    program.wait()
+
+Input:   Accelerator; addresses in bytes, strides in elements.
+Output:  `Program.words`: the commands, as registers or instructions take them.
+Errors:  UserError for streams that there are not, numbers that a command cannot hold, and products of other shapes.
+Source:  Stellar V and Listing 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..hw.arch import command
+from ..hw.arch.accelerator import Accelerator
+from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, region
+from ..hw.arch.dma import MOST_SIZE, SPAN_BITS
+from ..hw.arch.errors import UserError
+from ..hw.arch.private_buffer import DENSE
+
+# Of a product in one request for each matrix: over elements of a tile, and over tiles.
+WHOLE_LOOPS = 5
+
+
+class Program:
+    """Commands for an accelerator, in order."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator = accelerator
+        self.words: list[Word] = []
+        self._index = {stream.name: n for n, stream in enumerate(accelerator.streams)}
+
+    def command(self, name: str, rs1: int = 0, rs2: int = 0) -> None:
+        """Any command, by its name; rs2 may be a number with a sign."""
+        if name not in command.BY_NAME:
+            raise UserError(f"there is no command '{name}'", "program", f"choose one of {', '.join(command.BY_NAME)}")
+        for what, word in (("rs1", rs1), ("rs2", rs2)):
+            if not -1 << 31 <= word < 1 << 32:
+                raise UserError(f"{what} of {name} is {word}", "program", "give a number of 32 bits")
+        self.words.append((command.BY_NAME[name].number, rs1 % (1 << 32), rs2 % (1 << 32)))
+
+    def index(self, stream: str) -> int:
+        """Of a stream, by its name."""
+        if stream not in self._index:
+            raise UserError(f"there is no stream '{stream}'", "program", f"choose one of {', '.join(self._index)}")
+        return self._index[stream]
+
+    def parts(self, count: int) -> None:
+        """Results are sums of so many operations from now on."""
+        self.command("set_constant", command.PARTS, count)
+
+    def wait(self, *streams: str) -> None:
+        """Wait until the requests of streams have ended, or all of them."""
+        mask = sum(2 << n for n in {self.index(stream) for stream in streams}) if streams else command.ALL
+        self.command("wait", mask)
+
+    def request(self, stream: str, address: int, loops: Sequence[tuple[int, int, int]], size: int) -> None:
+        """A request between memory and a stream.
+
+        loops: innermost first, each its iterations, how many of them are in memory, and the elements from one to the next.
+        size: the logarithm of the bytes of an element.
+        """
+        most = self.accelerator.dma.loops
+        loops = [loop for loop in loops if loop[:2] != (1, 1)]
+        if len(loops) > most:
+            raise UserError(f"a request has {len(loops)} loops", f"stream {stream}", f"use {most} or fewer, or a DMA with more")
+        index = self.index(stream)
+        is_result = self.accelerator.streams[index].is_result
+        inner, outer = region(BUFFER, index), region(MEMORY)
+        memory, other = (DESTINATION, SOURCE) if is_result else (SOURCE, DESTINATION)
+        self.command("set_src_and_dst", *((inner, outer) if is_result else (outer, inner)))
+        if not 0 <= size <= MOST_SIZE:
+            raise UserError(f"elements are of 2^{size} bytes", f"stream {stream}", f"give 0..{MOST_SIZE}")
+        if size:
+            self.command("set_constant", command.ELEMENT, size)
+        self.command("set_address", memory, address)
+        for axis, (span, there, stride) in enumerate(loops):
+            if not 1 <= span < 1 << SPAN_BITS or not 0 <= there <= span:
+                raise UserError(f"a loop has {span} iterations, {there} of them in memory", f"stream {stream}",
+                                f"give 1..{(1 << SPAN_BITS) - 1}, and of them 0 or more")
+            if span == there:
+                if span > 1:
+                    self.command("set_span", BOTH | axis, span)
+            else:
+                self.command("set_span", memory | axis, there)
+                self.command("set_span", other | axis, span)
+            if stride and span > 1:
+                self.command("set_data_stride", memory | axis, stride)
+        self.command("issue")
+
+    def move(self, tensor: str, address: int, strides: Sequence[int], there: Sequence[int], size: int,
+             around: Sequence[tuple[int, int]] = ()) -> None:
+        """Bring a dense tensor into its buffer, bank by bank, or take a result to memory.
+
+        address: of its first element.  strides: of each dimension, in elements.  there: how many of each dimension are in
+        memory; the others are 0, or dropped.  around: loops over tensors, innermost first, each how many there are and elements
+        from one to the next.
+        """
+        for stream, first, loops in self._loops(tensor, strides, there):
+            self.request(stream, address + (first << size), [*loops, *((span, span, stride) for span, stride in around)], size)
+
+    def _loops(self, tensor: str, strides: Sequence[int],
+               there: Sequence[int]) -> Iterator[tuple[str, int, list[tuple[int, int, int]]]]:
+        """The streams of a tensor, where each begins, and its loops."""
+        for result in self.accelerator.results:
+            if result.tensor.name == tensor:
+                yield tensor, 0, [(result.tensor.shape[at], there[at], strides[at]) for at in reversed(result.order)]
+                return
+        found = [buffer for buffer in self.accelerator.buffers if buffer.tensor == tensor]
+        if not found or found[0].banks[0].kind != DENSE:
+            raise UserError(f"there is no dense tensor '{tensor}'", "program",
+                            "name an operand whose levels are dense, or a result; request arrays of other levels one by one")
+        buffer, = found
+        count = len(buffer.banks)
+        for nth, bank in enumerate(buffer.banks):
+            loops, first = [], 0
+            for level, at in enumerate(buffer.order):
+                banked = level == buffer.axis and count > 1
+                inside = -(-(there[at] - nth) // count) if banked else there[at]
+                first += nth * strides[at] if banked else 0
+                loops.append((bank.levels[level].extent, max(0, inside), strides[at] * (count if banked else 1)))
+            yield buffer.name(nth, "values"), first, loops[::-1]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix in memory: byte address of its first element, elements from row to row, logarithm of the bytes of an element."""
+
+    address: int
+    pitch: int
+    size: int
+
+
+def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix) -> Program:
+    """The commands of a product C = A B of any shape, tile by tile on an array for C(i,j) = A(i,k) * B(k,j).
+
+    shape: rows of A, columns of B, terms of a sum, each below 2^16.  Ragged edges need no room in memory. Where there are none,
+    and ports and loops enough, each matrix is one request.
+    """
+    names, tile = tiles(accelerator)
+    program = Program(accelerator)
+    rows, columns, terms = shape
+    if min(shape) < 1 or max(shape) >= 1 << SPAN_BITS:
+        raise UserError(f"a product of {rows} x {columns} x {terms}", "product",
+                        f"give whole numbers 1..{(1 << SPAN_BITS) - 1}")
+    program.parts(-(-terms // tile[2]))
+    dma = accelerator.dma
+    if dma.loops >= WHOLE_LOOPS and dma.ports >= len(accelerator.streams) and not any(n % m for n, m in zip(shape, tile)):
+        (down, height), (right, width), (deep, depth) = ((n // m, m) for n, m in zip(shape, tile))
+        program.move(names[2], c.address, (c.pitch, 1), (height, width), c.size, [(right, width), (down, height * c.pitch)])
+        program.move(names[0], a.address, (a.pitch, 1), (height, depth), a.size,
+                     [(deep, depth), (right, 0), (down, height * a.pitch)])
+        program.move(names[1], b.address, (b.pitch, 1), (depth, width), b.size,
+                     [(deep, depth * b.pitch), (right, width), (down, 0)])
+        program.wait()
+        return program
+    for i in range(0, rows, tile[0]):
+        for j in range(0, columns, tile[1]):
+            height, width = min(tile[0], rows - i), min(tile[1], columns - j)
+            for k in range(0, terms, tile[2]):
+                depth = min(tile[2], terms - k)
+                for name, matrix, at, there in ((names[0], a, (i, k), (height, depth)), (names[1], b, (k, j), (depth, width))):
+                    program.move(name, _place(matrix, *at), (matrix.pitch, 1), there, matrix.size)
+            program.move(names[2], _place(c, i, j), (c.pitch, 1), (height, width), c.size)
+    program.wait()
+    return program
+
+
+def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, int, int]]:
+    """The names of A, B and C, and the extents of i, j and k of an operation; UserError for an array of something else."""
+    operands, results = accelerator.array.operands, accelerator.array.results
+    other = UserError("the array computes no product of two matrices", accelerator.name, "use one for C(i,j) = A(i,k) * B(k,j)")
+    shapes = [each.shape for each in (*operands, *results)]
+    if len(operands) != 2 or len(results) != 1 or [len(shape) for shape in shapes] != [2, 2, 2]:
+        raise other
+    (rows, terms), (inner, columns), result = shapes
+    if inner != terms or result != (rows, columns):
+        raise other
+    return (operands[0].name, operands[1].name, results[0].name), (rows, columns, terms)
+
+
+def _place(matrix: Matrix, row: int, column: int) -> int:
+    return matrix.address + ((row * matrix.pitch + column) << matrix.size)

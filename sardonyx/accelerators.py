@@ -1,0 +1,186 @@
+"""Accelerators around spatial arrays: commands, a DMA, memory to memory.
+
+    >>> from sardonyx import spatial as sp
+    >>> product = sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8")
+    >>> tile = sp.Buffer("dense", "dense", words=16)
+    >>> design = sp.Design(product, sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 2, "j": 2, "k": 2},
+    ...                    buffers={"A": tile, "B": tile})
+    >>> design.accelerator(ports=3).product([[1, 2, 3]], [[4], [5], [6]], engine="golden").value.tolist()
+    [[32]]
+
+Errors:  UserError for all that does not fit.
+Source:  Stellar IV-A and V.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import arguments
+from .compiler.spatial.collected import collected
+from .dump import Dump
+from .hw import emit
+from .hw.arch import command
+from .hw.arch.accelerator import Accelerator
+from .hw.arch.dma import Dma
+from .hw.arch.errors import UserError
+from .hw.arch.private_buffer import PrivateBuffer
+from .hw.arch.soc import named
+from .hw.arch.spatial import Shaped, Spatial, wrapped
+from .hw.spatial.accelerator import SpatialAccelerator
+from .outcome import Outcome, silent
+from .runtime.spatial_commands import Matrix, Program, product, tiles
+from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
+
+# The names of modules that accelerators are made of.
+PARTS = re.compile(r"axi_lite|command_queue|dma(_\w+)?|feeder_\d+|fifo\w+|pieces_\d+|result_\w+")
+ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
+# Places in memory are multiples of this.
+LINE = 64
+# Cycles that a command or an element may take at most, if nothing hangs.
+PATIENCE = 1000
+
+
+@dataclass(frozen=True)
+class Computed(Outcome):
+    """The outcome of a run: the result, and the cycles from reset to the last word in memory."""
+
+    value: Any = None
+    cycles: int | None = None
+
+
+@dataclass(frozen=True)
+class AcceleratorDesign:
+    """An accelerator; made by `Design.accelerator`."""
+
+    kind: Accelerator
+
+    def __post_init__(self) -> None:
+        if PARTS.fullmatch(self.name.lower()):
+            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+
+    @property
+    def name(self) -> str:
+        """Of the Verilog module."""
+        return self.kind.name
+
+    def program(self) -> Program:
+        """A program without a command."""
+        return Program(self.kind)
+
+    def verilog(self, out: str | Path, progress: Callable[[str], None] = silent) -> Outcome:
+        """Write the Verilog into a folder.
+
+        Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, and ``accelerator.json``: the description,
+        with its streams in the order of their indices.
+        """
+        began = time.perf_counter()
+        folder = Dump(Path(out))
+        progress(f"generating the Verilog of '{self.name}'")
+        with tempfile.TemporaryDirectory() as made:
+            modules = emit.emit(SpatialAccelerator(self.kind), Path(made))
+            files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
+        folder.write({**files, "accelerator.json": json.dumps(self.kind.to_json(), indent=1) + "\n"})
+        size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
+        return Outcome({"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports,
+                        "modules": len(modules), "verilog_bytes": size,
+                        "file_list": str(Path(out) / f"{self.name.lower()}.f"),
+                        "elapsed_s": round(time.perf_counter() - began, 2)})
+
+    def run(self, program: Program, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
+        """Do a program in generated Verilog on the contents of memory; what memory holds then, and how it ended.
+
+        latency: cycles from an address to its first word. UserError for an error that the accelerator tells.
+        """
+        size = -(-len(memory) // 8) * 8
+        limit = PATIENCE * (len(program.words) + size + latency)
+        with SimulatedAccelerator(SpatialAccelerator(self.kind), max(8, size), latency) as simulated:
+            simulated.write(0, memory)
+            ended = simulated.run(program.words, limit)
+            check(ended.status, self.name)
+            return simulated.read(0, len(memory)), ended
+
+    def product(self, a: object, b: object, engine: str = "rtl", latency: int = LATENCY,
+                progress: Callable[[str], None] = silent) -> Computed:
+        """A product of matrices of any shape, tile by tile, from memory to memory, checked against NumPy.
+
+        Parameters
+        ----------
+        a, b : array      Whole numbers of the bits of the operands, (rows, terms) and (terms, columns).
+        engine : str      golden or rtl.
+        latency : int     Of the memory, as of `run`.
+        """
+        began = time.perf_counter()
+        arguments.choice("engine", engine, ENGINES)
+        tiles(self.kind)
+        operands = [_matrix(shaped, given) for shaped, given in zip(self.kind.array.operands, (a, b), strict=True)]
+        (rows, terms), (inner, columns) = (each.shape for each in operands)
+        if terms != inner:
+            raise UserError(f"a row has {terms} elements and a column {inner}", "product",
+                            "give matrices that can be multiplied")
+        result, = self.kind.array.results
+        wanted = wrapped_sums(operands[0].astype(np.int64) @ operands[1].astype(np.int64), result.bits)
+        if engine == "golden":
+            return Computed({"engine": engine, "elements": wanted.size}, value=wanted)
+        progress(f"simulating the Verilog of '{self.name}'")
+        memory, places = b"", []
+        for each in operands:
+            places.append(Matrix(len(memory), each.shape[1], each.itemsize.bit_length() - 1))
+            memory += each.tobytes() + bytes(-each.nbytes % LINE)
+        kind = _dtype(result.bits)
+        places.append(Matrix(len(memory), columns, kind.itemsize.bit_length() - 1))
+        commands = product(self.kind, (rows, columns, terms), *places)
+        found, ended = self.run(commands, memory + bytes(wanted.size * kind.itemsize), latency)
+        value = np.frombuffer(found[places[2].address:], kind).reshape(rows, columns).astype(np.int64)
+        assert np.array_equal(value, wanted), "the accelerator's product is not NumPy's"
+        pes = len(self.kind.array.cells)
+        return Computed({"engine": engine, "commands": len(commands.words), "elements_checked": value.size,
+                         "words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles,
+                         "utilisation": round(rows * columns * terms / (pes * ended.cycles), 3),
+                         "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
+
+
+def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], dma: Dma, queue: int) -> AcceleratorDesign:
+    """The accelerator around an array and its private buffers, of its name."""
+    results = tuple(collected(array, result) for result in array.results)
+    return AcceleratorDesign(Accelerator(array.name, replace(array, name=f"{array.name}_array"), private, results, dma, queue))
+
+
+def check(status: int, where: str) -> None:
+    """UserError for what a register `status` tells."""
+    register = named(command.REGISTERS)["status"]
+    error, refused = (status >> register.bits(name).start & (1 << register.bits(name).stop - register.bits(name).start) - 1
+                      for name in ("error", "refused"))
+    if error:
+        names = {each.number: each.name for each in command.COMMANDS}
+        told = "" if error in (command.TENSORS, command.BUS) else f"command {refused} ({names.get(refused, 'unknown')}): "
+        raise UserError(f"{told}{command.ERRORS[error]}", where, "correct the program; docs/spatial.md says what commands take")
+
+
+def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:
+    """The low bits of numbers, in two's complement."""
+    return np.vectorize(lambda value: wrapped(int(value), bits), otypes=[np.int64])(values)
+
+
+def _dtype(bits: int) -> np.dtype[Any]:
+    return np.dtype(np.int8 if bits <= 8 else np.int16 if bits <= 16 else np.int32)
+
+
+def _matrix(shaped: Shaped, given: object) -> np.ndarray:
+    """An operand as it lies in memory."""
+    found = np.array(given)
+    if found.ndim != 2 or not found.size or found.dtype.kind not in "iu":
+        raise UserError(f"it is {arguments.said(given)}", shaped.name, "give a matrix of whole numbers")
+    least, most = -1 << shaped.bits - 1, (1 << shaped.bits - 1) - 1
+    if found.min() < least or found.max() > most:
+        raise UserError(f"it has {found.min()}..{found.max()}", shaped.name, f"give {least}..{most}")
+    return np.ascontiguousarray(found.astype(_dtype(shaped.bits)))

@@ -1,0 +1,95 @@
+"""A simulated spatial accelerator: its generated Verilog, and a model of the memory behind its bus.
+
+Both run in a process of their own, built from `accelerator.cpp`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from amaranth.lib import wiring
+
+from ...cache import Cache, home
+from ...hw import emit
+from ...hw.arch.command import Word
+from ...hw.arch.errors import UserError
+from ...hw.kept import generator
+from . import verilator
+from .process import Process
+
+HARNESS = Path(__file__).with_suffix(".cpp")
+PIPE = HARNESS.with_name("pipe.h")
+# Bytes of memory, and cycles from an address to its first word.
+MEMORY_BYTES, LATENCY = 1 << 20, 50
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: the register `status`, cycles from reset on, 64-bit words that went over the bus."""
+
+    status: int
+    cycles: int
+    words_read: int
+    words_written: int
+
+
+class SimulatedAccelerator(Process):
+    """One running simulation. Use as a context manager, so that the process ends.
+
+    Parameters
+    ----------
+    top : Component        `SpatialAccelerator`, or one with a processor, fresh.
+    memory_bytes : int     From address 0 on; a multiple of 8.
+    latency : int          Cycles from an address to its first word, and from the last beat of a write to its answer, 1 or more.
+                           Otherwise a 64-bit beat passes in every cycle, in both directions at once.
+    cache : Path           Folder of built models; default: the user's.
+    """
+
+    def __init__(self, top: wiring.Component, memory_bytes: int = MEMORY_BYTES, latency: int = LATENCY,
+                 cache: Path | None = None) -> None:
+        for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
+            if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
+                raise UserError(f"{name} is {value}", "simulated accelerator", f"give a multiple of {step}, {step}..2^32")
+        self.memory_bytes = memory_bytes
+        has_queue = "s_axil_awvalid" in top.signature.members
+        platform = emit.collect(top, Cache(cache) if cache else home())
+        name = emit.module_name(top)
+        key = hashlib.sha256(f"{generator()}\0{PIPE.read_text()}\0{platform.rtlil}".encode()).hexdigest()
+        # What others have published is no RTLIL.
+        published = "".join(module.verilog or "" for module in platform.modules.values())
+        key = hashlib.sha256(f"{key}\0{published}".encode()).hexdigest()
+        lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue, ""]
+        self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, name,
+                                           includes={"top.h": "\n".join(lines), "pipe.h": PIPE.read_text()}, cache=cache)
+        super().__init__([str(self.model.executable), str(memory_bytes), str(latency)], None)
+
+    def write(self, address: int, content: bytes) -> None:
+        """Fill memory from a byte address (a multiple of 8) on; the last 64-bit word is filled up with zeros."""
+        content += bytes(-len(content) % 8)
+        refused, = self._ask(struct.pack("<cII", b"L", address, len(content) // 8) + content, "I")
+        self._inside(refused, address, len(content))
+
+    def read(self, address: int, count: int) -> bytes:
+        """Bytes of memory from a byte address (a multiple of 8) on."""
+        lines = -(-count // 8)
+        refused, = self._ask(struct.pack("<cII", b"m", address, lines), "I")
+        found = self._read(8 * lines)
+        self._inside(refused, address, count)
+        return found[:count]
+
+    def run(self, commands: Sequence[Word], limit: int) -> Ended:
+        """Reset, and do commands, or what is in memory for the processor; AssertionError where it takes more than the limit."""
+        words = np.array([*commands], np.uint32).reshape(-1)
+        ended, *found = self._ask(struct.pack("<cQI", b"G", limit, len(commands)) + words.tobytes(), "IIQQQ")
+        assert ended, f"the accelerator did not end within {limit:,} cycles, its status is {found[0]:#x}"
+        return Ended(*found)
+
+    def _inside(self, refused: int, address: int, count: int) -> None:
+        if refused:
+            raise UserError(f"memory has {self.memory_bytes} bytes, and none of {address:#x}..{address + count:#x}",
+                            fix="give it more memory_bytes, or an address that is a multiple of 8")
