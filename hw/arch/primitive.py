@@ -254,10 +254,21 @@ ACCUMULATOR = Primitive(
     ConfigSet("accumulator", Field("use_outer", 1, "a sum for each pair of coordinates of outer and crd, else of crd alone")),
     "sardonyx.hw.memory.accumulator:Accumulator", latency=4, sized=True, memory=True)
 
+SCATTER = Primitive(
+    "scatter", "writes values at their coordinates, and gives them with the zeros between as a block",
+    (_in("at", "in0", "coordinates or positions of values"),
+     _in("val", "in1", "values"),
+     _out("block_o", "out2", "block of the values, to the global buffer")),
+    ConfigSet("scatter",
+              Field("extent", EXTENT_BITS, "words of a fiber"),
+              Field("whole", 1, "a transaction is one fiber; else each stop of `at` ends one")),
+    "sardonyx.hw.memory.scatter:Scatter", latency=3, sized=True, memory=True)
+
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
 MEM_PRIMITIVES = (LEVEL, BUFFER, ACCUMULATOR)
 # What a PE needs beside these for copies of a program that share links, in this order behind them.
 SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, *MEM_PRIMITIVES)}
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, *MEM_PRIMITIVES,
+                                                          SCATTER)}
 # Coordinates that an accumulator tells sums apart by, at most.
 MOST_ACCUMULATED = 2

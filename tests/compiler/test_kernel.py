@@ -6,21 +6,22 @@ from mutations import try_to_read
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, other_names, read_kernel
 from sardonyx.hw.arch.errors import UserError
 
-NAMES = """innerprod mask_tri mask_tri_four masked_broadcast mat_dn2sp mat_elemadd mat_elemadd3 mat_elemadd_relu mat_elemdiv
-mat_elemmul mat_identity mat_sp2dn mat_vecmul_ij mat_vecmul_iter mat_vecmul_ji matmul_ijk_relu matmul_ikj matmul_ikj_relu
-matmul_jik matmul_jik_relu matmul_jki matmul_kij matmul_kji mattransmul mttkrp residual sddmm spmm_ijk spmm_ijk_locator
-spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul tensor3_identity tensor3_mttkrp_unfused1
-tensor3_mttkrp_unfused2 tensor3_ttm trans_masked_broadcast ttv vec_elemadd vec_elemmul vec_elemsub vec_identity
-vec_scalar_mul""".split()
+NAMES = """innerprod mask_tri mask_tri_four masked_broadcast mat_dn2sp mat_elemadd mat_elemadd3 mat_elemadd_relu
+mat_elemdiv mat_elemmul mat_identity mat_sp2dn mat_vecmul_ij mat_vecmul_iter mat_vecmul_ji matmul_ijk_relu
+matmul_ikj matmul_ikj_relu matmul_jik matmul_jik_relu matmul_jki matmul_kij matmul_kji mattransmul mttkrp residual
+sddmm spmm_ijk spmm_ijk_locator spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul
+tensor3_identity tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2 tensor3_ttm trans_masked_broadcast ttv vec_elemadd
+vec_elemmul vec_elemsub vec_identity vec_scalar_mul""".split()
 
 
 # Of the public hardware and of the Sparse Abstract Machine, those of integers.
-PUBLIC = """vec_identity vec_elemmul vec_elemadd vec_sub vec_scalar_mul mat_identity mat_elemmul mat_elemadd mat_elemdiv
-mat_elemadd3 plus3 mat_elemadd_relu mat_vecmul_ij mat_vecmul_ji spmv spmv_relu mat_mattransmul mat_residual matmul_ijk
-matmul_ijk_crddrop matmul_ijk_relu matmul_ijk_crddrop_relu matmul_ikj matmul_ikj_relu matmul_jik matmul_jki matmul_kij
-matmul_kji spmm_ijk_crddrop spmm_ijk_crddrop_relu spmm_ijk_crddrop_locator mat_sddmm mat_mask_tri mat_mask_tri_DA3sum_final
-mat_vecmul_iter masked_broadcast trans_masked_broadcast mat_dn2sp mat_sp2dn tensor3_identity tensor3_elemadd tensor3_elemmul
-tensor3_innerprod tensor3_ttv tensor3_ttm tensor3_mttkrp tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2""".split()
+PUBLIC = """vec_identity vec_elemmul vec_elemadd vec_sub vec_scalar_mul mat_identity mat_elemmul mat_elemadd
+mat_elemdiv mat_elemadd3 plus3 mat_elemadd_relu mat_vecmul_ij mat_vecmul_ji spmv spmv_relu mat_mattransmul
+mat_residual matmul_ijk matmul_ijk_crddrop matmul_ijk_relu matmul_ijk_crddrop_relu matmul_ikj matmul_ikj_relu
+matmul_jik matmul_jki matmul_kij matmul_kji spmm_ijk_crddrop spmm_ijk_crddrop_relu spmm_ijk_crddrop_locator
+mat_sddmm mat_mask_tri mat_mask_tri_DA3sum_final mat_vecmul_iter masked_broadcast trans_masked_broadcast mat_dn2sp
+mat_sp2dn tensor3_identity tensor3_elemadd tensor3_elemmul tensor3_innerprod tensor3_ttv tensor3_ttm tensor3_mttkrp
+tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2""".split()
 
 
 def test_the_kernels_are_there():

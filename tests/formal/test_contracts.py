@@ -19,6 +19,7 @@ from sardonyx.hw.arch.primitive import (
     PASS_THROUGH,
     REDUCER,
     REPEATER,
+    SCATTER,
     SHARING_PRIMITIVES,
     Primitive,
 )
@@ -80,6 +81,14 @@ def test_accumulator_keeps_the_contract_for_twelve_cycles(tmp_path: Path) -> Non
 
 def test_every_output_of_an_accumulator_can_wait_and_move(tmp_path: Path) -> None:
     assert cover(Contract(ACCUMULATOR, build(ACCUMULATOR, FEW)), tmp_path, 12)
+
+
+def test_scatter_keeps_the_contract_for_twelve_cycles(tmp_path: Path) -> None:
+    assert prove(Contract(SCATTER, build(SCATTER, FEW)), tmp_path, bound=12) == Verdict(True)
+
+
+def test_every_output_of_a_scatter_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(Contract(SCATTER, build(SCATTER, FEW)), tmp_path, 12)
 
 
 @pytest.mark.parametrize("found", ["crd is not retracted", "ref0_o is not retracted"])
