@@ -15,6 +15,7 @@ from .lang.einsum import Einsum
 from .pipeline import FINISH, Tell, silent
 from .sparse import unroll
 from .sparse.blocks import map_graph
+from .sparse.estimate import Copying
 from .sparse.fuse import Fused
 from .sparse.lower import lower, lower_fused
 
@@ -43,12 +44,12 @@ def compile_fused(fused: Fused, arch: Arch, seed: int = 0, tell: Tell = silent, 
     return _compiled(fused.einsum, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced)
 
 
-def copies_and_groups(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool = False) -> tuple[int, int]:
-    """How many copies of a program there will be, as many as fit for None, and in how many groups with links of
-    their own, at most. Copies that do not fit are refused when they are compiled."""
+def copying(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool = False) -> Copying:
+    """The copies of a program that a machine may have: for None as many as gain, of those that fit. Some that do not fit are
+    refused when they are compiled."""
     graph = map_graph(lower_fused(fused))
-    copies = unroll.most_copies(graph, arch, dynamic) if copies is None else copies
-    return copies, min(copies, unroll.most_groups(graph, arch, dynamic))
+    most = unroll.most_copies(graph, arch, dynamic) if copies is None else copies
+    return Copying(most, unroll.most_groups(graph, arch, dynamic), 2 if dynamic else 1, copies is None)
 
 
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,

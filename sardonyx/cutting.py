@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .compiler.einsum import copies_and_groups
+from .compiler.einsum import copying
 from .compiler.ir.transfer import WORD_BYTES
 from .compiler.lang.einsum import Einsum
 from .compiler.lang.schedule import Schedule
 from .compiler.sparse import tiling
+from .compiler.sparse.estimate import Copying
 from .compiler.sparse.fuse import Fused, alone
 from .compiler.sparse.fused_tiling import tile_fused
 from .compiler.sparse.search import BUDGET, Search
@@ -34,7 +35,7 @@ class Plan:
     Parameters
     ----------
     edges : int | mapping    Of sub-tiles, for all indices or by index; None: chosen.
-    copies : int             Of the program; None: as many as fit.
+    copies : int             Of the program; None: as many as gain, of those that fit.
     dispatch : str           How sub-tiles are dealt to them.
     without : frozenset      Of `FEATURES`: what is left out.
     index : str              The index whose sub-tiles they share, if it is said.
@@ -81,8 +82,8 @@ def search(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Plan,
 def _how(arch: Arch, wanted: Plan, progress: Callable[[str], None]) -> dict[str, Any]:
     """What sub-tiles have to fit, and what their number is worth, as arguments of `tile`."""
     @cache
-    def share(inner: Einsum) -> tuple[int, int]:
-        return copies_and_groups(alone(inner), arch, wanted.copies, wanted.dynamic)
+    def share(inner: Einsum) -> Copying:
+        return copying(alone(inner), arch, wanted.copies, wanted.dynamic)
 
     return {"capacity": arch.mem.level_words, "room": arch.glb.bank_bytes // WORD_BYTES,
             "tell": lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"),

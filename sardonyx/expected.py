@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from .compiler.einsum import copies_and_groups
+from .compiler.einsum import copying
 from .compiler.ir.transfer import WORD_BYTES
 from .compiler.lang.einsum import Einsum
 from .compiler.lang.program import parse_program
@@ -18,6 +18,7 @@ from .compiler.sparse.lower import lower
 from .compiler.sparse.normalize import normalize
 from .compiler.sparse.search import Search
 from .compiler.sparse.tiles import Tiling
+from .compiler.sparse.unroll import grouped
 from .cutting import Plan, cut
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
@@ -39,10 +40,24 @@ def estimated(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Pl
     """The estimate for a statement; UserError where a machine is too small for its program, or its tiles do not fit. looked: as
     of `cut`."""
     tiling = cut(alone(statement), data, arch, wanted, progress, looked)
-    check_resources(map_graph(lower(tiling.einsum)), arch)
-    copies, groups = copies_and_groups(alone(tiling.einsum), arch, wanted.copies, wanted.dynamic)
+    check_room(tiling.einsum, arch, wanted)
+    cycles, copies = on_copies(tiling, arch, wanted)
+    return Estimated(tiling, copies, cycles)
+
+
+def check_room(program: Einsum, arch: Arch, wanted: Plan) -> None:
+    """UserError for a program, or so many copies of it, that a machine has no room for."""
+    graph = map_graph(lower(program))
+    check_resources(graph, arch)
+    if wanted.copies is not None:
+        grouped(graph, arch, wanted.copies, wanted.dynamic)
+
+
+def on_copies(tiling: Tiling, arch: Arch, wanted: Plan) -> tuple[float, int]:
+    """The cycles that are expected of sub-tiles, and on how many copies of their program."""
+    copies = copying(alone(tiling.einsum), arch, wanted.copies, wanted.dynamic)
     found = expect(normalize(tiling.einsum), tiling, arch.glb.bank_bytes // WORD_BYTES)
-    return Estimated(tiling, copies, found.apart if "pipelining" in wanted.without else found.shared(copies, groups))
+    return (found.apart, copies.most) if "pipelining" in wanted.without else found.shared(copies)
 
 
 def orders(text: str, formats: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -21,14 +21,11 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
 from .compiler.lang.einsum import Einsum, parse
-from .compiler.pipeline import check_resources
-from .compiler.sparse.blocks import map_graph
-from .compiler.sparse.lower import lower
 from .compiler.sparse.narrow import narrow
 from .compiler.sparse.search import BUDGET, EDGES, Search
 from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, search
-from .expected import Estimated, estimated
+from .expected import Estimated, check_room, estimated
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .outcome import silent
@@ -86,12 +83,12 @@ class _Order:
         """The fewest expected so far."""
         return self.search.cycles
 
-    def works(self, arch: Arch, look: Callable[[Search], None] = lambda found: None) -> bool:
+    def works(self, arch: Arch, wanted: Plan, look: Callable[[Search], None] = lambda found: None) -> bool:
         """Whether it can be looked at, and a machine has room for its program with the best edges."""
         try:
             look(self.search)
             program = narrow(self.search.einsum, self.search.edges)[0] if self.search.narrow else self.search.einsum
-            check_resources(map_graph(lower(program)), arch)
+            check_room(program, arch, wanted)
         except UserError:
             return False
         return True
@@ -108,11 +105,11 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
     for each in _others(statement, formats):
         other = _Order(each, search(each, data, arch, wanted, progress, BUDGET // PART))
         other.search.beat = least
-        if other.works(arch, lambda found: found.glance(some)):
+        if other.works(arch, wanted, lambda found: found.glance(some)):
             others.append(other)
     others.sort(key=lambda order: order.cycles)
     if wanted.edges is None:
-        others = [*(order for order in others[:CLOSER] if order.works(arch, Search.look)), *others[CLOSER:]]
+        others = [*(order for order in others[:CLOSER] if order.works(arch, wanted, Search.look)), *others[CLOSER:]]
         others.sort(key=lambda order: order.cycles)
     found = {order.statement.order: order.cycles for order in others if order.cycles < float("inf")}
     expected = dict(sorted({statement.order: least, **found}.items(), key=lambda each: each[1]))

@@ -44,5 +44,5 @@ FEATURES = {
     "sharing": "edges are chosen for all copies and their links; without, for one copy",
 }
 
-# In place of a number of copies: as many as fit.
+# In place of a number of copies: as many as gain, of those that fit.
 MOST = "most"

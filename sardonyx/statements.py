@@ -20,6 +20,7 @@ from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, cut
 from .dump import Dump
 from .execute import Options, Result, execute
+from .expected import on_copies
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.errors import shown as shown_text
@@ -118,18 +119,18 @@ def _work(tiling: Tiling, wanted: Plan) -> Work:
 
 
 def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
-           progress: Tell = silent, tiling: Tiling | None = None) -> Callable[[Tell, Coo | None], TensorJob]:
+           progress: Tell = silent, tiling: Tiling | None = None) -> tuple[Callable[[Tell, Coo | None], TensorJob], str]:
     """Cut operands by name into sub-tiles, the edges chosen and indices left out as the plan wants, whatever runs them.
 
     tiling: they are cut already. Returns what compiles the program, given whom to tell the stages and, of several statements,
-    the result by NumPy.
+    the result by NumPy; and why it has so many copies, if the plan does not say.
     """
     work = _work(tiling or cut(fused, data, arch, wanted, progress), wanted)
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     # A statement whose functions are left to the host is another one.
     nests = sharing(fused, work.tiling) if fused.nest.kept else alone(inner)
-    copies = most_copies(nests, arch, wanted.dynamic) if wanted.copies is None else wanted.copies
+    copies, why = _copies(nests, work, arch, wanted)
     # A group shares out its sub-tiles best if it is large, unless its links are too few.
     linked = groups_needed(work, copies) if wanted.dynamic else None
 
@@ -137,7 +138,7 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
         compiled = compile_fused(nests, arch, seed, tell, copies, wanted.dynamic, linked, "balancing" not in wanted.without)
         return TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer)
 
-    return compiles
+    return compiles, why
 
 
 def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
@@ -147,7 +148,7 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
     loops = None if wanted.ordered or several else choose(fused.einsum, part.formats, data, how.arch, wanted, progress)
     if loops:
         fused = alone(loops.statement)
-    compiles = job_of(fused, data, how.arch, wanted, how.seed, progress, loops.tiling if loops else None)
+    compiles, why = job_of(fused, data, how.arch, wanted, how.seed, progress, loops.tiling if loops else None)
     answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
     made: list[TensorJob] = []
 
@@ -157,6 +158,7 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
 
     found = execute(replace(how, single="pipelining" in wanted.without), job, began, progress)
     more = {"fused": dict(fused.ways), "as_one": fused.einsum.text} if several else loops.report() if loops else {}
+    more |= {"most": why} if why else {}
     return replace(found, report=_with(found.report, more)), made[0].whole()
 
 
@@ -173,6 +175,18 @@ def _golden(parts: Sequence[_Part], program: Program, data: Mapping[str, Coo], a
     value = value_of(final, known[final.result.tensor])
     return Result({"engine": engines.GOLDEN, "result": shown(final, {name: known[name] for name in final.tensors}, value)},
                   value=value)
+
+
+def _copies(nests: Fused, work: Work, arch: Arch, wanted: Plan) -> tuple[int, str]:
+    """How many copies of a program there are, and why so many, if nobody says."""
+    if wanted.copies is not None:
+        return wanted.copies, ""
+    most = most_copies(nests, arch, wanted.dynamic)
+    if nests.nest.kept or "pipelining" in wanted.without:
+        return most, f"{most} fit"
+    cycles, copies = on_copies(work.tiling, arch, wanted)
+    all_, _ = on_copies(work.tiling, arch, replace(wanted, copies=most))
+    return copies, f"{most} fit" + f", for which {all_:,.0f} cycles are expected, {cycles:,.0f} for {copies}" * (copies < most)
 
 
 def _with(report: Mapping[str, object], more: Mapping[str, object]) -> dict[str, object]:

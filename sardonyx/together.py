@@ -105,7 +105,8 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     progress("compiling the programs")
     matrix, what = api.demo_matrix(None)
     operands = {"B": matrix, "C": matrix}
-    product = job_of(alone(parse(api.MATRIX_PRODUCT)), operands, arch)(silent, None)
+    compiles, _ = job_of(alone(parse(api.MATRIX_PRODUCT)), operands, arch)
+    product = compiles(silent, None)
     photo = halide.prepared(gaussian.build(), {"photo": skimage.data.camera()}, None, {}, progress)
     blur = photo.job(Wanted(photo.size, None, None, arch, 0), lambda stage: progress(f"compiling the blur: {stage}"))
     ran, reports = run({"product": product, "blur": blur}, arch, progress)

@@ -18,7 +18,7 @@ from sardonyx.cutting import Plan
 from sardonyx.expected import estimated
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.primitive import ACCUMULATOR
+from sardonyx.hw.arch.primitive import ACCUMULATOR, ARBITER, FILTER
 from sardonyx.loops import dataflow
 from sardonyx.tensors.values import random_tensor, to_value
 
@@ -77,6 +77,20 @@ def test_a_machine_without_accumulators_is_given_no_order_that_needs_one() -> No
     mem = replace(small.mem, primitives=tuple(each for each in small.mem.primitives if each is not ACCUMULATOR))
     found = run(PRODUCT, tile=12, arch=replace(small, name="plain", mem=mem))
     assert found["order"] in ("i j k", "j i k") and found["dataflow"] == "inner product"
+
+
+def test_an_order_of_which_the_copies_do_not_fit_is_not_taken() -> None:
+    statement, data = parse(PRODUCT), {"B": random_tensor((40, 40), 0.1, 1), "C": random_tensor((40, 40), 0.1, 2)}
+    onyx = presets.get("onyx")
+    sharing = replace(onyx, pe=replace(onyx.pe, primitives=(*onyx.pe.primitives, FILTER, ARBITER)))
+
+    def chosen(copies: "int | None") -> "tuple[str, ...]":
+        return loops.choose(statement, {}, data, sharing, Plan(9, copies)).statement.order
+
+    # With an accumulator a copy takes ten MEM tiles of 128, without one nine.
+    assert chosen(12)[0] == chosen(None)[0] == "k" and chosen(14)[-1] == "k"
+    with pytest.raises(UserError, match="15 copies of the program: they are too many for 'onyx'"):
+        chosen(15)
 
 
 def test_statements_that_run_in_turn_have_their_own_orders_and_fused_ones_the_default() -> None:

@@ -51,6 +51,33 @@ FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, 
 
 
 @dataclass(frozen=True)
+class Copying:
+    """Copies of a program that share its items.
+
+    Parameters
+    ----------
+    most : int      So many, or, with `fewer`, as many of these as take the fewest cycles: of those that are alike the fewest.
+    groups : int    Groups of them that have links of their own, at most.
+    least : int     Copies of a group, at least, where there are as many.
+    fewer : bool
+    """
+
+    most: int = 1
+    groups: int = 1
+    least: int = 1
+    fewer: bool = False
+
+    @property
+    def counts(self) -> range:
+        """How many there may be."""
+        return range(1 if self.fewer else self.most, self.most + 1)
+
+    def grouped(self, copies: int) -> int:
+        """In how many groups so many are."""
+        return max(1, min(self.groups, copies // self.least))
+
+
+@dataclass(frozen=True)
 class Expected:
     """What is expected of work.
 
@@ -72,12 +99,16 @@ class Expected:
     fill: float
     apart: float
 
-    def shared(self, copies: int, groups: int, times: float = 1.0) -> float:
-        """Cycles of `times` as many items on copies of the program: those of the copies, or of the links of their groups, in
-        which a word in front of each block says its copy."""
+    def shared(self, copying: Copying, times: float = 1.0) -> tuple[float, int]:
+        """The fewest cycles of `times` as many items on copies of the program, and how many copies take them."""
+        return min((self._on(copies, copying.grouped(copies), times), copies) for copies in copying.counts)
+
+    def _on(self, copies: int, groups: int, times: float) -> float:
+        """Cycles of the copies, or of the links of their groups, in which a word in front of each block says its copy. The
+        largest group has the most to bring."""
         if copies == 1:
             return times * self.cycles
-        link = (self.busiest + self.items * (copies > groups)) / groups
+        link = (self.busiest + self.items * (copies > groups)) * ceil(copies / groups) / copies
         work = (self.cycles - self.fill) / min(copies, max(1, self.items * times))
         return times * (max(work, link) + self.fill) + self.longest
 

@@ -27,7 +27,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
-from .estimate import LEAST, Expected, expect
+from .estimate import LEAST, Copying, Expected, expect
 from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
@@ -41,13 +41,13 @@ ALIKE = 1.02        # Cycles that are worth fewer items.
 PARTS = 5           # Parts of an extent whose edges are tried.
 TRIES = 100
 BUDGET = 10_000_000
-# Of the program of a statement: its copies, and groups of them that have links of their own.
-Share = Callable[[Einsum], tuple[int, int]]
+# The copies of the program of a statement.
+Share = Callable[[Einsum], Copying]
 
 
-def alone(program: Einsum) -> tuple[int, int]:
+def alone(program: Einsum) -> Copying:
     """One copy."""
-    return 1, 1
+    return Copying()
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ class Search:
         self.spent += sum(len(each.values) for each in tiles)
         if operands_overflow(tiles, dict(edges), self.capacity):
             return nothing
-        copies, groups = self.share(narrow(self.einsum, edges)[0] if self.narrow else self.einsum)
+        copying = self.share(narrow(self.einsum, edges)[0] if self.narrow else self.einsum)
         least = min(self.cycles, self.beat)
-        most = min(MOST_ITEMS, copies * least / LEAST) / times
+        most = min(MOST_ITEMS, copying.most * least / LEAST) / times
         try:
             tiling = self._meet(edges, tiles, int(most) + 1)
         except TooManyMatches as many:
@@ -266,7 +266,7 @@ class Search:
         expected = self._expected(tiling)
         if expected.result_words > self.capacity:
             return nothing
-        cycles = times * expected.apart if self.single else expected.shared(copies, groups, times)
+        cycles = times * expected.apart if self.single else expected.shared(copying, times)[0]
         return _Tried(edges, cycles, times * len(tiling))
 
     def _expected(self, tiling: Tiling) -> Expected:

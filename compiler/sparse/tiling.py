@@ -45,7 +45,7 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
     tell : function     Called with the number of edges that were compared, as it rises.
     narrow : bool       Leave indices of one coordinate a tile out of the program of an item (`narrow.py`): compile that of the
                         tiling, not `einsum`.
-    share : function    How many copies of a program share the items, and in how many groups that have links of their own.
+    share : function    The copies of a program that share the items.
     single : bool       Each item is a launch of its own, on one copy.
     looked : Search     Of this statement, in place of one that begins anew (`search`).
     """

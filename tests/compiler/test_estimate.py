@@ -8,7 +8,7 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse import pipeline
 from sardonyx.compiler.sparse.alike import alike, longer
-from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, cycles
+from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, Copying, Expected, cycles
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.pipeline import makespan, over
 from sardonyx.compiler.sparse.tiling import tile
@@ -125,3 +125,23 @@ def test_with_that_ratio_the_number_of_products_is_exact(seed, edge):
         scans += sum(np.count_nonzero(row == each) for each in k)
         likely += np.isin(k, row).sum() * len(row) / len(np.unique(row))
     assert scans == pytest.approx(likely * longer(right, left, "k"))
+
+
+def expected(cycles=1000.0, busiest=300.0, items=50, longest=20.0):
+    return Expected(cycles, 0.0, items, longest, busiest, 0.0, 0.0)
+
+
+def test_the_largest_group_of_copies_has_the_most_to_bring():
+    links = expected(busiest=840.0)
+    assert links.shared(Copying(4, 4)) == (1000 / 4 + 20, 4)            # Nobody shares a link: no block says its copy.
+    assert links.shared(Copying(20, 4)) == ((840 + 50) / 4 + 20, 20)
+    assert links.shared(Copying(21, 4)) == ((840 + 50) * 6 / 21 + 20, 21)
+    assert links.shared(Copying(5, 4, least=2)) == ((840 + 50) * 3 / 5 + 20, 5)
+
+
+@given(st.floats(10, 1e6), st.floats(10, 1e6), st.integers(1, 10**5), st.integers(1, 30), st.integers(1, 8))
+@settings(max_examples=50, deadline=None)
+def test_as_many_copies_as_gain_are_the_fewest_of_those_that_take_the_fewest_cycles(cycles, busiest, items, most, groups):
+    work = expected(cycles, busiest, items)
+    each = [work.shared(Copying(copies, groups))[0] for copies in range(1, most + 1)]
+    assert work.shared(Copying(most, groups, fewer=True)) == (min(each), each.index(min(each)) + 1)

@@ -8,7 +8,7 @@ from statements import dividing
 import sardonyx
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.sparse.estimate import cycles
+from sardonyx.compiler.sparse.estimate import Copying, cycles
 from sardonyx.compiler.sparse.narrow import narrow
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import tile
@@ -102,10 +102,10 @@ def test_edges_for_copies_take_words_off_the_links():
     operands = {"B": random_tensor((12, 16, 16), 0.03, 1), "C": random_tensor((12, 16), 0.1, 2),
                 "D": random_tensor((12, 16), 0.1, 3)}
     alone = tile(parse(MTTKRP), operands, 1024)
-    shared = tile(parse(MTTKRP), operands, 1024, share=lambda program: (9, 1))
+    shared = tile(parse(MTTKRP), operands, 1024, share=lambda program: Copying(9))
     assert Work(shared).busiest + len(shared) <= Work(alone).busiest + len(alone)
     assert Work(shared).cycles() / 9 <= Work(alone).cycles()
-    assert tile(parse(MTTKRP), operands, 1024, share=lambda program: (1, 1)).edges == alone.edges
+    assert tile(parse(MTTKRP), operands, 1024, share=lambda program: Copying()).edges == alone.edges
 
 
 def test_edges_are_found_where_only_smaller_ones_of_another_index_fit_without_its_loop():
@@ -127,7 +127,7 @@ def test_as_many_items_are_looked_at_as_all_copies_have_time_for():
     # An item of a few cycles each: with 16 copies there is time for many more of them than in one.
     operands = {"B": random_tensor((30, 60, 60), 0.02, 0), "C": random_tensor((30, 60), 0.02, 1),
                 "D": random_tensor((30, 60), 0.02, 2)}
-    chosen = tile(parse(MTTKRP), operands, 1024, narrow=True, share=lambda program: (21, 4))
+    chosen = tile(parse(MTTKRP), operands, 1024, narrow=True, share=lambda program: Copying(21, 4))
     assert chosen.edges == {"i": 30, "j": 1, "k": 1, "l": 1}
 
 

@@ -24,7 +24,7 @@ UNEVEN = RANDOM.integers(-3, 4, 1000) * (RANDOM.random(1000) < np.repeat(RANDOM.
 
 def run(copies: int, dispatch: str = "order"):
     result = sardonyx.einsum("x(i) = B(i,j) * c(j)", B=B, c=C, arch=KERNELS, engine="rtl-full", tile=9, unroll=copies,
-                             dispatch=dispatch)
+                             order="ij", dispatch=dispatch)
     assert (result.value == B @ C).all()
     return result
 
