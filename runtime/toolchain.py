@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,8 +79,7 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         (folder / "sardonyx.h").write_text(header)
         (folder / "commands.c").write_text(made.commands)
         (folder / "tables.h").write_text(made.tables)
-        script = folder / "firmware.ld"
-        script.write_text(f"RAM_BYTES = {room};\n{(SOURCES / 'firmware.ld').read_text()}")
+        script = _script(folder, room)
         flags = [*_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
         try:
             memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
@@ -90,6 +89,28 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
                             f"machine '{arch.name}'", "give it more system.ram_bytes, or fewer regions") from None
         pages = _binary(found, [*flags, str(folder / "commands.c")], SOURCES / "commands.ld")
     return Image(memory + bytes(room - len(memory)), pages)
+
+
+def program(source: Path, headers: Mapping[str, str], room: int, where: str) -> bytes:
+    """Compile a program of one C source with headers, by name; the contents of a memory of so many bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, text in headers.items():
+            (folder / file).write_text(text)
+        script = _script(folder, room)
+        try:
+            memory = _binary(tools(), [*_FLAGS, f"-I{folder}", str(source)], script)
+        except _TooLarge:
+            raise UserError(f"the firmware does not fit into {room} bytes of the processor's memory", where,
+                            "give it more ram_bytes") from None
+    return memory + bytes(room - len(memory))
+
+
+def _script(folder: Path, room: int) -> Path:
+    """The linker script of what lies in a processor's memory, in a folder."""
+    script = folder / "firmware.ld"
+    script.write_text(f"RAM_BYTES = {room};\n{(SOURCES / 'firmware.ld').read_text()}")
+    return script
 
 
 class _TooLarge(Exception):

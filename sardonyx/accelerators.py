@@ -37,12 +37,16 @@ from .hw.arch.private_buffer import PrivateBuffer
 from .hw.arch.soc import named
 from .hw.arch.spatial import Shaped, Spatial, wrapped
 from .hw.spatial.accelerator import SpatialAccelerator
+from .hw.spatial.system import SpatialSystem
 from .outcome import Outcome, silent
 from .runtime.spatial_commands import Matrix, Program, product, tiles
+from .runtime.spatial_firmware import product as firmware
+from .runtime.spatial_header import header
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
 
 # The names of modules that accelerators are made of.
-PARTS = re.compile(r"axi_lite|command_queue|dma(_\w+)?|feeder_\d+|fifo\w+|pieces_\d+|result_\w+")
+PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|dma(_\w+)?|feeder_\d+|fifo\w+|picorv32|pieces_\d+|result_\w+|"
+                   r"sram_[\dx]+|waiting")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
@@ -73,6 +77,14 @@ class AcceleratorDesign:
         """Of the Verilog module."""
         return self.kind.name
 
+    def hardware(self) -> SpatialAccelerator | SpatialSystem:
+        """The component that is the top of the Verilog, a new one each time."""
+        return SpatialSystem(self.kind) if self.kind.ram_bytes else SpatialAccelerator(self.kind)
+
+    def header(self) -> str:
+        """The C header of its commands and streams."""
+        return header(self.kind)
+
     def program(self) -> Program:
         """A program without a command."""
         return Program(self.kind)
@@ -80,32 +92,41 @@ class AcceleratorDesign:
     def verilog(self, out: str | Path, progress: Callable[[str], None] = silent) -> Outcome:
         """Write the Verilog into a folder.
 
-        Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, and ``accelerator.json``: the description,
-        with its streams in the order of their indices.
+        Files: one .sv per module, ``<top>.f`` in dependency order, ``lint.vlt``, ``spatial.h``: its commands in C, and
+        ``accelerator.json``: the description, with its streams in the order of their indices.
         """
         began = time.perf_counter()
         folder = Dump(Path(out))
         progress(f"generating the Verilog of '{self.name}'")
         with tempfile.TemporaryDirectory() as made:
-            modules = emit.emit(SpatialAccelerator(self.kind), Path(made))
+            modules = emit.emit(self.hardware(), Path(made))
             files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
-        folder.write({**files, "accelerator.json": json.dumps(self.kind.to_json(), indent=1) + "\n"})
+        documents = {"accelerator.json": json.dumps(self.kind.to_json(), indent=1) + "\n", "spatial.h": self.header()}
+        folder.write({**files, **documents})
         size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
         return Outcome({"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports,
                         "modules": len(modules), "verilog_bytes": size,
-                        "file_list": str(Path(out) / f"{self.name.lower()}.f"),
+                        "file_list": str(Path(out) / f"{modules[-1].stem}.f"), "documents": sorted(documents),
                         "elapsed_s": round(time.perf_counter() - began, 2)})
 
-    def run(self, program: Program, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
+    def run(self, program: Program | bytes, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
         """Do a program in generated Verilog on the contents of memory; what memory holds then, and how it ended.
 
-        latency: cycles from an address to its first word. UserError for an error that the accelerator tells.
+        program: of one with a core its firmware, which memory begins with.  latency: cycles from an address to its first word.
+        UserError for an error that the accelerator tells.
         """
+        words = program.words if isinstance(program, Program) else []
+        if isinstance(program, Program) == bool(self.kind.ram_bytes):
+            what, fix = (("its core gives commands", "give firmware") if self.kind.ram_bytes else
+                         ("it has no core for firmware", "give a Program"))
+            raise UserError(what, self.name, fix)
+        if isinstance(program, bytes):
+            memory = program + memory[len(program):]
         size = -(-len(memory) // 8) * 8
-        limit = PATIENCE * (len(program.words) + size + latency)
-        with SimulatedAccelerator(SpatialAccelerator(self.kind), max(8, size), latency) as simulated:
+        limit = PATIENCE * (len(words) + size + latency)
+        with SimulatedAccelerator(self.hardware(), max(8, size), latency) as simulated:
             simulated.write(0, memory)
-            ended = simulated.run(program.words, limit)
+            ended = simulated.run(words, limit)
             check(ended.status, self.name)
             return simulated.read(0, len(memory)), ended
 
@@ -132,27 +153,31 @@ class AcceleratorDesign:
         if engine == "golden":
             return Computed({"engine": engine, "elements": wanted.size}, value=wanted)
         progress(f"simulating the Verilog of '{self.name}'")
-        memory, places = b"", []
+        # The memory of a core comes from the first bytes.
+        memory, places = bytes(self.kind.ram_bytes), []
         for each in operands:
             places.append(Matrix(len(memory), each.shape[1], each.itemsize.bit_length() - 1))
             memory += each.tobytes() + bytes(-each.nbytes % LINE)
         kind = _dtype(result.bits)
         places.append(Matrix(len(memory), columns, kind.itemsize.bit_length() - 1))
-        commands = product(self.kind, (rows, columns, terms), *places)
+        made = firmware if self.kind.ram_bytes else product
+        commands: Program | bytes = made(self.kind, (rows, columns, terms), *places)
         found, ended = self.run(commands, memory + bytes(wanted.size * kind.itemsize), latency)
         value = np.frombuffer(found[places[2].address:], kind).reshape(rows, columns).astype(np.int64)
         assert np.array_equal(value, wanted), "the accelerator's product is not NumPy's"
         pes = len(self.kind.array.cells)
-        return Computed({"engine": engine, "commands": len(commands.words), "elements_checked": value.size,
+        given = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}
+        return Computed({"engine": engine, **given, "elements_checked": value.size,
                          "words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles,
                          "utilisation": round(rows * columns * terms / (pes * ended.cycles), 3),
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 
 
-def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], dma: Dma, queue: int) -> AcceleratorDesign:
+def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], dma: Dma, queue: int, ram_bytes: int) -> AcceleratorDesign:
     """The accelerator around an array and its private buffers, of its name."""
     results = tuple(collected(array, result) for result in array.results)
-    return AcceleratorDesign(Accelerator(array.name, replace(array, name=f"{array.name}_array"), private, results, dma, queue))
+    inside = replace(array, name=f"{array.name}_array")
+    return AcceleratorDesign(Accelerator(array.name, inside, private, results, dma, queue, ram_bytes))
 
 
 def check(status: int, where: str) -> None:

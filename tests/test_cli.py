@@ -72,7 +72,7 @@ def test_every_help_has_examples_and_each_of_them_parses(
 
 def test_every_command_has_json() -> None:
     leaves = [one for one in parsers(parser()) if one.get_default("body")]
-    assert len(leaves) == 25
+    assert len(leaves) == 26
     assert all("--json" in one.format_help() and "--debug" in one.format_help() for one in leaves)
 
 

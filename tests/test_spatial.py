@@ -161,6 +161,11 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     assert plot.read_text().startswith("<svg")
     assert main(["spatial", "search", "x(i) = A(i,j) * B(j)", "--sparse", "A=ds", "--bound", "j=16", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"]["best"][0]["skips"] == ["skip j where A(i, j) == 0"]
+    assert main(["spatial", "soc", "tiled_matmul", "--no-core", "--ports", "1", "--out", str(tmp_path / "soc"),
+                 "--product", "3x9x4", "--bound", "i=2", "--bound", "j=2", "--bound", "k=2"]) == 0
+    assert "elements checked" in capsys.readouterr().out
+    assert {"tiled_matmul.sv", "tiled_matmul.f", "spatial.h", "accelerator.json"} <= {
+        path.name for path in (tmp_path / "soc").iterdir()}
     assert main(["spatial", "search", "longest_common", "--bound", "i=3", "--bound", "j=3"]) == 0
     assert "of 32 transforms fit" in capsys.readouterr().out
 
@@ -172,6 +177,10 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     (["search", "x(i) = A(i,j)", "--sparse", "A=ds", "--density", "0"], "density: it is 0.0"),
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
+    (["soc", "tiled_matmul"], "there is nothing to do\n  try: give --out DIR, --product RxCxT, or both"),
+    (["soc", "tiled_matmul", "--product", "3x4"], "'3x4' is no shape of a product: write 20x12x16"),
+    (["soc", "matmul_deep", "--product", "3x4x5"], "buffers has none for A, B\n  try: give each operand a private buffer"),
+    (["soc", "tiled_matmul", "--ports", "17", "--product", "1x1x1"], "dma: ports is 17\n  try: give a whole number 1..16"),
     (["run", "matmul_deep", "--operations", "999999999"], "--operations: 999999999 operations"),
     (["run", "matmul_deep", "--bound", "i"], "'i' is not an index and an extent: write i=8"),
     (["run", "matmul_deep", "--bound", "q=8", "--engine", "tokens"], "bounds: there is no index q"),

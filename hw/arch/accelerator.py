@@ -1,6 +1,7 @@
 """The description of a spatial accelerator: an array with buffers on all sides, a DMA, and commands.
 
-Streams that fill private buffers come first, then those of results; a command names them by their index.
+Streams that fill private buffers come first, then those of results, and the one of a core's memory; a command names them by
+their index.
 
 Source: Stellar IV-A, Fig. 8, and V.
 """
@@ -23,6 +24,8 @@ from .token import DATA_BITS
 MOST_STREAMS = 31
 MOST_WORDS = 1 << 14
 MOST_RESULT_PORTS = 256
+# The stream that fills the memory of a core.
+RAM = "ram"
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Accelerator:
     results : tuple      One for each result.
     dma : Dma
     queue : int          Commands that wait at most.
+    ram_bytes : int      Memory of a RISC-V core that gives the commands; 0: there is none, and they come over a bus.
     """
 
     name: Annotated[str, Identifier()]
@@ -97,6 +101,7 @@ class Accelerator:
     results: tuple[Collected, ...]
     dma: Dma
     queue: Annotated[int, PowerOfTwo(2, 128)] = 16
+    ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
 
     def __post_init__(self) -> None:
         check(self, "accelerator", self._misfits)
@@ -118,7 +123,9 @@ class Accelerator:
         """In the order of their indices."""
         fills = [Stream(buffer.name(n, "values"), DATA_BITS, prod(level.extent for level in bank.levels), False)
                  for buffer in self.buffers for n, bank in enumerate(buffer.banks)]
-        return *fills, *(Stream(each.tensor.name, each.tensor.bits, each.elements, True) for each in self.results)
+        results = [Stream(each.tensor.name, each.tensor.bits, each.elements, True) for each in self.results]
+        ram = [Stream(RAM, ELEMENT_BITS, self.ram_bytes // 4, False)] if self.ram_bytes else []
+        return *fills, *results, *ram
 
     @property
     def fingerprint(self) -> int:

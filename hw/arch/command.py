@@ -32,6 +32,8 @@ ELEMENT, PARTS = 16, 17
 
 ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE = range(7)
 WAIT = 13
+# Of a core alone, past the queue: the register `status`, and what a write of `clear` does.
+READ_STATUS, CLEAR = 126, 127
 # Of `wait`: every request; streams follow from bit 1 on.
 ALL = 1
 

@@ -9,7 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch import command
-from ..arch.accelerator import Accelerator
+from ..arch.accelerator import RAM, Accelerator
+from ..arch.dma import ELEMENT_BITS
 from ..dma.dma import BUS
 from ..emit import Macro, macro
 from ..stream.lead import lead
@@ -39,6 +40,7 @@ class Core(wiring.Component):
     clear : In(1)       As of `Decoder`, and `error` and `refused`.
     busy : Out(1)       A command is there, or a request is under way.
     ended : Out(1)      A request ends.
+    ram : Out(stream)   What fills the memory of a RISC-V core, if there is one.
     m_axi_* : the bus.
 
     Timing: that of its parts.
@@ -47,7 +49,8 @@ class Core(wiring.Component):
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
-        super().__init__({"i": In(stream.Signature(WORD)), **STATUS, **BUS})
+        ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if accelerator.ram_bytes else {}
+        super().__init__({"i": In(stream.Signature(WORD)), **STATUS, **BUS, **ram})
 
     @property
     def emit_key(self) -> str:
@@ -86,14 +89,17 @@ class Core(wiring.Component):
         for n, each in enumerate(self.accelerator.streams):
             if each.is_result:
                 continue
+            if each.name == RAM:
+                lead(m, getattr(dispatch, f"s{n}"), self.ram)
+                continue
             m.submodules[f"feed_{each.name}"] = feeder = macro(Feeder(each.elements))
             lead(m, getattr(dispatch, f"s{n}"), feeder.i)
             lead(m, feeder.o, getattr(array, each.name))
             m.d.comb += [feeder.narrow.eq(dispatch.narrow[n]), torn[n].eq(feeder.torn)]
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
-        first = len(self.accelerator.streams) - len(self.accelerator.results)
-        for n, result in enumerate(self.accelerator.results, first):
+        numbers = [n for n, each in enumerate(self.accelerator.streams) if each.is_result]
+        for n, result in zip(numbers, self.accelerator.results, strict=True):
             m.submodules[f"result_{result.tensor.name}"] = buffer = macro(ResultBuffer(result))
             m.d.comb += buffer.parts.eq(decoder.parts)
             for at, port in enumerate(result.ports):

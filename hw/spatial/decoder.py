@@ -103,7 +103,6 @@ class Decoder(wiring.Component):
 
     def _begin(self, m: Module, request: Any, known: Signal, number: Signal, setting: Signal, wrong: Signal) -> None:
         streams = self.accelerator.streams
-        fills = sum(not each.is_result for each in streams)
         sides = {}
         for name in ("rs1", "rs2"):
             given = getattr(self.i.payload, name)
@@ -112,8 +111,9 @@ class Decoder(wiring.Component):
         (from_memory, from_stream, source), (to_memory, to_stream, target) = sides.values()
         loads = Signal()
         stores = Signal()
-        m.d.comb += [loads.eq(from_memory & to_stream & (target < fills)),
-                     stores.eq(from_stream & to_memory & (source >= fills) & (source < len(streams)))]
+        fills, results = ([n for n, each in enumerate(streams) if each.is_result is way] for way in (False, True))
+        m.d.comb += [loads.eq(from_memory & to_stream & Cat(target == n for n in fills).any()),
+                     stores.eq(from_stream & to_memory & Cat(source == n for n in results).any())]
         with m.If(~loads & ~stores):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.If(setting):
@@ -164,7 +164,8 @@ class Decoder(wiring.Component):
                      (request.base & ((1 << request.size) - 1)) != 0)
         with m.If(~known):
             m.d.comb += wrong.eq(command.REGIONS)
-        with m.Elif(~request.stores & (request.size == MOST_SIZE)):
+        with m.Elif(Cat(number == n for n, each in enumerate(self.accelerator.streams)
+                        if not each.is_result and each.bits < 8 << MOST_SIZE).any() & (request.size == MOST_SIZE)):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif(shapes.any()):
             m.d.comb += wrong.eq(command.SHAPE)

@@ -1,4 +1,4 @@
-"""`sardonyx spatial list | verilog | run | explain | search`: spatial arrays from their functionality and dataflow."""
+"""`sardonyx spatial list | verilog | run | explain | search | soc`: spatial arrays from their functionality and dataflow."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .parser import Parser, add_common, fraction, tensor_format, whole
 
 # Of an index, in a search, if nothing is said.
 EXTENT = 4
+# Of the core of an accelerator.
+RAM_BYTES = 1 << 14
 
 
 def add(commands: Any) -> None:
@@ -61,7 +63,19 @@ def add(commands: Any) -> None:
     search.add_argument("--density", metavar="F", type=fraction, default=0.1,
                         help="how much of the operands is not 0, for --sparse (default: 0.1)")
     search.add_argument("--picture", metavar="FILE", type=Path, help="plot area and time of all transforms as SVG")
-    for one in (verilog, run, explain):
+    soc: Parser = topics.add_parser(
+        "soc", prog="sardonyx spatial soc", help="an array with commands, a DMA and a RISC-V core",
+        about="Put commands, a DMA and a RISC-V core around an array whose operands all have buffers: write its\n"
+              "Verilog and C header, or multiply random matrices of a shape, memory to memory.",
+        examples=["sardonyx spatial soc tiled_matmul --product 20x12x16",
+                  "sardonyx spatial soc tiled_matmul --no-core --ports 16 --out build/accelerator"])
+    soc.add_argument("--ports", metavar="N", type=whole(1), default=4, help="requests of the DMA at once, 1 to 16 (default: 4)")
+    soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
+    soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
+    soc.add_argument("--product", metavar="RxCxT", type=_shape,
+                     help="multiply random matrices: rows, columns, terms of a sum; the core's commands are compiled C")
+    soc.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of the matrices (default: 0)")
+    for one in (verilog, run, explain, soc):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
                          help="another extent of an index; of a merger, its ways, rows, columns, lanes or take")
@@ -73,7 +87,7 @@ def add(commands: Any) -> None:
     run.add_argument("--stalls", metavar="SEED", type=whole(1), help="random stalls at all ports, engine rtl")
     run.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
     explain.add_argument("--picture", metavar="FILE", type=Path, help="draw the array as SVG")
-    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell), (search, seek)):
+    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell), (search, seek), (soc, surround)):
         add_common(one)
         one.set_defaults(body=body)
 
@@ -84,6 +98,15 @@ def _bound(text: str) -> tuple[str, int]:
     if found is None:
         raise argparse.ArgumentTypeError(f"'{shown(text)}' is not an index and an extent: write i=8")
     return found[1], int(found[2])
+
+
+def _shape(text: str) -> tuple[int, int, int]:
+    """``20x12x16``."""
+    found = re.fullmatch("([0-9]{1,5})x([0-9]{1,5})x([0-9]{1,5})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is no shape of a product: write 20x12x16")
+    rows, columns, terms = map(int, found.groups())
+    return rows, columns, terms
 
 
 def _design(options: argparse.Namespace) -> Any:
@@ -150,6 +173,31 @@ def tell(options: argparse.Namespace, console: Console) -> int:
         design.picture(options.picture)
     console.show(design.explain())
     console.end(f"look at {options.picture}" if options.picture else f"sardonyx spatial run {options.design}")
+    return 0
+
+
+def surround(options: argparse.Namespace, console: Console) -> int:
+    """Put an accelerator around a design."""
+    import numpy as np
+
+    from .. import designs
+    from ..outcome import Outcome
+
+    if options.out is None and options.product is None:
+        raise UserError("there is nothing to do", "sardonyx spatial soc", "give --out DIR, --product RxCxT, or both")
+    design = designs.design(options.design)
+    bounds = {**design.bounds, **_bounds(options)}
+    made = dataclasses.replace(design, bounds=bounds).accelerator(options.ports, ram_bytes=0 if options.no_core else RAM_BYTES)
+    report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
+    if options.product:
+        rows, columns, terms = options.product
+        bits = [operand.bits for operand in made.kind.array.operands]
+        random = np.random.default_rng(options.seed)
+        a, b = (random.integers(-1 << each - 1, 1 << each - 1, shape)
+                for each, shape in zip(bits, ((rows, terms), (terms, columns)), strict=False))
+        report |= made.product(a, b, progress=console.progress).report
+    console.show(Outcome(report))
+    console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
     return 0
 
 

@@ -1,0 +1,136 @@
+"""A core gives commands as a bus does: the same memory comes of it, and what is wrong is told."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from accelerators import accelerator, operands
+from riscv import needs_compiler
+
+from sardonyx.hw.arch import command
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.spatial.system import SpatialSystem
+from sardonyx.runtime import spatial_firmware
+from sardonyx.runtime.spatial_commands import Matrix, product
+from sardonyx.runtime.spatial_header import header
+from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+
+RAM, BYTES = 4096, 8192
+
+
+@pytest.fixture(scope="module")
+def simulated() -> "Iterator[SimulatedAccelerator]":
+    with SimulatedAccelerator(SpatialSystem(accelerator(ram_bytes=RAM).kind), BYTES, 20) as found:
+        yield found
+
+
+@needs_compiler
+@pytest.mark.parametrize("shape", [(3, 2, 4), (1, 1, 1), (7, 5, 9)])
+def test_firmware_and_commands_leave_the_same_memory(shape: "tuple[int, int, int]", simulated: SimulatedAccelerator) -> None:
+    a, b = (matrix.astype(np.int8) for matrix in operands(shape, 1))
+    places = Matrix(RAM, shape[2], 0), Matrix(RAM + 256, shape[1], 0), Matrix(RAM + 512, shape[1] + 1, 2)
+    firmware = spatial_firmware.product(accelerator(ram_bytes=RAM).kind, shape, *places)
+    content = bytearray(BYTES)
+    content[:RAM] = firmware
+    for matrix, place in zip((a, b), places):
+        content[place.address:place.address + matrix.size] = matrix.tobytes()
+    simulated.write(0, bytes(content))
+    status = simulated.run([], 400_000).status
+    assert status & 1 == 0 and status >> 16 & 15 == 0
+    found = simulated.read(0, BYTES)
+    with SimulatedAccelerator(accelerator().hardware(), BYTES, 20) as by_bus:
+        by_bus.write(0, bytes(content))
+        by_bus.run(product(accelerator().kind, shape, *places).words, 400_000)
+        assert found == by_bus.read(0, BYTES)
+    wanted = np.zeros((shape[0], shape[1] + 1), np.int32)
+    wanted[:, :-1] = a.astype(int) @ b.astype(int)
+    assert found[RAM + 512:RAM + 512 + wanted.nbytes] == wanted.tobytes()
+
+
+# What a program does, and the error in `status` when it stands still. It clears the error where all was as it should be.
+PROGRAMS = {
+    "errors are seen and cleared": ("""
+        (void)SPATIAL_COMMAND(99, 0u, 0u);
+        if (spatial_fence() == 1u && (spatial_status() & SPATIAL_STATUS_REFUSED) >> SPATIAL_STATUS_REFUSED_LSB == 99u)
+            spatial_clear();""", command.NONE),
+    "an instruction waits while the queue is full": ("""
+        spatial_set_src_and_dst(SPATIAL_STREAM_C, SPATIAL_MEMORY);
+        spatial_issue();
+        /* Never ends: nothing is computed. */
+        spatial_wait(SPATIAL_WAIT_ALL);
+        uint32_t sent = 1;
+        for (; !(spatial_status() & SPATIAL_STATUS_FULL); ++sent)
+            spatial_set_axis_type(SPATIAL_FOR_BOTH, 0, SPATIAL_DENSE);
+        if (sent != SPATIAL_QUEUE || (spatial_status() & SPATIAL_STATUS_ROOM))
+            __asm__ volatile("j .");""", command.NONE),
+    "memory that there is not is told": ("""
+        spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_A_VALUES);
+        spatial_set_address(SPATIAL_FOR_SRC, 0x10000000u);
+        spatial_set_span(SPATIAL_FOR_BOTH, 0, 12);
+        spatial_issue();
+        (void)spatial_fence();""", command.BUS),
+    "the core stops where it leaves its memory": ("*(volatile uint32_t *)SPATIAL_RAM_BYTES = 1; for (;;) { }", command.NONE),
+    "other instructions are none": ('__asm__ volatile(".insn r 0x5b, 0, 0, x0, x0, x0"); for (;;) { }', command.NONE),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_programs_do(name: str, simulated: SimulatedAccelerator, tmp_path: Path) -> None:
+    body, error = PROGRAMS[name]
+    source = tmp_path / "program.c"
+    source.write_text(f"""#include "spatial.h"
+__attribute__((section(".start"), used)) void _start(void)
+{{{body}
+    __asm__ volatile("ebreak");
+}}
+""")
+    simulated.write(0, spatial_firmware.compiled(accelerator(ram_bytes=RAM).kind, source, {}))
+    assert simulated.run([], 50_000).status >> 16 & 15 == error
+
+
+def test_a_core_does_not_begin_without_its_memory() -> None:
+    with SimulatedAccelerator(SpatialSystem(accelerator(ram_bytes=RAM).kind), RAM // 2, 20) as small:
+        assert small.run([], 50_000).status >> 16 & 15 == command.BUS
+
+
+@pytest.mark.parametrize("compiler,standard", [("gcc", "c11"), ("g++", "c++11")])
+@pytest.mark.parametrize("front", ["", "#define SPATIAL_REGISTERS 0x1000\n"])
+def test_compilers_take_the_header(compiler: str, standard: str, front: str, tmp_path: Path) -> None:
+    assert shutil.which(compiler)
+    kind = accelerator(ram_bytes=RAM).kind
+    (tmp_path / "spatial.h").write_text(header(kind))
+    language = "c" if compiler == "gcc" else "c++"
+    (tmp_path / "user.c").write_text(f'{front}#include "spatial.h"\nint used(void) {{ return SPATIAL_LOOPS; }}\n')
+    flags = [f"-std={standard}", "-x", language, "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    subprocess.run([compiler, *flags, "-c", str(tmp_path / "user.c"), "-o", str(tmp_path / "user.o")], check=True)
+
+
+def test_the_header_names_every_command_stream_and_register_once() -> None:
+    names = re.findall(r"^#define (\w+)", header(accelerator(ram_bytes=RAM).kind), re.MULTILINE)
+    # The last one stands in both branches.
+    once = [name for name in names if name != "SPATIAL_COMMAND"]
+    assert len(once) == len(set(once))
+    assert {f"SPATIAL_{each.name.upper()}" for each in command.COMMANDS} <= set(once)
+    assert {"SPATIAL_STREAM_A_VALUES", "SPATIAL_STREAM_B_BANK1_VALUES", "SPATIAL_STREAM_C", "SPATIAL_WAIT_C",
+            "SPATIAL_STREAM_RAM"} <= set(once)
+
+
+@needs_compiler
+def test_firmware_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    big = tmp_path / "big.c"
+    big.write_text('char much[9000] __attribute__((section(".start"), used)) = {1};\nvoid _start(void) {}\n')
+    for made, told in (
+            (lambda: spatial_firmware.compiled(accelerator().kind, big, {}), "accelerator 'tiled': it has no core\n"),
+            (lambda: spatial_firmware.compiled(accelerator(ram_bytes=RAM).kind, big, {}),
+             "accelerator 'tiled': the firmware does not fit into 4096 bytes of the processor's memory\n"
+             "  try: give it more ram_bytes"),
+            (lambda: accelerator(ram_bytes=RAM).run(accelerator().program(), b""), "tiled: its core gives commands\n"),
+            (lambda: accelerator().run(b"", b""), "tiled: it has no core for firmware\n")):
+        with pytest.raises(UserError) as error:
+            made()
+        assert str(error.value).startswith(told)
