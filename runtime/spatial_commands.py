@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, region
-from ..hw.arch.dma import MOST_SIZE, SPAN_BITS
+from ..hw.arch.dma import MOST_SIZE, NODES_AXIS, SPAN_BITS
 from ..hw.arch.errors import UserError
 from ..hw.arch.private_buffer import DENSE
 
@@ -90,6 +90,21 @@ class Program:
                 self.command("set_span", other | axis, span)
             if stride and span > 1:
                 self.command("set_data_stride", memory | axis, stride)
+        self.command("issue")
+
+    def gather(self, stream: str, address: int, nodes: int, size: int) -> None:
+        """Bring the elements of a linked list to the stream of an operand.
+
+        address: of its first node, a multiple of 8.  nodes: how many there are at most.
+        """
+        if not self.accelerator.dma.lists:
+            raise UserError("its DMA follows no lists", f"accelerator '{self.accelerator.name}'", "give it lists")
+        index = self.index(stream)
+        self.command("set_src_and_dst", region(MEMORY), region(BUFFER, index))
+        self.command("set_constant", command.ELEMENT, size)
+        self.command("set_address", SOURCE, address)
+        self.command("set_axis_type", SOURCE | NODES_AXIS, command.LINKED_LIST)
+        self.command("set_span", BOTH | NODES_AXIS, nodes)
         self.command("issue")
 
     def move(self, tensor: str, address: int, strides: Sequence[int], there: Sequence[int], size: int,

@@ -198,12 +198,12 @@ class Design:
         return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
 
     def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int = 32, queue: int = 16,
-                    ram_bytes: int = 0) -> AcceleratorDesign:
+                    ram_bytes: int = 0, lists: bool = False) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
         ----------
-        ports, loops, beats, room : int    Of the DMA (`hw.arch.dma.Dma`).
+        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`).
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
@@ -211,7 +211,7 @@ class Design:
         if self.elastic is not None:
             raise UserError("results of an elastic array are fibers, which have no place in memory yet", self.name,
                             "leave out skips by values")
-        return around(self.spatial, self.private, Dma(ports, loops, beats, room), queue, ram_bytes)
+        return around(self.spatial, self.private, Dma(ports, loops, beats, room, lists), queue, ram_bytes)
 
     @functools.cached_property
     def tensors(self) -> tuple[Shaped, ...]:

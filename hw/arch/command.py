@@ -26,7 +26,8 @@ AXIS_BITS = 8
 # Regions: a kind and an index.
 MEMORY, BUFFER = 1, 2
 KIND_LSB, INDEX_BITS = 16, 16
-DENSE = 0
+# Formats of an axis, as Stellar numbers them.
+DENSE, LINKED_LIST = 0, 2
 # What `set_constant` sets; Stellar's own are below 16.
 ELEMENT, PARTS = 16, 17
 
@@ -67,8 +68,8 @@ COMMANDS = (
             "other one, how many there are in all"),
     Command("set_data_stride", SET_STRIDE, "sides[31:30], axis[7:0]", "signed elements",
             "from one iteration of a loop to the next, of the side that is memory"),
-    Command("set_axis_type", SET_AXIS_TYPE, "sides[31:30], axis[7:0]", "0: dense",
-            "the format of an axis: arrays behind commands have dense levels only"),
+    Command("set_axis_type", SET_AXIS_TYPE, "sides[31:30], axis[7:0]", "0: dense, 2: linked list",
+            "the format of an axis: in memory axis 1 may be a linked list, of up to its span of nodes, if the DMA has lists"),
     Command("wait", WAIT, "mask", "",
             "waits until what the mask names has ended: bit 0 all requests, bit 1 + n that of stream n"),
 )

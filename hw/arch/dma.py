@@ -22,6 +22,8 @@ SPAN_BITS, ADDRESS_BITS = 16, 32
 # Ports have identities on the bus, which are of 4 bits.
 MOST_PORTS, MOST_LOOPS = 16, 8
 LEAST_BEATS, MOST_BEATS = 2, 64
+# Of a list: bytes of the head of a node, and the loop of which the span is the number of nodes at most.
+NODE_BYTES, NODES_AXIS = 8, 1
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,14 @@ class Dma:
     loops : int       Of a request.
     beats : int       Of a burst at most, words of 64 bits.
     room : int        Words of 64 bits of each port: those that were asked for, and those to be written.
+    lists : bool      Requests may follow linked lists.
     """
 
     ports: Annotated[int, Whole(1, MOST_PORTS)] = 4
     loops: Annotated[int, Whole(1, MOST_LOOPS)] = 4
     beats: Annotated[int, PowerOfTwo(LEAST_BEATS, MOST_BEATS)] = 8
     room: Annotated[int, PowerOfTwo(LEAST_BEATS, 4 * MOST_BEATS)] = 32
+    lists: bool = False
 
     def __post_init__(self) -> None:
         check(self, "dma", self._misfits)
@@ -47,6 +51,9 @@ class Dma:
     def _misfits(self) -> Iterator[Misfit]:
         if self.room < self.beats:
             yield Misfit("room", f"is {self.room} words, but a burst has {self.beats}", f"give {self.beats} or more")
+        if self.lists and self.loops <= NODES_AXIS:
+            yield Misfit("loops", f"is {self.loops}, but the nodes of lists are counted by one of their own",
+                         f"give {NODES_AXIS + 1} or more")
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,15 @@ class Request:
     size : int       Bytes of an element are 2 to the power of this.
     stores : bool    From the stream to memory; else from memory to the stream.
     loops : tuple    Innermost first.
+    linked : bool    The base is the first node of a linked list, whose elements are loaded (`hw.dma.list_walk`); loop
+                     `NODES_AXIS` has as many iterations as there may be nodes, and the others say nothing.
     """
 
     base: Annotated[int, Whole(0, (1 << ADDRESS_BITS) - 1)]
     size: Annotated[int, Whole(0, MOST_SIZE)]
     stores: bool
     loops: tuple[Loop, ...]
+    linked: bool = False
 
     def __post_init__(self) -> None:
         check(self, "request", self._misfits)
@@ -91,3 +101,6 @@ class Request:
         low = (1 << self.size) - 1
         if self.base & low or any(loop.stride & low for loop in self.loops):
             yield Misfit("base", f"or a stride is no multiple of {low + 1} bytes", "align elements to their size")
+        if self.linked and (self.stores or len(self.loops) <= NODES_AXIS or self.base % NODE_BYTES):
+            yield Misfit("linked", "needs a load, a loop for nodes, and a first node at a multiple of 8 bytes",
+                         "give all three")

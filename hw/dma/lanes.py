@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.dma import ELEMENT_BITS, SPAN_BITS
 
 # What a port knows of a run where its elements are, and a word with the bytes of it that are written.
-PART = data.StructLayout({"offset": 3, "there": SPAN_BITS, "pad": SPAN_BITS, "last": 1})
+PART = data.StructLayout({"offset": 3, "there": SPAN_BITS, "pad": SPAN_BITS, "last": 1, "head": 1})
 WORD = data.StructLayout({"data": 64, "strobe": 8})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from typing import Any
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +15,8 @@ from ..soc.rows import LINES
 from ..stream.fifo import Fifo
 from ..stream.lead import lead
 from .lanes import PART, WORD, Pack, Unpack
-from .request import request_layout
+from .list_walk import ListWalk
+from .request import RUN, request_layout
 from .walk import Walk
 
 BURST = data.StructLayout({"line": LINES, "beats": range(MOST_BEATS)})
@@ -68,30 +71,38 @@ class Port(wiring.Component):
 
     @property
     def module_name(self) -> str:
-        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}"
+        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}{'_lists' if self.dma.lists else ''}"
 
     @property
     def emit_key(self) -> tuple[int, ...]:
-        return self.dma.loops, self.dma.beats, self.dma.room
+        return self.dma.loops, self.dma.beats, self.dma.room, self.dma.lists
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         stores = Signal()
+        lost = Signal()
         size = Signal(2)
         going = Signal()
         m.submodules.walk = walk = macro(Walk(self.dma.loops))
         # Words of two directions never meet, whatever went before.
         quiet = Signal()
-        m.d.comb += [walk.i.payload.eq(self.request.payload), walk.i.valid.eq(self.request.valid & ~going & quiet),
+        linked = self.request.payload.linked if self.dma.lists else Const(0)
+        m.d.comb += [walk.i.payload.eq(self.request.payload), walk.i.valid.eq(self.request.valid & ~going & quiet & ~linked),
                      self.request.ready.eq(walk.i.ready & ~going & quiet)]
         with m.If(self.request.valid & self.request.ready):
             m.d.sync += [going.eq(1), stores.eq(self.request.payload.stores), size.eq(self.request.payload.size),
                          self.failed.eq(0)]
-        with m.Elif((self.came & self.came_error) | (self.answered & self.answered_error)):
+        with m.Elif((self.came & self.came_error) | (self.answered & self.answered_error) | lost):
             m.d.sync += self.failed.eq(1)
         with m.If(self.ended):
             m.d.sync += going.eq(0)
-        parts, pieces = self._cut(m, walk, size)
+        runs: Any = stream.Signature(RUN).create(path=("runs",))
+        lists = self._lists(m, walk, runs) if self.dma.lists else None
+        if lists is None:
+            lead(m, walk.o, runs)
+        else:
+            m.d.comb += [lists.i.valid.eq(self.request.valid & self.request.ready & linked), lost.eq(lists.lost & lists.goes)]
+        parts, pieces = self._cut(m, runs, size)
         m.submodules.words = words = macro(Fifo(WORD, self.dma.room))
         m.submodules.unpack = unpack = macro(Unpack())
         m.submodules.pack = pack = macro(Pack())
@@ -110,6 +121,7 @@ class Port(wiring.Component):
         ]
         lead(m, unpack.o, self.load)
         lead(m, self.store, pack.i)
+        ends = self._heads(m, lists, parts, words, unpack, pieces, stores) if lists is not None else Const(0)
         idle, full = self._bursts(m, pieces, words, stores)
         m.d.comb += quiet.eq(idle & full & ~words.o.valid & ~pieces.o.valid & ~pack.goes)
         filled = Signal()
@@ -117,24 +129,53 @@ class Port(wiring.Component):
             m.d.sync += filled.eq(1)
         with m.If(self.ended):
             m.d.sync += filled.eq(0)
-        m.d.comb += self.ended.eq(unpack.ended | (filled & idle & ~words.o.valid))
+        m.d.comb += self.ended.eq(unpack.ended | (filled & idle & ~words.o.valid) | (going & ends))
         return m
 
-    def _cut(self, m: Module, walk: Macro, size: Signal) -> tuple[Macro, Macro]:
+    def _lists(self, m: Module, walk: Macro, runs: Any) -> Macro:
+        """What follows lists, beside what walks loops."""
+        m.submodules.lists = lists = macro(ListWalk(self.dma.loops))
+        m.d.comb += lists.i.payload.eq(self.request.payload)
+        with m.If(lists.goes):
+            lead(m, lists.o, runs)
+        with m.Else():
+            lead(m, walk.o, runs)
+        return lists
+
+    def _heads(self, m: Module, lists: Macro, parts: Macro, words: Macro, unpack: Macro, pieces: Macro,
+               stores: Value) -> Value:
+        """Heads of nodes go back to what follows the list; whether a list has ended, with all its elements taken."""
+        mine = Signal()
+        listing = Signal()
+        m.d.comb += [
+            mine.eq(parts.o.valid & parts.o.payload.head & ~unpack.goes),
+            lists.head.payload.eq(words.o.payload.data), lists.head.valid.eq(mine & words.o.valid)]
+        with m.If(parts.o.valid & parts.o.payload.head & ~stores):
+            # Over what the lines before say.
+            m.d.comb += [unpack.run.valid.eq(0), parts.o.ready.eq(lists.head.valid & lists.head.ready),
+                         words.o.ready.eq(Mux(mine, lists.head.ready, unpack.word.ready))]
+        with m.If(lists.goes):
+            m.d.sync += listing.eq(1)
+        with m.Elif(self.ended):
+            m.d.sync += listing.eq(0)
+        return listing & ~lists.goes & ~parts.o.valid & ~unpack.goes & ~pieces.o.valid
+
+    def _cut(self, m: Module, runs: Any, size: Signal) -> tuple[Macro, Macro]:
         """Each run where its elements are, and as bursts."""
         # A run has a word or more, so that those wait here whose words have been asked for.
         m.submodules.parts = parts = macro(Fifo(PART, self.dma.room))
         m.submodules.pieces = pieces = macro(ShortPieces(self.dma.beats))
-        run = walk.o.payload
+        run = runs.payload
         there = run.there != 0
         end = Signal(END_BITS)
         m.d.comb += [
             end.eq(run.address[:3] + (run.there << size)),
             parts.i.payload.offset.eq(run.address), parts.i.payload.there.eq(run.there), parts.i.payload.pad.eq(run.pad),
-            parts.i.payload.last.eq(run.last), parts.i.valid.eq(walk.o.valid & (pieces.i.ready | ~there)),
-            pieces.i.payload.line.eq(run.address[3:]), pieces.i.payload.lines.eq((end + 7) >> 3),
-            pieces.i.valid.eq(walk.o.valid & there & parts.i.ready),
-            walk.o.ready.eq(parts.i.ready & (pieces.i.ready | ~there)),
+            parts.i.payload.last.eq(run.last), parts.i.payload.head.eq(run.head),
+            parts.i.valid.eq(runs.valid & (pieces.i.ready | ~there)),
+            pieces.i.payload.line.eq(run.address[3:]), pieces.i.payload.lines.eq(Mux(run.head, 1, (end + 7) >> 3)),
+            pieces.i.valid.eq(runs.valid & there & parts.i.ready),
+            runs.ready.eq(parts.i.ready & (pieces.i.ready | ~there)),
         ]
         return parts, pieces
 

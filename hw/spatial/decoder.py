@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch import command
 from ..arch.accelerator import Accelerator
-from ..arch.dma import ADDRESS_BITS, MOST_SIZE, SPAN_BITS
+from ..arch.dma import ADDRESS_BITS, MOST_SIZE, NODE_BYTES, NODES_AXIS, SPAN_BITS
 from ..dma.request import request_layout
 
 WORD = data.StructLayout({"rs2": 32, "rs1": 32, "number": command.NUMBER_BITS})
@@ -144,9 +144,17 @@ class Decoder(wiring.Component):
         axis, outside = word.rs1[:command.AXIS_BITS], self._outside(request)
         inside = Mux(request.stores, word.rs1[30], word.rs1[31])
         is_span, is_stride = word.number == command.SET_SPAN, word.number == command.SET_STRIDE
+        is_type = ~is_span & ~is_stride
+        lists = self.accelerator.dma.lists
+        listed = Signal()
+        if lists:
+            m.d.comb += listed.eq((axis == NODES_AXIS) & outside & ~request.stores & (word.rs2 == command.LINKED_LIST))
         with m.If((axis >= self.accelerator.dma.loops) | (is_span & (word.rs2 >> SPAN_BITS != 0))
-                  | (~is_span & ~is_stride & (word.rs2 != command.DENSE))):
+                  | (is_type & (word.rs2 != command.DENSE) & ~listed)):
             m.d.comb += wrong.eq(command.VALUE)
+        if lists:
+            with m.If(setting & is_type & (axis == NODES_AXIS) & outside):
+                m.d.sync += request.linked.eq(listed)
         for level in range(self.accelerator.dma.loops):
             loop = request.loops[level]
             with m.If(setting & (axis == level)):
@@ -161,7 +169,8 @@ class Decoder(wiring.Component):
                done: Signal) -> None:
         loops = [request.loops[level] for level in range(self.accelerator.dma.loops)]
         shapes = Cat(Cat(loop.span == 0 for loop in loops).any(), Cat(loop.there > loop.span for loop in loops).any(),
-                     (request.base & ((1 << request.size) - 1)) != 0)
+                     (request.base & ((1 << request.size) - 1)) != 0,
+                     request.linked & (request.base[:NODE_BYTES.bit_length() - 1] != 0))
         with m.If(~known):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.Elif(Cat(number == n for n, each in enumerate(self.accelerator.streams)

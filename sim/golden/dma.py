@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...hw.arch.dma import Request
+from ...hw.arch.dma import NODE_BYTES, NODES_AXIS, Request
 
 
 def addresses(request: Request) -> np.ndarray:
@@ -22,10 +22,24 @@ def addresses(request: Request) -> np.ndarray:
     return np.where((index < there).all(axis=0), found, -1)
 
 
+def listed(memory: np.ndarray, request: Request) -> list[int]:
+    """The byte address of every element of a list; at most as many nodes as the request says."""
+    node, found = request.base, list[int]()
+    for _ in range(request.loops[NODES_AXIS].span):
+        following, count = (int.from_bytes(memory[at:to].tobytes(), "little")
+                            for at, to in ((node, node + 4), (node + 4, node + 6)))
+        found += [node + NODE_BYTES + (each << request.size) for each in range(count)]
+        if following % NODE_BYTES or not following:
+            break
+        node = following
+    return found
+
+
 def loaded(memory: np.ndarray, request: Request) -> list[int]:
     """The elements, as numbers without a sign."""
     size = 1 << request.size
-    return [int.from_bytes(memory[at:at + size].tobytes(), "little") if at >= 0 else 0 for at in addresses(request).tolist()]
+    places = listed(memory, request) if request.linked else addresses(request).tolist()
+    return [int.from_bytes(memory[at:at + size].tobytes(), "little") if at >= 0 else 0 for at in places]
 
 
 def stored(memory: np.ndarray, request: Request, elements: Sequence[int]) -> None:

@@ -18,19 +18,21 @@ from sardonyx.hw.dma.port import Port, ShortPieces
 from sardonyx.hw.emit import macro
 
 DMA = Dma(ports=1, loops=1, beats=2, room=4)
+WITH_LISTS = Dma(ports=1, loops=2, beats=2, room=4, lists=True)
 LEVEL = 3
 
 
 class Asking(Harness):
     """A port with any requests, before a bus that gives words only where some were asked for, and takes those of bursts."""
 
-    def __init__(self) -> None:
+    def __init__(self, dma: Dma = DMA) -> None:
+        self.dma = dma
         super().__init__({"level": ("port.words.queue.level", LEVEL), "room": ("port.room", LEVEL),
                           "loose": ("port.loose", LEVEL), "stores": ("port.stores", 1)})
 
     def build(self, m: Module) -> None:
         probe: Any = self
-        m.submodules.port = part = macro(Port(DMA))
+        m.submodules.port = part = macro(Port(self.dma))
         for path, member, value in part.signature.flatten(part):
             if member.flow is In and path[0] not in ("came", "answered"):
                 m.d.comb += Value.cast(value).eq(free(m, len(Value.cast(value)), "_".join(map(str, path))))
@@ -76,8 +78,9 @@ class Lanes(Harness):
         keeps_contract(m, takes, out)
 
 
-def test_ports_ask_for_what_has_room_and_offer_what_is_there(tmp_path: Path) -> None:
-    assert prove(Asking(), tmp_path) == Verdict(True)
+@pytest.mark.parametrize("dma", [DMA, WITH_LISTS])
+def test_ports_ask_for_what_has_room_and_offer_what_is_there(dma: Dma, tmp_path: Path) -> None:
+    assert prove(Asking(dma), tmp_path) == Verdict(True)
 
 
 def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from sardonyx.hw.arch.dma import Dma, Loop, Request
 from sardonyx.hw.dma.request import request_bits
 from sardonyx.sim.golden.dma import addresses, loaded, stored
 
-DMA = Dma(ports=3, loops=3, beats=4, room=8)
+DMA = Dma(ports=3, loops=3, beats=4, room=8, lists=True)
 BYTES = 1 << 14
 # Each port stores into bytes of its own, and all load from those that nobody writes.
 LOADED = BYTES // 2
+LISTS = LOADED + 3 * 2048
 
 
 def any_request(draw: random.Random, port: int, stores: bool) -> Request:
@@ -35,6 +36,17 @@ def any_request(draw: random.Random, port: int, stores: bool) -> Request:
         at = at[at >= 0]
         if len(at) < 400 and (not len(at) or (at.min() >= low and at.max() + 4 <= high)):
             return request
+
+
+def any_list(draw: random.Random, memory: np.ndarray) -> Request:
+    """A list in bytes that nobody else uses: nodes of up to 20 elements, or none, in any order; some are cut short."""
+    size, count = draw.randrange(3), draw.randrange(1, 6)
+    nodes = draw.sample(range(LISTS, BYTES - 96, 96), count)
+    for node, following in zip(nodes, [*nodes[1:], draw.choice((0, 0, 0, nodes[0], 4))]):
+        elements = draw.choice((0, 1, draw.randrange(21)))
+        head = following.to_bytes(4, "little") + elements.to_bytes(2, "little") + b"\xff\xff"
+        memory[node:node + 8] = [*head]
+    return Request(nodes[0], size, False, (Loop(1, 1, 0), Loop(draw.choice((count, 7)), 0, 0)), True)
 
 
 async def begun(dut: Any) -> None:
@@ -110,6 +122,36 @@ async def a_request_that_meets_an_error_ends_and_the_next_one_is_whole(dut: Any)
         beyond = Request(56, 2, stores, (Loop(6, 6, 4),))
         assert (await do(dut, 0, beyond, [7] * 6 if stores else [], draw))[1]
         assert await do(dut, 0, Request(8, 0, False, (Loop(3, 3, 1),)), [], draw) == ([8, 9, 10], 0)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def lists_give_the_elements_of_their_nodes(dut: Any) -> None:
+    await begun(dut)
+    memory = Memory(dut, np.random.default_rng(5).integers(0, 256, BYTES, np.uint8), 6)
+    cocotb.start_soon(memory.run())
+    draw = random.Random(7)
+    for number in range(40):
+        request = any_list(draw, memory.content) if number % 4 else any_request(draw, 0, number % 8 == 0)
+        elements = [7] * len(addresses(request)) if request.stores else []
+        given, failed = await do(dut, 0, request, elements, draw)
+        if not request.stores:
+            assert given == loaded(memory.content, request), (number, request)
+        # A list that has no end within its nodes has been cut.
+        node, left = request.base, request.loops[-1].span if request.linked else 0
+        for _ in range(left):
+            node = int.from_bytes(memory.content[node:node + 4].tobytes(), "little") if node % 8 == 0 and node else node
+        assert failed == (request.linked and node != 0), (number, request)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_next_head_is_asked_for_before_the_elements(dut: Any) -> None:
+    await begun(dut)
+    memory = Memory(dut, np.zeros(BYTES, np.uint8), 8, rate=0)
+    cocotb.start_soon(memory.run())
+    memory.content[64:72], memory.content[128:136] = [128, 0, 0, 0, 3, 0, 0, 0], [0, 0, 0, 0, 5, 0, 0, 0]
+    given, failed = await do(dut, 2, Request(64, 1, False, (Loop(1, 1, 0), Loop(9, 9, 0)), True), [], random.Random(0))
+    assert (given, failed) == ([0] * 8, 0)
+    assert [(each.addr, each.len + 1) for each in memory.taken["ar"]] == [(64, 1), (128, 1), (72, 1), (136, 2)]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -23,6 +23,10 @@ def test_requests_move_elements_under_random_stalls(simulator: str, tmp_path: Pa
     (lambda: Request(2, 2, False, (Loop(1, 1, 4),)),
      "request: base or a stride is no multiple of 4 bytes\n  try: align elements to their size"),
     (lambda: Request(4, 2, False, ()), "request: loops has 0\n  try: give 1..8"),
+    (lambda: Request(4, 0, False, (Loop(1, 1, 0), Loop(9, 9, 0)), True),
+     "request: linked needs a load, a loop for nodes, and a first node at a multiple of 8 bytes\n  try: give all three"),
+    (lambda: Dma(loops=1, lists=True),
+     "dma: loops is 1, but the nodes of lists are counted by one of their own\n  try: give 2 or more"),
     (lambda: replace(Dma(), ports=17), "dma: ports is 17\n  try: give a whole number 1..16"),
 ])
 def test_what_does_not_fit_a_dma_is_told(wrong, told: str) -> None:

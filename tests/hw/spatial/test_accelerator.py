@@ -62,6 +62,51 @@ def test_a_product_is_one_request_for_each_matrix_where_ports_and_shapes_allow_i
     assert issues == [8 + 2 * 8 + 4, 4]
 
 
+@pytest.fixture(scope="module")
+def with_lists() -> "Iterator[SimulatedAccelerator]":
+    with SimulatedAccelerator(SpatialAccelerator(accelerator().kind), BYTES, 20) as found:
+        yield found
+
+
+@settings(max_examples=15)
+@given(cuts=st.lists(st.integers(0, 12), max_size=5), extra=st.integers(0, 3), seed=st.integers(0, 1 << 30))
+def test_an_operand_may_lie_scattered_in_a_list(
+        with_lists: SimulatedAccelerator, cuts: "list[int]", extra: int, seed: int) -> None:
+    random, (a, b) = np.random.default_rng(seed), operands((3, 2, 4), seed)
+    parts = np.split(a.astype(np.int8).ravel(), sorted(cuts))
+    nodes = (random.permutation(50)[:len(parts)] * 24 + 8).tolist()
+    for node, following, part in zip(nodes, [*nodes[1:], 0], parts):
+        with_lists.write(node, following.to_bytes(4, "little") + len(part).to_bytes(4, "little") + part.tobytes())
+    with_lists.write(B_AT, b.astype(np.int8).tobytes())
+    program = Program(accelerator().kind)
+    program.gather("A_values", nodes[0], len(nodes) + extra, 0)
+    program.move("B", B_AT, (2, 1), (4, 2), 0)
+    program.move("C", C_AT, (2, 1), (3, 2), 2)
+    program.wait()
+    assert with_lists.run(program.words, 20_000).status >> 16 & 15 == command.NONE
+    assert np.array_equal(np.frombuffer(with_lists.read(C_AT, 24), np.int32).reshape(3, 2), a @ b)
+
+
+LIST = [("set_src_and_dst", region(MEMORY), region(BUFFER, 0)), ("set_axis_type", SOURCE | 1, command.LINKED_LIST)]
+
+
+@pytest.mark.parametrize("given_,error", [
+    ([*LIST, ("set_address", SOURCE, 4), ("issue", 0, 0)], command.SHAPE),
+    ([LIST[0], ("set_axis_type", SOURCE, command.LINKED_LIST)], command.VALUE),
+    ([("set_src_and_dst", region(BUFFER, 3), region(MEMORY)), ("set_axis_type", DESTINATION | 1, command.LINKED_LIST)],
+     command.VALUE),
+    # One node of those that the list has.
+    ([*LIST, ("set_address", SOURCE, 8), ("issue", 0, 0), ("wait", 1, 0)], command.BUS),
+])
+def test_lists_that_cannot_be_are_told(
+        given_: "list[tuple[str, int, int]]", error: int, with_lists: SimulatedAccelerator) -> None:
+    with_lists.write(8, (16).to_bytes(4, "little") + bytes(28))
+    program = Program(accelerator().kind)
+    for each in given_:
+        program.command(*each)
+    assert with_lists.run(program.words, 20_000).status >> 16 & 15 == error
+
+
 # A request, then what is wrong with it: by rs1 and rs2 of its commands.
 GOOD = [("set_src_and_dst", region(MEMORY), region(BUFFER, 0)), ("set_span", BOTH, 12)]
 WRONG = {
@@ -180,6 +225,8 @@ def test_programs_that_no_command_can_hold_are_refused() -> None:
              "stream C: a request has 7 loops\n  try: use 6 or fewer, or a DMA with more"),
             (lambda: program.request("C", 0, [(0, 0, 1)], 0), "stream C: a loop has 0 iterations, 0 of them in memory\n"),
             (lambda: program.request("C", 0, [(2, 2, 1)], 3), "stream C: elements are of 2^3 bytes\n  try: give 0..2"),
+            (lambda: Program(accelerator(4).kind).gather("A_values", 0, 1, 0),
+             "accelerator 'tiled': its DMA follows no lists\n  try: give it lists"),
             (lambda: program.move("B_values", 0, (1, 1), (1, 1), 0), "program: there is no dense tensor 'B_values'\n"),
             (lambda: product(kind, (0, 1, 1), *[Matrix(0, 1, 0)] * 3), "product: a product of 0 x 1 x 1\n"),
             (lambda: accelerator().product([[1]], [[1, 2], [3, 4]]), "product: a row has 1 elements and a column 2\n"),
