@@ -17,7 +17,7 @@ from typing import Any
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
 from ..hw.arch.errors import UserError
-from ..hw.arch.primitive import ACCUMULATOR, DIVIDER, LEVEL, LOCATE, MAXIMUM, PRIMITIVES, REDUCER
+from ..hw.arch.primitive import ACCUMULATOR, DIVIDER, LEVEL, LOCATE, MAXIMUM, PRIMITIVES, REDUCER, SCATTER
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
@@ -186,7 +186,8 @@ def check_resources(graph: MappedGraph, arch: Arch) -> None:
         fix = ("choose a machine with sparse primitives" if LEVEL.name in missing
                else "put the loops of the result outermost, or choose a machine that has it" if missing == [ACCUMULATOR.name]
                else f"add {DIVIDER.name} to pe.primitives of its description" if missing == [DIVIDER.name]
-               else "add them to the machine's description")
+               else f"add {SCATTER.name} to mem.primitives of its description, or store the result compressed, or in loop order"
+               if missing == [SCATTER.name] else "add them to the machine's description")
         raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
     if not arch.mem.locate and any(block.config.get("output") == LOCATE for block in graph.blocks.values()):
         raise UserError(f"the program locates coordinates in dense levels, which the MEM tiles of '{arch.name}' cannot", "",

@@ -31,6 +31,7 @@ from .graphs import write_graph
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
+from .hw.arch.primitive import SCATTER
 from .hw.arch.soc import address_map
 from .hw.paths import listed
 from .loops import choose
@@ -212,10 +213,11 @@ def _plan(said: Schedule, tile: int | Mapping[str, int] | None, unroll: object, 
 
 
 def located(program: Program, locate: object, arch: Arch) -> Program:
-    """A program with the dense levels that are located."""
+    """A program with the dense levels that are located, and its result scattered if the machine can do so."""
     which = arguments.choice("way to locate", locate, LOCATE)
     which = which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST
-    statements = tuple(dataclasses.replace(each, locate=which) for each in program.statements)
+    scatter = SCATTER in arch.mem.primitives
+    statements = tuple(dataclasses.replace(each, locate=which, scatter=scatter) for each in program.statements)
     return dataclasses.replace(program, statements=statements)
 
 

@@ -23,7 +23,7 @@ from .sim.expected import expected, expected_together
 from .sim.golden import einsum as golden
 from .tensors import values as tensors
 from .tensors.coordinates import Coo
-from .tensors.fibertree import build, flatten
+from .tensors.fibertree import DENSE, build, flatten
 
 # Sub-tiles that are compared at once.
 TOGETHER = 1024
@@ -81,7 +81,7 @@ class TensorJob:
         begin, end = self._done, self._done + len(self._waiting)
         stored, self._waiting, self._done = self._waiting, [], end
         result = self.compiled.einsum.result
-        if stored and not result.format.dense_levels:
+        if stored and DENSE not in result.format.letters:
             levels = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
             shape = [self.work.tiling.edges[index] for index in result.indices]
             found = gathered(stored, levels, result.format, shape)

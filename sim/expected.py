@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..compiler.lang.einsum import Einsum
 from ..compiler.lang.expr import Access, changed
 from ..runtime.data.blocks import Blocks
-from ..runtime.data.sub_tiles import Work, counted, named
+from ..runtime.data.sub_tiles import Work, dense_levels, named
 from ..tensors.coordinates import Coo
 from .golden import einsum as golden
 
@@ -26,7 +26,7 @@ def expected(work: Work, begin: int = 0, end: int | None = None) -> Iterator[Blo
 def stored(einsum: Einsum, result: Coo) -> Blocks:
     """The blocks that a program stores of a result: of its compressed levels and its values."""
     return {name: block for name, block in named(einsum.result, golden.words(einsum, result)).items()
-            if name not in counted(einsum.result)}
+            if name not in dense_levels(einsum.result)}
 
 
 def expected_together(work: Work, begin: int, end: int) -> Coo:

@@ -13,6 +13,7 @@ from ...tensors.fibertree import DENSE
 from .mapped import STORE
 from .sam import Pin, SamGraph
 from .sam_ops import VALUES, LevelWriter, Space, SpaceError
+from .sam_scatter import ScatterWriter
 from .sam_tags import Tags
 
 
@@ -35,6 +36,7 @@ def faults(graph: SamGraph) -> list[str]:
     feeds, tags = graph.feeds, Tags()
     spaces: dict[Pin, Space] = {}
     written: dict[int, Space] = {}
+    scattered = False
     for name in order:
         op = graph.nodes[name]
         given = {port: spaces[feeds[Pin(name, port)]] for port in op.inputs}
@@ -46,8 +48,11 @@ def faults(graph: SamGraph) -> list[str]:
         if op.moved and op.moved.direction == STORE:
             if op.moved.level in written:
                 found.append(f"{name}: this level is written twice")
-            written[op.moved.level] = given["wr"]
-    return found + _result(graph, written, next(iter(graph.formats.values())))
+            written[op.moved.level] = given["at" if isinstance(op, ScatterWriter) else "wr"]
+            scattered |= isinstance(op, ScatterWriter)
+            if isinstance(op, ScatterWriter) and given["at"][-1] != given["val"][-1]:
+                found.append(f"{name}: the values are not those of the coordinates")
+    return found + _result(graph, written, next(iter(graph.formats.values())), scattered)
 
 
 def _wiring(graph: SamGraph) -> list[str]:
@@ -74,8 +79,11 @@ def _wiring(graph: SamGraph) -> list[str]:
     return found
 
 
-def _result(graph: SamGraph, written: dict[int, Space], form: str) -> list[str]:
-    """Faults of the writers: each compressed level once, in order, nested in each other."""
+def _result(graph: SamGraph, written: dict[int, Space], form: str, scattered: bool) -> list[str]:
+    """Faults of the writers: each compressed level once, in order, nested in each other.
+
+    scattered: values are told by their coordinates, of the level below the last one that is written.
+    """
     if VALUES not in written:
         return ["no values are written"]
     values = written.pop(VALUES)
@@ -88,6 +96,7 @@ def _result(graph: SamGraph, written: dict[int, Space], form: str) -> list[str]:
             found.append(f"level {level} of {writer.slot} does not get the coordinates of {writer.index}")
         elif level - 1 in written and space[-2] != written[level - 1][-1]:
             found.append(f"level {level} of {writer.slot} is not nested in the level above")
-    if written and not found and values[-1] != written[len(values) - 1][-1]:
+    inmost = values[-2] if scattered and written else values[-1] if values else None
+    if written and not found and inmost != written[max(written)][-1]:
         found.append("the values are not those of the innermost level")
     return found

@@ -23,6 +23,7 @@ from difflib import get_close_matches
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
 from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
+from sardonyx.tensors.fibertree import DENSE
 
 from .expr import (
     Access,
@@ -61,6 +62,8 @@ class Einsum:
     order : tuple      Index variables from the outermost loop in.
     origin : str       Where the text stands, for errors.
     locate : str       Of `LOCATED`: which dense levels are located where another operand says the coordinates.
+    scatter : bool     A result all of whose levels are dense is written at its coordinates; else so only if it has to be.
+    sizes : tuple      Pairs of an index of the result and its extent in a tile, where that is known.
     """
 
     text: str
@@ -69,6 +72,8 @@ class Einsum:
     order: tuple[str, ...]
     origin: str = field(default="", compare=False)
     locate: str = SCANNED
+    scatter: bool = False
+    sizes: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
     @property
     def operands(self) -> tuple[Access, ...]:
@@ -90,6 +95,26 @@ class Einsum:
         """Summed indices whose loops are around loops of the result, from the outermost in, and the latter."""
         return {index: tuple(inner for inner in self.nest[at:] if inner in self.result.indices)
                 for at, index in enumerate(self.nest) if index not in self.result.indices}
+
+    @property
+    def scattered(self) -> int:
+        """How many levels of the result, the innermost ones, are dense and written at their coordinates (`lower.py`)."""
+        letters = self.result.format.letters
+        inner = len(letters) - len(letters.rstrip(DENSE))
+        if inner < len(letters) or self.scatter or any(self.accumulated.values()):
+            return inner
+        return inner if self.result.stored != self.looped else 0
+
+    @property
+    def framed(self) -> int:
+        """How many levels of the result, the outermost ones, are dense, and all their coordinates looped over."""
+        form = self.result.format
+        return form.dense_levels if self.scattered < form.rank else 0
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The indices of the result, from the outermost loop in."""
+        return tuple(index for index in self.order if index in self.result.indices)
 
     def extents(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """The extent of every index variable, in loop order, from the shapes of the operands by name.
@@ -163,7 +188,7 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
 
     result = replace(result, format=choose_format(result, [result], result, loops, formats.get(result.tensor)))
     found = Einsum(text, result, changed(expr, finish), loops, origin)
-    dense = result.stored[:result.format.dense_levels]
+    dense = result.stored[:found.framed]
     for summed, inner in found.accumulated.items():
         for index in inner:
             if index in dense:
@@ -195,6 +220,13 @@ def _check_names(parser: Parser, result: Access, expr: Expr) -> None:
                                "use the same number of indices everywhere")
     if len(every) == 1:
         raise parser.error(start(expr), "the right side has no tensor", "use at least one tensor")
+
+
+def with_sizes(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
+    """A statement that knows the extents of its result in a tile, if it writes dense levels at their coordinates."""
+    if not einsum.scattered:
+        return einsum
+    return replace(einsum, sizes=tuple((index, edges[index]) for index in einsum.result.indices))
 
 
 def with_extents(einsum: Einsum, extents: Mapping[str, int]) -> Einsum:

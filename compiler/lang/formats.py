@@ -14,13 +14,16 @@ from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
 
 from .expr import Access
 
+# Levels of a result that are written at positions, in whatever order.
+MOST_FREE = 2
+
 
 def choose_format(access: Access, uses: Sequence[Access], result: Access, order: tuple[str, ...], text: str | None) -> Format:
     """The format of an access (perhaps the result) in a loop order; `uses` are all accesses of its tensor, `text` is what the
-    user gave for it, if anything.
+    user gave for it, if anything. A result of dense levels only may be stored in another order.
 
     Raises UserError for a text that is not a format of this tensor or contradicts the order, and for a result with a dense
-    level below a compressed one: rows without nonzeros could not be left out.
+    level below a compressed one that is not the innermost.
     """
     rank = len(access.indices)
     wanted = _stored(access, order)
@@ -35,7 +38,8 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
         raise UserError("it is not a letter d or s for each index, then perhaps the modes in stored order",
                         where, f"write {Format(COMPRESSED * rank, wanted)}")
     given = tuple(map(int, modes))
-    if given != wanted:
+    free = access == result and letters == DENSE * rank and rank <= MOST_FREE
+    if given != wanted and not free:
         stored = " ".join(access.indices[mode] for mode in given)
         # What is right for one use can be wrong for another.
         fix = f"use {letters}, in which every use of {access.tensor} is stored in loop order" \
@@ -43,13 +47,12 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
             else f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}"
         raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where, fix)
     found = Format(letters, given)
-    if access == result and DENSE in letters[found.dense_levels:]:
-        level = letters.rindex(DENSE)
-        above = letters.index(COMPRESSED)
+    if access == result and DENSE in letters[found.dense_levels:-1]:
+        level = letters.index(DENSE, found.dense_levels)
         names = [access.indices[mode] for mode in given]
-        raise UserError(f"level {names[level]} of the result is dense below level {names[above]}, which is compressed: "
-                        "what is 0 would not be left out", where,
-                        f"use {Format(COMPRESSED * rank, given)} or {Format(DENSE * rank, given)}")
+        raise UserError(f"level {names[level]} of the result is dense below a compressed level and above level "
+                        f"{names[level + 1]}: only the innermost level can be", where,
+                        f"use {Format(letters[:level] + COMPRESSED * (rank - level), given)} or {Format(DENSE * rank, given)}")
     return found
 
 

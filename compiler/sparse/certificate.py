@@ -43,6 +43,7 @@ from ...hw.arch.primitive import (
     PRIMITIVES,
     REDUCER,
     REPEATER,
+    SCATTER,
     Flow,
 )
 from ..ir.mapped import Block, MappedGraph
@@ -132,7 +133,7 @@ def _port(block: Block, tile_port: str, flow: Flow) -> str:
 
 def _written(block: Block) -> bool:
     """Whether a block only takes tokens to store them."""
-    return block.primitive == LEVEL.name and block.config.get("output") in ("block", 2)
+    return block.primitive == SCATTER.name or (block.primitive == LEVEL.name and block.config.get("output") in ("block", 2))
 
 
 def _outputs(block: Block, inputs: Mapping[str, int]) -> dict[str, int]:
@@ -145,6 +146,8 @@ def _outputs(block: Block, inputs: Mapping[str, int]) -> dict[str, int]:
             # What is scanned from its root begins at the outermost depth.
             return dict.fromkeys(("crd", "ref_o"), inputs.get("ref", 0) + 1)
         return {} if _written(block) else {"crd": inputs.get("ref", 0), "ref_o": deepest}
+    if name == SCATTER.name:
+        return {}
     if name == REPEATER.name:
         return {"ref_o": inputs["crd"]}
     if name == REDUCER.name:

@@ -208,9 +208,9 @@ class Estimate:
         if einsum.accumulated:
             root, _ = nested(einsum)
         turns, entered = np.ones(self.count), []
+        framed, places = result.stored[:einsum.framed], result.stored[len(result.stored) - einsum.scattered:]
         for index in einsum.nest:
-            dense = index in result.stored and result.format.is_dense(result.stored.index(index))
-            turns = self._counted(root, index, turns) if dense else self._loop(root, index, turns)
+            turns = self._counted(root, index, turns) if index in framed else self._loop(root, index, turns)
             if index in result.indices:
                 entered.append(turns)
         kept = [self._value(root, turns)]
@@ -219,12 +219,14 @@ class Estimate:
         for above in entered[-2::-1]:
             kept.insert(0, above * _some(kept[0] / np.maximum(above, 1e-9)))
         fibers = np.ones(self.count)
-        for level, entries in enumerate(kept[:len(entered)]):
+        for level, entries in enumerate(kept[:len(entered) - len(places)]):
             if result.format.is_dense(level):
                 fibers = entered[level]
                 continue
             self._level(1, f"{result.slot}{level}", fibers, entries)
             fibers = entries
+        for index in places:
+            fibers = fibers * self.tiling.edges[index]
         self.stores[f"{result.slot}_vals"] = 1 + fibers
         return fibers
 

@@ -205,7 +205,7 @@ class _Program:
         except UserError as error:
             raise UserError(f"it cannot be fused: {error.what}", text, f"leave {' and '.join(self.intermediates)} unfused, "
                             f"or {error.fix}") from None
-        return replace(found, locate=use.statement.locate)
+        return replace(found, locate=use.statement.locate, scatter=use.statement.scatter)
 
 
 def _check_kept(made: Einsum, user: Einsum, access: Access) -> None:

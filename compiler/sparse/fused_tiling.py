@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sardonyx.compiler.lang.einsum import Einsum, with_extents
+from sardonyx.compiler.lang.einsum import Einsum, with_extents, with_sizes
 from sardonyx.compiler.lang.expr import Access
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
@@ -79,7 +79,8 @@ def sharing(fused: Fused, tiling: Tiling) -> Fused:
                     np.array_equal(tiling.picks[:, at], tiling.picks[:, before]):
                 shared[one.access.slot] = other.access.slot
                 break
-    return replace(fused, nest=_known(fused.nest, tiling.extents), shared=shared)
+    nest = _known(fused.nest, tiling.extents)
+    return replace(fused, nest=replace(nest, einsum=with_sizes(nest.einsum, tiling.edges)), shared=shared)
 
 
 def _known(nest: Nest, extents: Mapping[str, int]) -> Nest:

@@ -22,9 +22,9 @@ times extent. In the outermost level the coordinate is the reference, and nothin
 
 A fiber that is absent gives absent references there, whose values are 0, where an intersection would give nothing.
 
-Dense levels of the result are the outermost ones. Their coordinates are united with all that there are, counted by scanners of
-the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They are neither
-thinned out nor written.
+Dense levels of the result that are the outermost ones: their coordinates are united with all that there are, counted by
+scanners of the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They
+are neither thinned out nor written. Others are scattered (`places.py`), for which nothing is united.
 
 A result of another nest that is taken from MEM tiles (`fuse.py`) is computed by loops of its own; the tiles that take its
 levels are those that this nest scans.
@@ -66,6 +66,7 @@ from sardonyx.hw.arch.primitive import EXTENT_BITS
 
 from .fuse import Fused, Nest, alone
 from .normalize import FLIPPED, Node, Product, Sum, intersected, leaves, located, nested
+from .places import scatter
 
 
 def lower(einsum: Einsum) -> SamGraph:
@@ -78,10 +79,13 @@ def lower_fused(fused: Fused) -> SamGraph:
     build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest, fused.einsum
     result = whole.result
     crds, value = _computed(build, nest)
-    for level, (index, crd) in enumerate(zip(nest.einsum.result.stored, crds)):
-        if level >= result.format.dense_levels:
-            build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crd)
-    build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
+    for level in range(nest.einsum.framed, len(crds) - nest.einsum.scattered):
+        index = nest.einsum.result.stored[level]
+        build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crds[level])
+    if nest.einsum.scattered:
+        scatter(build.add, nest.einsum, crds, value)
+    else:
+        build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
     kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
     formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
                if access.slot not in fused.shared}
@@ -100,7 +104,7 @@ def _computed(build: _Builder, nest: Nest) -> tuple[list[Pin], Pin]:
     einsum = nest.einsum
     root, after = nested(einsum)
     result = einsum.result
-    dense = result.format.dense_levels
+    dense = einsum.framed
     framed = Sum(((1, root), (1, result)))
     build.locate, build.begun = einsum.locate, _begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
@@ -133,7 +137,9 @@ def _products(node: Node) -> list[Product]:
 
 def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
     """Thin out the result's streams, from the innermost level out; `exact`: there are no zeros in the values."""
-    names, dense = einsum.result.stored, einsum.result.format.dense_levels
+    names, dense = einsum.result.stored, einsum.framed
+    if einsum.scattered == len(names):
+        return crds, value
     if len(crds) > dense and not exact:
         node = build.add(f"drop_{names[-1]}", Dropper("value", names[-1]), outer=crds[-1], inner=value)
         crds[-1], value = Pin(node, "outer_o"), Pin(node, "inner_o")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.compiler.lang.einsum import Einsum, with_value
+from sardonyx.compiler.lang.einsum import Einsum, with_sizes, with_value
 from sardonyx.compiler.lang.expr import Access, Expr
 from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
 
@@ -194,7 +194,7 @@ def meet(einsum: Einsum, root: Node, extents: Mapping[str, int], edges: Mapping[
     items = pair(root, [one.access.slot for one in tiles], [one.ids for one in tiles], most)
     work = Items(result.indices, items.only(result.indices), items.picks).ordered()
     shape = tuple(extents[index] for index in result.indices)
-    return Tiling(einsum, shape, edges, tiles, work.picks, work.keys, capacity, dict(extents))
+    return Tiling(with_sizes(einsum, edges), shape, edges, tiles, work.picks, work.keys, capacity, dict(extents))
 
 
 def cut_one(access: Access, tensor: Coo, edges: Mapping[str, int]) -> Tiles:

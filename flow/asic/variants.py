@@ -15,7 +15,7 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.glb import CELL
 from ...hw.arch.interconnect import Interconnect
 from ...hw.arch.presets import get
-from ...hw.arch.primitive import ALU, BUFFER, DIVIDER, LEVEL, SHARING_PRIMITIVES
+from ...hw.arch.primitive import ALU, BUFFER, DIVIDER, LEVEL, SCATTER, SHARING_PRIMITIVES
 from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
@@ -38,6 +38,7 @@ VARIANTS: Mapping[str, Arch] = {
     "regions": replace(_ONYX, regions=4),
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
     "dividers": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, DIVIDER))),
+    "scatter": replace(_ONYX, mem=replace(_ONYX.mem, primitives=(*_ONYX.mem.primitives, SCATTER))),
     "column stall": replace(_ONYX, column_stall=True),
     "column stall, clock gates": replace(_ONYX, column_stall=True, glb=replace(_ONYX.glb, clock_gates=CELL)),
     "counters": replace(_ONYX, counter_bits=32),
@@ -85,6 +86,8 @@ COMPARISONS = (
                "onyx", "dividers", "pe", "tile"),
     Comparison("mem_locate", "MEM with locators for dense levels against the MEM before (no paper says what one takes)", "",
                "no locators", "onyx", "mem", "tile with SRAM"),
+    Comparison("mem_scatter", "MEM that scatters values into dense levels against the MEM before (no paper has one)", "",
+               "onyx", "scatter", "mem", "tile with SRAM"),
     Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",
                "dense MEM", "sparse MEM", "mem", "tile with SRAM"),
     Comparison("mem_controllers", "controllers of `onyx` against those of `amber`, dense MEM (VI-A)", "-19 %",

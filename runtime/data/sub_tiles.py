@@ -75,11 +75,17 @@ class Work:
 
     @property
     def _counted(self) -> Blocks:
-        """The blocks of the dense levels of the result, which are counted: their extents."""
+        """The blocks of the dense levels of the result that are counted."""
+        einsum, dense = self.tiling.einsum, self._dense
+        return {name: dense[name] for name in dense_levels(einsum.result)[:einsum.framed]}
+
+    @property
+    def _dense(self) -> Blocks:
+        """The blocks of the dense levels of the result: their extents."""
         result = self.tiling.einsum.result
         empty = Coo.empty(tuple(self.tiling.edges[index] for index in result.indices))
         return {name: block for name, block in named(result, tensors.encode(empty, result.format)).items()
-                if name in counted(result)}
+                if name in dense_levels(result)}
 
     @property
     def busiest(self) -> int:
@@ -104,10 +110,10 @@ class Work:
         """The part of the result that an item gave."""
         result, shape = self.tiling.einsum.result, self.tiling.result_shape(item)
         names = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
-        if not result.format.dense_levels:
+        if not dense_levels(result):
             return tensors.decode([_whole(blocks[name]) for name in names], result.format, shape)
         # Dense levels are as long as any tile, with zeros at the far end.
-        found = {**blocks, **self._counted}
+        found = {**blocks, **self._dense}
         edges = tuple(self.tiling.edges[index] for index in result.indices)
         return replace(tensors.decode([_whole(found[name]) for name in names], result.format, edges), shape=shape)
 
@@ -116,9 +122,9 @@ class Work:
         return self.tiling.combine(self.part(item, found) for item, found in enumerate(blocks))
 
 
-def counted(result: Access) -> tuple[str, ...]:
-    """The streams of a result's dense levels: loaded to be counted, not stored."""
-    return tuple(level_name(result.slot, level) for level in range(result.format.dense_levels))
+def dense_levels(result: Access) -> tuple[str, ...]:
+    """The streams of a result's dense levels, which are not stored; the outermost ones may be loaded, to be counted."""
+    return tuple(level_name(result.slot, level) for level in range(len(result.stored)) if result.format.is_dense(level))
 
 
 def named(access: Access, blocks: Sequence[Sequence[int]]) -> Blocks:

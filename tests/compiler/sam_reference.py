@@ -27,6 +27,7 @@ from sardonyx.compiler.ir.sam_ops import (
     Scanner,
     Values,
 )
+from sardonyx.compiler.ir.sam_scatter import Position, ScatterWriter
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
 
 Tokens = list[int]
@@ -65,6 +66,10 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
                      else reduce_plain(given["val"], made)}
         elif isinstance(op, Accumulator):
             found = accumulate(given.get("outer"), given["crd"], given["val"])
+        elif isinstance(op, Position):
+            found = {"res": positions(op, given["a"], given["c"])}
+        elif isinstance(op, ScatterWriter):
+            found, written[99] = {}, scatter(op, given["at"], given["val"])
         elif isinstance(op, Dropper):
             found = (drop_zeros if op.form == "value" else drop_empty)(given["outer"], given["inner"])
         else:
@@ -178,6 +183,27 @@ def quotients(op: Divider, a: Tokens | None, b: Tokens | None) -> Tokens:
             left, right = ((each % 0x10000 ^ 0x8000) - 0x8000 for each in sides)
             out.append(int(np.floor_divide(left, right or 1) * bool(right)) & 0xFFFF)
     return out
+
+
+def positions(op: Position, multiplied: Tokens, added: Tokens) -> Tokens:
+    assert [each if is_control(each) else 0 for each in multiplied] == [each if is_control(each) else 0 for each in added]
+    return [a if is_control(a) else a * op.extent + c for a, c in zip(multiplied, added, strict=True)]
+
+
+def scatter(op: ScatterWriter, at: Tokens, val: Tokens) -> list[int]:
+    """The words of fibers with a value at each place."""
+    found: dict[int, int] = {}
+    values = iter(each for each in val if not is_stop(each))
+    base = 0
+    for place in at[:-1]:
+        if is_stop(place):
+            base += 0 if op.whole else op.extent
+        else:
+            assert place < op.extent, "a place beyond the level"
+            found[base + place] = next(values)
+    assert next(values) == at[-1] == DONE, "there are as many values as places"
+    count = op.extent if op.whole else base
+    return [count, *(0 if found.get(n, 0) == MAYBE else found.get(n, 0) for n in range(count))]
 
 
 def largest(extent: int, fiber: Tokens) -> int:

@@ -66,11 +66,17 @@ def test_an_order_that_needs_an_accumulator_is_refused_by_a_machine_without_one(
                                 "  try: put the loops of the result outermost, or choose a machine that has it")
 
 
-def test_a_machine_without_dividers_is_told_with_what_to_add():
+@pytest.mark.parametrize("text,form,lacks,fix", [
+    ("x(i) = b(i) / 3", "s", "divider", "add divider to pe.primitives of its description"),
+    ("x(i) = B(j,i)", "d", "accumulator, scatter", "add them to the machine's description"),
+    ("X(i,j) = B(i,j)", "sd", "scatter",
+     "add scatter to mem.primitives of its description, or store the result compressed, or in loop order")])
+def test_a_machine_is_told_with_what_to_add_that_it_lacks(text, form, lacks, fix):
+    arch = presets.get("small")
+    arch = replace(arch, mem=replace(arch.mem, primitives=(LEVEL,)))
     with pytest.raises(UserError) as error:
-        compile_einsum(parse("x(i) = b(i) / 3"), presets.get("small"))
-    assert str(error.value) == ("the program needs primitives that 'small' does not have: divider\n"
-                                "  try: add divider to pe.primitives of its description")
+        compile_einsum(parse(text, "ji" if "j,i" in text else "", {text[0]: form}), arch)
+    assert str(error.value) == f"the program needs primitives that 'small' does not have: {lacks}\n  try: {fix}"
 
 
 def test_every_stage_is_a_file_and_the_same_for_the_same_input():

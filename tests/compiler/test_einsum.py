@@ -207,8 +207,8 @@ NAMED = [
     ("x(i) = relu(C(i,j) * d(j)) * b(i)", "ji", {},
      "loop order j i of x(i) = relu(C(i,j) * d(j)) * b(i): summed index j lies outside result index i, but its sum is inside a "
      "term or an argument\n  try: use i j"),
-    (MATMUL, "ikj", {"X": "dd"}, "format dd01 of X(i,j): level j of the result is dense, but sums over k around it are kept "
-     "for coordinates that occur\n  try: store level j compressed, or use loop order i j k"),
+    (MATMUL, "kij", {"X": "ds"}, "format ds01 of X(i,j): level i of the result is dense, but sums over k around it are kept "
+     "for coordinates that occur\n  try: store level i compressed, or use loop order i j k"),
     (MATMUL, "ikj", {"C": "ss10"}, "format ss10 of C(k,j): it stores j k but the loop order is i k j\n"
      "  try: use ss01 or loop order i j k"),
     (MATMUL, "kij", {"B": "ss01"}, "format ss01 of B(i,k): it stores i k but the loop order is k i j\n"
@@ -231,9 +231,14 @@ NAMED = [
      "  try: use ss01 or loop order j i"),
     (MATMUL, "", {"X": "ss10"}, "format ss10 of X(i,j): it stores j i but the loop order is i j k\n"
      "  try: use ss01 or loop order j i k"),
-    (MATMUL, "", {"X": "sd"},
-     "format sd of X(i,j): level j of the result is dense below level i, which is compressed: what is 0 would not be left out\n"
-     "  try: use ss01 or dd01"),
+    ("X(i,j,k) = B(i,j,k)", "", {"X": "sds"},
+     "format sds of X(i,j,k): level j of the result is dense below a compressed level and above level k: only the innermost "
+     "level can be\n  try: use sss012 or ddd012"),
+    ("X(i,j,k) = B(i,j,k)", "", {"X": "dsdd"},
+     "format dsdd of X(i,j,k): it is not a letter d or s for each index, then perhaps the modes in stored order\n"
+     "  try: write sss012"),
+    ("X(i,j,k) = B(i,j,k)", "", {"X": "ddd210"}, "format ddd210 of X(i,j,k): it stores k j i but the loop order is i j k\n"
+     "  try: use ddd012 or loop order k j i"),
     (MATMUL, "", {"B": "sq"},
      "format sq of B(i,k): it is not a letter d or s for each index, then perhaps the modes "
      "in stored order\n  try: write ss01"),

@@ -11,7 +11,7 @@ from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE
 from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Locator, Reducer, Repeater, RootLocator, Scanner
-from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents
+from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents, with_sizes
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.hw.arch.errors import UserError
@@ -26,9 +26,10 @@ def check(einsum, operands):
     blocks = {access.slot: build(operands[access.tensor].diagonal(access.modes), access.format).blocks()
               for access in einsum.operands}
     words = golden.words(einsum, golden.evaluate(einsum, operands))
-    dense = einsum.result.format.dense_levels
-    known = with_extents(einsum, einsum.extents({name: each.shape for name, each in operands.items()}))
-    assert run(lower(known), {**blocks, einsum.result.slot: words}) == words[dense:]
+    extents = einsum.extents({name: each.shape for name, each in operands.items()})
+    graph = lower(with_sizes(with_extents(einsum, extents), extents))
+    stored = tuple(block for level, block in enumerate(words) if einsum.result.format.letters[level:level + 1] != "d")
+    assert run(graph, {**blocks, einsum.result.slot: words}) == stored
 
 
 @pytest.mark.parametrize("text", DENSE)
@@ -72,6 +73,34 @@ def test_dense_levels_of_the_result_hold_zeros(text, dense, locate, letters, den
     formats[plain.result.tensor] = ("d" * dense + "sss")[:rank]
     einsum = replace(parse(text, formats=formats), locate=locate)
     check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
+
+
+@pytest.mark.parametrize("text", [text for text in DENSE if not text.startswith("x =")])
+@settings(max_examples=12)
+@given(form=st.sampled_from(["d", "sd", "dsd", "all"]), letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
+       densities=st.lists(DENSITIES, min_size=2, max_size=2), transposed=st.booleans(),
+       extents=st.lists(st.sampled_from([1, 2, 3, 5]), min_size=4, max_size=4), seed=st.integers(0, 999))
+def test_dense_levels_of_the_result_are_written_at_coordinates(text, form, letters, densities, transposed, extents, seed):
+    plain = parse(text)
+    rank = len(plain.result.indices)
+    formats = {name: "".join(letters[at:at + rank]) for at, (name, rank) in enumerate(plain.tensors.items())}
+    formats["x" if rank == 1 else "X"] = "d" * rank + "10" * (transposed and rank == 2) if form == "all" else \
+        ("s" * rank + form)[-rank:]
+    einsum = replace(parse(text, formats=formats), scatter=True)
+    assert einsum.scattered
+    check(einsum, random_operands(einsum, agreeing(einsum, extents), densities, seed))
+
+
+@pytest.mark.parametrize("text,forms", [
+    ("X(i,j) = B(i,k) * C(k,j)", ["dd01", "dd10", "sd"]), ("x(i) = B(i,j) * c(j)", ["d"]),
+    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", ["dd01", "dd10"]), ("X(i,j,k) = B(i,j,l) * C(l,k)", ["ddd", "ssd"])])
+def test_dense_results_have_their_zeros_in_every_loop_order(text, forms):
+    for n, order in enumerate(permutations(parse(text).order)):
+        for form in forms:
+            with suppress(UserError):
+                einsum = parse(text, order, {text[0]: form})
+                for density in (0.0, 0.4):
+                    check(einsum, random_operands(einsum, agreeing(einsum, [5, 3, 4, 2]), [density, 0.5], n))
 
 
 def orders(text):

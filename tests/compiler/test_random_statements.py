@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from random_statements import dense, statements
 from sam_reference import run
 from statements import agreeing, random_operands
 
-from sardonyx.compiler.lang.einsum import parse, with_extents
+from sardonyx.compiler.lang.einsum import parse, with_extents, with_sizes
 from sardonyx.compiler.lang.expr import DEEPEST, LONGEST
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
@@ -77,21 +78,23 @@ def test_random_statements_in_random_orders_give_the_words_of_golden_or_are_refu
 
 @settings(max_examples=150)
 @given(text=statements(), extents=EXTENTS, densities=DENSITIES, seed=st.integers(0, 99),
-       letters=st.lists(st.sampled_from("ssd"), min_size=4, max_size=4), rows=st.integers(0, 2))
-def test_random_statements_give_the_words_of_golden_on_both_models_of_tokens(text, extents, densities, seed, letters, rows):
+       letters=st.lists(st.sampled_from("ssd"), min_size=4, max_size=4), form=st.sampled_from(["ss", "ds", "dd", "sd"]),
+       scatter=st.booleans())
+def test_random_statements_give_the_words_of_golden_on_both_models_of_tokens(text, extents, densities, seed, letters, form,
+                                                                             scatter):
     einsum = read(text)
     formats = {name: "".join(letters[at % 4] for at in range(rank)) for name, rank in einsum.tensors.items()}
-    formats["X"] = ("d" * rows + "ss")[:len(einsum.result.indices)]
-    einsum = parse(text, formats=formats)
+    formats["X"] = form[:len(einsum.result.indices)]
+    einsum = replace(parse(text, formats=formats), scatter=scatter)
     named_extents = agreeing(einsum, extents)
-    einsum = with_extents(einsum, named_extents)
+    einsum = with_sizes(with_extents(einsum, named_extents), named_extents)
     operands = random_operands(einsum, named_extents, densities, seed)
     words = {access.slot: tensors.encode(operands[access.tensor].diagonal(access.modes), access.format)
              for access in einsum.operands}
     result = golden.evaluate(einsum, operands)
     words["X"] = golden.words(einsum, result)
     sam = lower(einsum)
-    assert run(sam, words) == words["X"][einsum.result.format.dense_levels:]
+    assert run(sam, words) == tuple(block for level, block in enumerate(words["X"]) if formats["X"][level:level + 1] != "d")
     blocks = {name: block for access in (einsum.result, *einsum.operands)
               for name, block in named(access, words[access.slot]).items()}
     found, = fabric.run_graph(map_graph(sam), [blocks])

@@ -116,7 +116,8 @@ def test_every_operation_uses_ports_and_settings_of_its_primitive():
     graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph,
               lower(parse(STATEMENTS[0], "kij")), lower_fused(fuse(parse_program(TWICE).statements, {})),
               lower(replace(parse("X(i,j) = B(i,j) * C(i,j)", formats={"C": "dd"}), locate=EVERY)),
-              lower(parse("x(i) = max(k, B(i,k))")), lower(parse("x(i) = b(i) / c(i) + 3 / b(i)"))]
+              lower(parse("x(i) = max(k, B(i,k))")), lower(parse("x(i) = b(i) / c(i) + 3 / b(i)")),
+              lower(parse(STATEMENTS[0], "ikj", {"X": "dd"}))]
     for name, op in (each for graph in graphs for each in graph.nodes.items()):
         seen.add(type(op).__name__)
         op.primitive.config.encode(**op.settings)

@@ -17,6 +17,7 @@ from sardonyx.hw.arch.primitive import (
     LEVEL,
     PASS_THROUGH,
     REDUCER,
+    SCATTER,
     SHARING_PRIMITIVES,
 )
 from sardonyx.hw.arch.system import System
@@ -32,7 +33,7 @@ BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(proces
 # For nearly every sparse kernel: without what only dense programs use.
 KERNELS = Arch("kernels", 10, 5, mem_every=3,
                pe=replace(PE, primitives=(*PE.primitives, DIVIDER), register_words=0, reduce_max=True),
-               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR), locate=True),
+               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR, SCATTER), locate=True),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 
 # For those with more operands than it has loads.

@@ -21,14 +21,14 @@ import sardonyx
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD
-from sardonyx.compiler.lang.einsum import LOCATED, parse, with_extents
+from sardonyx.compiler.lang.einsum import LOCATED, parse, with_extents, with_sizes
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.tiles import Tiling
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.runtime.data.sub_tiles import Work, counted, named
+from sardonyx.runtime.data.sub_tiles import Work, dense_levels, named
 from sardonyx.sim import engines
 from sardonyx.sim.expected import expected
 from sardonyx.sim.expected import stored as stored_blocks
@@ -70,7 +70,7 @@ def whole(einsum, data):
     """One transaction with the whole operands, empty ones too (which tiling would skip), and what it must give."""
     result = golden.evaluate(einsum, data)
     blocks = {name: block for name, block in named(einsum.result, golden.words(einsum, result)).items()
-              if name in counted(einsum.result)}
+              if name in dense_levels(einsum.result)[:einsum.framed]}
     for access in einsum.operands:
         blocks |= named(access, tensors.encode(data[access.tensor].diagonal(access.modes), access.format))
     return blocks, stored_blocks(einsum, result)
@@ -163,16 +163,15 @@ def fits(graph, arch):
 
 @settings(max_examples=10, phases=[Phase.generate, Phase.shrink])
 @given(text=statements(4).filter(lambda text: len(text) > 40), extents=st.permutations([2, 3, 5, 7, 4, 2, 3]),
-       seed=st.integers(0, 99), dense=st.integers(0, 2))
-def test_random_statements_give_the_words_of_numpy_in_generated_verilog(text, extents, seed, dense):
+       seed=st.integers(0, 99), form=st.sampled_from(["ss", "ds", "dd", "sd"]), scatter=st.booleans())
+def test_random_statements_give_the_words_of_numpy_in_generated_verilog(text, extents, seed, form, scatter):
     try:
-        form = ("d" * dense + "ss")[:len(parse(text).result.indices)]
-        einsum = parse(text, formats={"X": form})
+        einsum = replace(parse(text, formats={"X": form[:len(parse(text).result.indices)]}), scatter=scatter)
     except UserError:
         reject()
     assume(fits(map_graph(lower(einsum)), KERNELS))
     named_extents = agreeing(einsum, extents)
-    einsum = with_extents(einsum, named_extents)
+    einsum = with_sizes(with_extents(einsum, named_extents), named_extents)
     data = random_operands(einsum, named_extents, [0.3, 0.6], seed)
     holes = {name: with_holes(tensor, seed) for name, tensor in data.items()}
     pairs = [whole(einsum, each) for each in (data, holes, data)]
@@ -260,6 +259,17 @@ def test_quotients_are_those_of_dense_arrays(text, edges, right):
     found = sardonyx.einsum(text, arch=KERNELS, engine="rtl-full", tile=edges, **given).value
     found = found.toarray() if scipy.sparse.issparse(found) else np.asarray(found)
     assert np.array_equal(found, right(data))
+
+
+@pytest.mark.parametrize("text,order,form,edges", [
+    ("X(i,j) = B(i,j)", "ji", "dd01", None), ("X(i,j) = B(i,j)", "ij", "sd", 5), ("X(i,j) = B(i,k) * C(k,j)", "ikj", "sd", 7),
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", "dd01", 9), ("X(i,j) = B(i,k) * C(k,j)", "kji", "dd01", None)])
+def test_dense_levels_of_results_are_written_at_coordinates_in_any_order(text, order, form, edges):
+    random = np.random.default_rng(len(order))
+    data = {name: random.integers(-9, 10, (17, 17)) * (random.random((17, 17)) < 0.2) for name in parse(text).tensors}
+    found = sardonyx.einsum(text, order=order, formats={"X": form}, arch=KERNELS, engine="rtl-full", tile=edges, **data).value
+    assert np.array_equal(found.toarray() if scipy.sparse.issparse(found) else found,
+                          data["B"] @ data["C"] if "C" in data else data["B"])
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
