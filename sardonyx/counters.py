@@ -7,7 +7,7 @@ from typing import Any
 
 from .compiler.graph import CompiledGraph
 from .compiler.halide import CompiledDense
-from .hw.arch.counters import EVENTS
+from .hw.arch.counters import EVENTS, Counts
 from .sim.engines import Run
 
 
@@ -22,7 +22,7 @@ def report(compiled: CompiledGraph | CompiledDense, run: Run) -> list[dict[str, 
         kind = compiled.arch.tiles[site].kind
         mode = kind if kind == "io" else str(compiled.program.config[site]["core"]["mode"])
         found.append({"tile": f"{site[0]},{site[1]}", "block": ", ".join(blocks[site]), "primitive": mode,
-                      **{event: getattr(run.counts[site], event) for event in EVENTS}})
+                      **{event: getattr(run.counts.get(site, Counts()), event) for event in EVENTS}})
     return found
 
 

@@ -57,7 +57,7 @@ class Options:
 def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
             power: object = None, avoid: object = None, counters: object = False) -> Options:
     """Options from arguments; files: names of what a dump writes. power: the library in which the energy is estimated.
-    counters: whether those of tiles are read."""
+    counters: whether those of tiles are read, or what they would count on the token model, for programs of streams."""
     if not isinstance(engine, Device):
         arguments.choice("engine", engine, ENGINES)
     name, machine = engines.name_of(engine), avoiding(arguments.machine(arch), avoid)
@@ -69,10 +69,11 @@ def options(engine: str | Device, arch: object, dump: str | Path | None, seed: o
         raise UserError(f"engine {name} has no switching to count", "power", f"choose {engines.RTL} or {engines.RTL_FULL}")
     counted = arguments.flag("counters", counters)
     if counted:
-        check_counters(machine)
-        if name not in (engines.RTL, engines.RTL_FULL, engines.DEVICE):
+        if name not in (engines.TOKENS, engines.FABRIC, engines.RTL, engines.RTL_FULL, engines.DEVICE):
             raise UserError(f"engine {name} reads no counters of tiles", "counters",
-                            f"choose {engines.RTL} or {engines.RTL_FULL}")
+                            f"choose {engines.RTL} or {engines.RTL_FULL}, or {engines.TOKENS} for those of a model")
+        if name not in (engines.TOKENS, engines.FABRIC):
+            check_counters(machine)
     folder = _stages(dump, name)
     found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed), library, counters=counted)
     if found.dump:

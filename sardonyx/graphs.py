@@ -39,7 +39,7 @@ ENDINGS = (".mtx", ".mtx.gz", ".tns", ".tns.gz", ".npy")
 def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: str | None = None, out: str | Path | None = None,
           arch: str | Arch = "small", engine: str | Device = "rtl", values: str = "exact", dump: str | Path | None = None,
           seed: int = 0, progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
-          **operands: object) -> Result:
+          counters: bool = False, **operands: object) -> Result:
     """Run a graph in the Graphviz dialect of the public Sparse Abstract Machine tools on whole operands.
 
     Parameters
@@ -56,7 +56,7 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
     began = time.perf_counter()
     path, progress = Path(file), arguments.function("progress", progress)
     arguments.choice("way to take values", values, VALUES)
-    how = options(engine, arch, dump, seed, FILES, power, avoid)
+    how = options(engine, arch, dump, seed, FILES, power, avoid, counters)
     if how.engine == engines.GOLDEN:
         raise UserError("engine golden computes statements, not graphs", "engine",
                         "choose tokens, fabric or rtl; statement compares with NumPy")

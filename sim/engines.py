@@ -137,18 +137,22 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
     """Run a compiled program on every transaction of its data, and give `take` what each stored.
 
     counting: see `simulate`; for the engines of Verilog. counted: tiles whose performance counters are read; for these and for
-    devices. single: each transaction is a launch of its own, for all engines with
-    launches but that of a whole system.
+    devices, and for the token model, which counts the same events by its clock, of all tiles. single: each transaction is a
+    launch of its own, for all engines with launches but that of a whole system.
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
     transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else loops_of_transactions(arch.glb))
+    events: tokens.Events | None = {} if counted else None
     if engine == TOKENS:
-        return _model(_graph(compiled, transactions), f"running {total} on the graph of the program", len(data), take, progress)
+        ran = _model(_graph(compiled, transactions, events), f"running {total} on the graph of the program", len(data), take,
+                     progress)
+        return ran + Run(counts=_sites(compiled, events or {}))
     program = decode(encode(compiled.program, arch), arch)
     if engine == FABRIC:
-        model = cycles.run_program if program.mode == STATIC else tokens.run_program
-        return _model(model(program, arch, map(_words, transactions)), f"running {total} on the decoded bitstream", len(data),
-                      take, progress)
+        results = cycles.run_program(program, arch, map(_words, transactions)) if program.mode == STATIC else \
+            tokens.run_program(program, arch, map(_words, transactions), events)
+        ran = _model(results, f"running {total} on the decoded bitstream", len(data), take, progress)
+        return ran + Run(counts=_sites(compiled, events or {}))
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
                          what=f"running {total} on the device", count=len(data), single=single, counted=counted)
@@ -160,12 +164,23 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
                     counted=counted)
 
 
-def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction]) -> Iterator[Blocks]:
+def _sites(compiled: CompiledGraph | CompiledDense, events: tokens.Events) -> dict[counters.Site, Counts]:
+    """Events of blocks, tiles and streams by tile; the streams of an IO tile are counted together."""
+    found: dict[counters.Site, Counts] = {}
+    streams = {stream.name: stream.block for stream in compiled.graph.streams} if isinstance(compiled, CompiledGraph) else {}
+    for place, counts in events.items():
+        site = place if isinstance(place, tuple) else compiled.placement.tiles[streams.get(place) or place]
+        found[site] = found.get(site, Counts()) + counts
+    return found
+
+
+def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction], events: tokens.Events | None
+           ) -> Iterator[Blocks]:
     """Run transactions on the graph that the compiler mapped."""
     if isinstance(compiled, CompiledDense):
         return walked.run_walk(compiled.walk, map(_words, transactions))
     assert compiled.program.mode == ELASTIC, "a statement becomes an elastic program"
-    return tokens.run_graph(compiled.graph, map(_words, transactions))
+    return tokens.run_graph(compiled.graph, map(_words, transactions), events)
 
 
 def _words(transaction: Transaction) -> Blocks:

@@ -122,6 +122,7 @@ def _add_graph(programs: Any, place: Place) -> Parser:
     _add_avoid(parser)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     _add_run_options(parser, place, "DIR", "folder for the result, as tensor_X_mode_0_seg and its like")
+    _add_counters(parser)
     add_common(parser)
     parser.set_defaults(body=run_graph)
     return parser
@@ -263,14 +264,20 @@ def _add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "
 def _add_copies(parser: argparse.ArgumentParser) -> None:
     """Copies of a program, which only what is cut into sub-tiles has."""
     parser.add_argument("--unroll", metavar="N|most", type=copies, default=1,
-                        help="copies of the program beside each other, which share the sub-tiles; most: what fits (default: 1)")
+                        help="copies of the program beside each other, which share the sub-tiles; most: as many as gain "
+                             "(default: 1)")
     parser.add_argument("--dispatch", choices=tuple(DISPATCH), default="order", metavar="HOW",
                         help=f"how copies get sub-tiles; {listed(DISPATCH)} (default: order)")
     parser.add_argument("--without", metavar="NAMES",
                         help=f"leave features out, names with commas, to see what they gain; {listed(FEATURES)}")
+    _add_counters(parser)
+
+
+def _add_counters(parser: argparse.ArgumentParser) -> None:
+    """Performance counters, of programs of streams: static streams move a word in every cycle."""
     parser.add_argument("--counters", action="store_true",
                         help="read the performance counters of the program's tiles, on a machine that is described with some "
-                             "(counter_bits): tokens, cycles busy, starved and blocked")
+                             "(counter_bits), or count on the token model: tokens, cycles busy, starved and blocked")
 
 
 def copies(text: str) -> int | str:
@@ -345,12 +352,14 @@ def run_graph(options: argparse.Namespace, console: Console) -> int:
     """Run a graph."""
     from .. import graphs
 
-    fixed = {"folder", "statement", "out", "arch", "seed", "engine", "values", "dump", "power", "progress", "avoid"}
+    fixed = {"folder", "statement", "out", "arch", "seed", "engine", "values", "dump", "power", "progress", "avoid",
+             "counters"}
     if taken := sorted(options.operands.keys() & fixed):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="put it into the folder of the operands")
     result = graphs.graph(options.graph, folder=options.folder, statement=options.statement, out=options.out, arch=options.arch,
-                          seed=options.seed, avoid=options.avoid, **_engine_arguments(options, console), **options.operands)
+                          seed=options.seed, avoid=options.avoid, counters=options.counters,
+                          **_engine_arguments(options, console), **options.operands)
     console.show(_with_tables(result))
     _hint(options, console)
     return 0

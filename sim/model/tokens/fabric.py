@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ....compiler.ir.program import Program
 from ....compiler.ir.transfer import Transfer
 from ....compiler.sparse.unroll import NUMBERS
 from ....hw.arch.cgra import Arch
+from ....hw.arch.counters import Counts
 from ....hw.arch.primitive import PRIMITIVES, Flow
 from ....runtime.data.blocks import Blocks, split_blocks
 from ..trace import stream_edges, trace
@@ -27,9 +29,15 @@ FROM_GLB, TO_GLB = "g2f", "f2g"
 CHUNK = 256
 
 
-def run_graph(graph: MappedGraph, transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
-    """Run transactions on a mapped graph."""
-    return _run(*_network(graph), transactions)
+# The events at blocks or tiles, and at streams by their names.
+Events = dict[Any, Counts]
+
+
+def run_graph(graph: MappedGraph, transactions: Iterable[Mapping[str, np.ndarray]], events: Events | None = None
+              ) -> Iterator[Blocks]:
+    """Run transactions on a mapped graph. events: filled with what happens at its blocks and streams; the run is by the clock
+    then, with FIFOs without bound."""
+    return _run(*_network(graph), transactions, events)
 
 
 def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> int:
@@ -38,8 +46,10 @@ def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndar
     return network.run(*_ends(streams, pins, transactions), timed=True).cycles
 
 
-def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
-    """Run transactions on the configuration of a program, following the multiplexers of the routing graph."""
+def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str, np.ndarray]], events: Events | None = None
+                ) -> Iterator[Blocks]:
+    """Run transactions on the configuration of a program, following the multiplexers of the routing graph; events: as of
+    `run_graph`, of its tiles and streams."""
     traced = trace(program.config, arch)
     ends: dict[tuple[str, int], list[Pin]] = {}
     edges = []
@@ -51,7 +61,7 @@ def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str
         else:
             edges.append((source, sink))
     pins = {each.name: ends[FROM_GLB if each.direction == LOAD else TO_GLB, each.column] for each in program.transfers}
-    return _run(Network(traced.primitives, edges), program.transfers, pins, transactions)
+    return _run(Network(traced.primitives, edges), program.transfers, pins, transactions, events)
 
 
 def _network(graph: MappedGraph) -> tuple[Network, Sequence[Stream], dict[str, list[Pin]]]:
@@ -84,15 +94,24 @@ def _ends(streams: Sequence[Stream | Transfer], pins: Mapping[str, list[Pin]],
 
 
 def _run(network: Network, streams: Sequence[Stream | Transfer], pins: Mapping[str, list[Pin]],
-         transactions: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Blocks]:
+         transactions: Iterable[Mapping[str, np.ndarray]], events: Events | None) -> Iterator[Blocks]:
     stores = [each for each in streams if each.direction != LOAD]
     rest = iter(transactions)
     while chunk := list(islice(rest, CHUNK)):
-        found = network.run(*_ends(streams, pins, chunk)).outputs
+        ran = network.run(*_ends(streams, pins, chunk), events=events is not None)
+        found = ran.outputs
+        if events is not None:
+            _add(events, {**{node: ran.events[node] for node in network.nodes},
+                          **{each.name: ran.events[pins[each.name][0]] for each in streams}})
         words = {each.name: np.array(_stored(each, found[pins[each.name][0]], len(chunk)), np.uint16) for each in stores}
         blocks = [split_blocks(words[each.name], each.name, each.sections, len(chunk)) for each in stores]
         for number in range(len(chunk)):
             yield {each.name: split[number] for each, split in zip(stores, blocks, strict=True)}
+
+
+def _add(events: Events, more: Mapping[Any, Counts]) -> None:
+    for place, counts in more.items():
+        events[place] = events.get(place, Counts()) + counts
 
 
 def _stored(each: Stream | Transfer, words: list[int], transactions: int) -> list[int]:

@@ -17,14 +17,16 @@ from __future__ import annotations
 import importlib
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from ....hw.arch.primitive import PRIMITIVES
+from ....hw.arch.counters import Counts
+from ....hw.arch.primitive import PRIMITIVES, Flow
 from ....hw.arch.token import show
 from .process import Config, Give, Parts, Queue, Steps
 from .schedule import Output, Process, by_the_clock, untimed
+from .watch import Watched
 
 Port = tuple[Any, str]
 Edge = tuple[Port, Port]
@@ -43,12 +45,14 @@ class Result:
     cycles : int       By the clock: from the first cycle to that of the last token collected; untimed: 0.
     counts : dict      Tokens that passed every edge.
     trace : dict       If asked for: the tokens of every output port that is connected or collected.
+    events : dict      If asked for: what happened at every node, and at every port that tokens come in by or are collected at.
     """
 
     outputs: dict[Port, list[int]]
     cycles: int
     counts: dict[Edge, int]
     trace: dict[Port, list[int]]
+    events: Mapping[Any, Counts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,22 +94,29 @@ class Network:
         self.edges = tuple(edges)
 
     def run(self, inputs: Mapping[Port, Sequence[Any]] | None = None, outputs: Iterable[Port] | None = None, *,
-            timed: bool = False, capacity: Capacity = None, trace: bool = False) -> Result:
+            timed: bool = False, capacity: Capacity = None, trace: bool = False, events: bool = False) -> Result:
         """Run until nothing moves any more.
 
         inputs: tokens for input ports that no edge leads to, one transaction after the other.
         outputs: ports to collect; by default all that no edge leaves.
         capacity: tokens that an edge holds, 2 or more: of all, or by edge (others unbounded). Implies `timed`.
-        trace: keep all tokens.
+        trace: keep all tokens. events: count what performance counters do; implies `timed`.
         """
-        clocked = timed or capacity is not None
-        build = _Build(self, inputs or {}, outputs, capacity, clocked)
-        cycles = (by_the_clock if clocked else untimed)(build.processes, trace)
+        clocked = timed or events or capacity is not None
+        build = _Build(self, inputs or {}, outputs, capacity, clocked, events)
+        watched = build.watched() if events else {}
+
+        def look() -> None:
+            for each in watched.values():
+                each.look()
+
+        cycles = by_the_clock(build.processes, trace, look) if clocked else untimed(build.processes, trace)
         stuck = [_stuck(process) for process in build.processes if process.stuck]
         if stuck:
             raise DeadlockError(stuck)
         return Result(build.collected, cycles, {edge: output.count for edge, output in build.passed.items()},
-                      {port: output.trace for port, output in build.named.items()} if trace else {})
+                      {port: output.trace for port, output in build.named.items()} if trace else {},
+                      {place: each.counts for place, each in watched.items()})
 
 
 def run_primitive(primitive: str, config: Config | None = None,
@@ -121,9 +132,9 @@ def settings(primitive: str, config: Config) -> dict[str, Any]:
     """A configuration with every field of the primitive, choices by name."""
     found = dict(config)
     fields = PRIMITIVES[primitive].config.fields if primitive in PRIMITIVES else {}
-    for name, field in fields.items():
+    for name, each in fields.items():
         value = config.get(name, 0)
-        found[name] = field.decode(int(value)) if field.choices and not isinstance(value, str) else value
+        found[name] = each.decode(int(value)) if each.choices and not isinstance(value, str) else value
     return found
 
 
@@ -131,7 +142,7 @@ class _Build:
     """The processes of one run, ready to start."""
 
     def __init__(self, network: Network, inputs: Mapping[Port, Sequence[Any]], outputs: Iterable[Port] | None,
-                 capacity: Capacity, clocked: bool) -> None:
+                 capacity: Capacity, clocked: bool, events: bool) -> None:
         self.clocked, self.collects_all = clocked, outputs is None
         self.processes: list[Process] = []
         self.collected: dict[Port, list[int]] = {}
@@ -139,6 +150,8 @@ class _Build:
         self.passed: dict[Edge, Output] = {}
         self.parts: dict[Hashable, Parts] = {}
         self.placed: dict[tuple[Hashable, str], tuple[Process, ModuleType, Config]] = {}
+        self.led: list[tuple[Port, Output, Queue]] = []     # Ports that tokens enter by.
+        self.fed: dict[Port, Output] = {}
         for node, (primitive, config) in network.nodes.items():
             self._place(node, primitive, config)
         for source, sink in network.edges:
@@ -149,6 +162,12 @@ class _Build:
             self._feed(port, tokens, _room(None if isinstance(capacity, Mapping) else capacity, {}))
         for port in outputs or ():
             self._collect(port)
+        if events:
+            # Tokens that nobody takes leave, too.
+            for node, (primitive, _) in network.nodes.items():
+                for out in PRIMITIVES[primitive].ports:
+                    if out.flow is Flow.OUT and (node not in self.parts or out.name in self.parts[node].outputs):
+                        self._output((node, out.name))
         for (node, part), (process, module, settled) in self.placed.items():
             self._start(process, module, settled, node, part)
 
@@ -194,12 +213,21 @@ class _Build:
         assert inner not in process.ins, f"two streams lead to {port[0]}.{port[1]}"
         queue: Queue = deque()
         process.ins[inner] = queue
+        self.led.append((port, output, queue))
         output.lead_to(queue, (process, inner), room)
+
+    def watched(self) -> dict[Any, Watched]:
+        """What is watched: nodes, and ports at which tokens come from outside or go there."""
+        nodes = {node: Watched([(output, queue) for port, output, queue in self.led if port[0] == node],
+                               [output for port, output in self.named.items() if port[0] == node])
+                 for node in dict.fromkeys(node for node, _ in self.placed)}
+        return {**nodes, **{port: Watched((), (output,)) for port, output in self.fed.items()},
+                **{port: Watched(((self.named[port], None),), ()) for port in self.collected if port in self.named}}
 
     def _feed(self, port: Port, tokens: Sequence[Any], room: int | None) -> None:
         process, output = Process(f"input {port[0]}.{port[1]}", "source"), Output()
         self._lead(output, port, room)
-        process.outs["o"] = output
+        process.outs["o"] = self.fed[port] = output
         process.steps = _each(tokens, output.give(self.clocked))
         self.processes.append(process)
 

@@ -6,7 +6,7 @@ Both leave every process blocked on a queue, or finished. `process.py` says what
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
 
 from .process import Either, Give, ProtocolError, Queue, Steps
@@ -128,8 +128,8 @@ def _exhaust(process: Process, keep: bool) -> None:
             out.trace += islice(tokens, count, None)
 
 
-def by_the_clock(processes: Sequence[Process], keep: bool) -> int:
-    """Run cycle by cycle; the number of cycles up to the last token that is collected."""
+def by_the_clock(processes: Sequence[Process], keep: bool, look: Callable[[], None] = lambda: None) -> int:
+    """Run cycle by cycle; the number of cycles up to the last token that is collected. look: called at the end of each."""
     active, stalled = [process for process in processes if process.waiting], list[Process]()
     waits: list[Output] = []
     cycle = cycles = 0
@@ -160,6 +160,7 @@ def by_the_clock(processes: Sequence[Process], keep: bool) -> int:
                     reader[0].waiting = None
                     active.append(reader[0])
         waits = undelivered
+        look()
         moving += stalled
         stalled = [process for process in moving if any(out.staged for out in process.outs.values())]
         active += [process for process in moving if process not in stalled] if stalled else moving
