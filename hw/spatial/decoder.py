@@ -35,7 +35,7 @@ class Decoder(wiring.Component):
     Members
     -------
     i : In(stream)         `WORD`.
-    o : Out(stream)        `job_layout`.
+    o : Out(stream)        `job_layout`; withdrawn where an error comes first.
     streams : In           Which streams have a request under way.
     parts : Out(16)        Of how many operations a result is the sum.
     happened : In          An error of this cycle that a request has met, or 0.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import Component, In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
@@ -16,6 +16,7 @@ from sardonyx.hw.dma import port
 from sardonyx.hw.dma.lanes import Pack, Unpack
 from sardonyx.hw.dma.port import Port, ShortPieces
 from sardonyx.hw.emit import macro
+from sardonyx.hw.spatial.feeder import Feeder
 
 DMA = Dma(ports=1, loops=1, beats=2, room=4)
 WITH_LISTS = Dma(ports=1, loops=2, beats=2, room=4, lists=True)
@@ -57,25 +58,28 @@ class Asking(Harness):
             reachable(m, f"a burst of {name} is taken after it waited", waits & offer.ready & (offer.payload.beats != 0))
 
 
-class Lanes(Harness):
-    """Elements out of words, or into words: any of them, which keep the contract themselves."""
+class Between(Harness):
+    """What elements pass through, between streams that keep the contract themselves.
 
-    def __init__(self, part: "type[Pack] | type[Unpack]") -> None:
-        self.part = part
+    settings: inputs that stay.
+    """
+
+    def __init__(self, part: Component, gives: "tuple[str, ...]", takes: str, settings: "tuple[str, ...]") -> None:
+        self.part, self.gives, self.takes, self.settings = part, gives, takes, settings
         super().__init__()
 
     def build(self, m: Module) -> None:
-        m.submodules.part = part = macro(self.part())
-        m.d.comb += part.size.eq(free(m, 2, "size", constant=True))
-        gives, takes = ("word", "o") if self.part is Unpack else ("i", "word")
-        for name in ("run", gives):
+        m.submodules.part = part = macro(self.part)
+        for name in self.settings:
+            m.d.comb += getattr(part, name).eq(free(m, len(getattr(part, name)), name, constant=True))
+        for name in self.gives:
             offer = getattr(part, name)
             m.d.comb += [offer.valid.eq(free(m, 1, f"{name}_valid")),
                          Value.cast(offer.payload).eq(free(m, len(Value.cast(offer.payload)), f"{name}_payload"))]
             keeps_contract(m, name, offer, assume)
-        out = getattr(part, takes)
+        out = getattr(part, self.takes)
         m.d.comb += out.ready.eq(free(m, 1, "ready"))
-        keeps_contract(m, takes, out)
+        keeps_contract(m, self.takes, out)
 
 
 @pytest.mark.parametrize("dma", [DMA, WITH_LISTS])
@@ -88,7 +92,9 @@ def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:
 
 
 def test_elements_and_words_of_them_keep_the_contract(tmp_path: Path) -> None:
-    assert prove(Side({"unpack": Lanes(Unpack), "pack": Lanes(Pack)}), tmp_path) == Verdict(True)
+    assert prove(Side({"unpack": Between(Unpack(), ("run", "word"), "o", ("size",)),
+                       "pack": Between(Pack(), ("run", "i"), "word", ("size",)),
+                       "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
 
 
 class Longer(ShortPieces):
