@@ -8,94 +8,24 @@
 //                              -> 1 if it ended, status, cycles (64 bit), words read, words written (64 bit)
 // Addresses, counts and the words of commands are 32 bits wide.
 //
-// Arguments: bytes of memory, its latency. Memory takes bursts of reads and of writes at the same time, each in order, a 64-bit
-// beat a cycle: the first word of a burst that was asked for in cycle n comes in cycle n + latency, or behind that of the burst
-// before; a write is answered `latency` cycles after its last beat.
+// Arguments: bytes of memory, its latency (outside.h).
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <vector>
 
-#include "pipe.h"
-
 // Declares `Top`, and HAS_QUEUE where commands come over a bus.
 #include "top.h"
 
-static const size_t kBursts = 64;       // that wait, in each direction
-static const uint32_t kOkay = 0, kError = 2;
+static Top* top;
+static const size_t kBursts = 64;
+
+#include "outside.h"
+
 static const uint32_t kRs1 = 0, kRs2 = 4, kCommand = 8, kStatus = 12;
 static const uint32_t kBusy = 1, kFault = 0xF0000;
-
-static std::vector<uint64_t> memory;
-static uint64_t latency, cycles, words_read, words_written;
-
-struct Burst {
-    uint64_t at;            // byte address of the next beat
-    uint32_t beats, id;
-    uint64_t from;          // the first cycle in which it may be given
-    bool failed;
-};
-
-static std::deque<Burst> reads, writes, answers;
-static Top* top;
-
-static bool inside(uint64_t address, uint64_t words) { return address % 8 == 0 && address / 8 + words <= memory.size(); }
-
-static Burst burst(uint64_t at, uint32_t beats, uint32_t id) {
-    return {at, beats, id, cycles + latency, !inside(at, beats)};
-}
-
-static void give() {
-    const bool read = !reads.empty() && cycles >= reads.front().from;
-    top->m_axi_arready = reads.size() < kBursts;
-    top->m_axi_rvalid = read;
-    if (read) {
-        const Burst& front = reads.front();
-        top->m_axi_rid = front.id;
-        top->m_axi_rdata = front.failed ? 0 : memory[front.at / 8];
-        top->m_axi_rresp = front.failed ? kError : kOkay;
-        top->m_axi_rlast = front.beats == 1;
-    }
-    top->m_axi_awready = writes.size() < kBursts;
-    top->m_axi_wready = !writes.empty() && answers.size() < kBursts;
-    const bool answer = !answers.empty() && cycles >= answers.front().from;
-    top->m_axi_bvalid = answer;
-    if (answer) {
-        top->m_axi_bid = answers.front().id;
-        top->m_axi_bresp = answers.front().failed ? kError : kOkay;
-    }
-}
-
-static void take() {
-    if (top->m_axi_rvalid && top->m_axi_rready) {
-        ++words_read;
-        reads.front().at += 8;
-        if (!--reads.front().beats) reads.pop_front();
-    }
-    if (top->m_axi_bvalid && top->m_axi_bready) answers.pop_front();
-    if (top->m_axi_wvalid && top->m_axi_wready) {
-        ++words_written;
-        Burst& front = writes.front();
-        if (!front.failed) {
-            uint64_t mask = 0;
-            for (int byte = 0; byte < 8; ++byte) mask |= top->m_axi_wstrb >> byte & 1 ? 0xFFull << 8 * byte : 0;
-            uint64_t& word = memory[front.at / 8];
-            word = (word & ~mask) | (top->m_axi_wdata & mask);
-        }
-        front.at += 8;
-        --front.beats;
-        front.failed |= bool(top->m_axi_wlast) != !front.beats;
-        if (!front.beats) {
-            answers.push_back({0, 0, front.id, cycles + latency, front.failed});
-            writes.pop_front();
-        }
-    }
-    if (top->m_axi_arvalid && top->m_axi_arready) reads.push_back(burst(top->m_axi_araddr, top->m_axi_arlen + 1, top->m_axi_arid));
-    if (top->m_axi_awvalid && top->m_axi_awready) writes.push_back(burst(top->m_axi_awaddr, top->m_axi_awlen + 1, top->m_axi_awid));
-}
 
 static void edge() {
     top->clk = 1;
@@ -178,20 +108,16 @@ static bool take_commands() {
 #endif
 
 static bool run(uint64_t limit, const std::vector<uint32_t>& words) {
-    reads.clear();
-    writes.clear();
-    answers.clear();
-    words_read = words_written = 0;
+    clear_memory();
     queue(words);
-    top->m_axi_arready = top->m_axi_rvalid = top->m_axi_awready = top->m_axi_wready = top->m_axi_bvalid = 0;
     top->rst = 1;
     for (int n = 0; n < 4; ++n) edge();
     top->rst = 0;
     for (cycles = 0; cycles < limit; ++cycles) {
-        give();
+        give_memory();
         give_commands();
         top->eval();
-        take();
+        take_memory();
         const bool ended = take_commands();
         edge();
         if (ended) return true;
@@ -206,20 +132,7 @@ int main(int argc, char** argv) {
     top = new Top;
     for (;;) {
         const char request = get<char>();
-        if (request == 'L' || request == 'm') {
-            const uint32_t address = get<uint32_t>(), count = get<uint32_t>();
-            std::vector<uint64_t> words(count);
-            const bool fits = inside(address, count);
-            if (request == 'L') {
-                if (count && fread(words.data(), 8, count, stdin) != count) return 0;
-                if (fits) std::copy(words.begin(), words.end(), memory.begin() + address / 8);
-                put(uint32_t(!fits));
-            } else {
-                if (fits) std::copy_n(memory.begin() + address / 8, count, words.begin());
-                put(uint32_t(!fits));
-                fwrite(words.data(), 8, count, stdout);
-            }
-        } else if (request == 'G') {
+        if (request == 'G') {
             const uint64_t limit = get<uint64_t>();
             std::vector<uint32_t> words(3 * get<uint32_t>());
             if (!words.empty() && fread(words.data(), 4, words.size(), stdin) != words.size()) return 0;
@@ -228,7 +141,7 @@ int main(int argc, char** argv) {
             put(cycles);
             put(words_read);
             put(words_written);
-        } else {
+        } else if (!access_memory(request)) {
             return 2;
         }
         fflush(stdout);

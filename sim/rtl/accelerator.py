@@ -23,7 +23,7 @@ from . import verilator
 from .process import Process
 
 HARNESS = Path(__file__).with_suffix(".cpp")
-PIPE = HARNESS.with_name("pipe.h")
+HEADERS = [HARNESS.with_name(name) for name in ("pipe.h", "outside.h")]
 # Bytes of memory, and cycles from an address to its first word.
 MEMORY_BYTES, LATENCY = 1 << 20, 50
 
@@ -59,13 +59,13 @@ class SimulatedAccelerator(Process):
         has_queue = "s_axil_awvalid" in top.signature.members
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = emit.module_name(top)
-        key = hashlib.sha256(f"{generator()}\0{PIPE.read_text()}\0{platform.rtlil}".encode()).hexdigest()
         # What others have published is no RTLIL.
-        published = "".join(module.verilog or "" for module in platform.modules.values())
-        key = hashlib.sha256(f"{key}\0{published}".encode()).hexdigest()
+        published = [module.verilog or "" for module in platform.modules.values()]
+        parts = [generator(), platform.rtlil, *published, *(header.read_text() for header in HEADERS)]
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue, ""]
         self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, name,
-                                           includes={"top.h": "\n".join(lines), "pipe.h": PIPE.read_text()}, cache=cache)
+                                           includes={"top.h": "\n".join(lines)}, cache=cache)
         super().__init__([str(self.model.executable), str(memory_bytes), str(latency)], None)
 
     def write(self, address: int, content: bytes) -> None:

@@ -41,7 +41,7 @@ from . import activity, verilator
 
 HERE = Path(__file__).parent
 HARNESS, SYSTEM = HERE / "machine.cpp", HERE / "system.cpp"
-KIND, STITCHED, PIPE = HERE / "kind.h", HERE / "stitched.h", HERE / "pipe.h"
+KIND, STITCHED, PIPE, OUTSIDE = (HERE / f"{name}.h" for name in ("kind", "stitched", "pipe", "outside"))
 OPTIMIZE = 1
 # Arrays as Verilator declares them, and how many elements make one a memory.
 _ARRAY = re.compile(r"VlUnpacked<[^<>]*, (\d+)> (\w+);")
@@ -105,7 +105,7 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
 
 def digest(arch: Arch, *parts: str) -> str:
     """What identifies an executable of modules of a machine, and of what else decides it."""
-    sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, PIPE, Path(__file__))]
+    sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, PIPE, OUTSIDE, Path(__file__))]
     # All that a description says of modules; its fingerprint says what their cycles show, which is less.
     described = identity(replace(arch, name="any", timing=Timing(), feed_through=False, avoid=Mask()))
     assert described is not None, "a machine has operations of the table only"
@@ -142,7 +142,7 @@ def _main(driven: Path, store: Cache, harness: Path) -> Path:
         (folder / "simulation.h").write_text("\n".join(lines))
         verilator.compile_source(harness, folder / "main.o", (folder, HERE, driven), optimize=OPTIMIZE)
 
-    sources = [path.read_text() for path in (harness, KIND, STITCHED, PIPE)]
+    sources = [path.read_text() for path in (harness, KIND, STITCHED, PIPE, OUTSIDE)]
     return store.once("modules", f"main-{verilator.build_digest(driven.name, str(OPTIMIZE), *lines, *sources)}", make)
 
 
