@@ -124,11 +124,27 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class WaitTaken:
+    """Wait until no descriptor of these loads and stores of GLB tiles waits: those before have ended in a run that goes on.
+
+    limit: cycles that this takes at most.
+    """
+
+    limit: int
+    loads: tuple[int, ...]
+    stores: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Count:
-    """Ask a GLB tile how many words it has stored, for the `Read` of a stream: the next run counts anew."""
+    """Ask a GLB tile how many words it has stored, for the `Read` of a stream: the next run counts anew.
+
+    before: by the descriptor before the one that goes on.
+    """
 
     stream: str
     glb_tile: int
+    before: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,4 +184,4 @@ class Restore:
     pairs: int
 
 
-Command = Configure | WriteMemory | WriteRegister | Start | Wait | Count | Read | Save | Restore
+Command = Configure | WriteMemory | WriteRegister | Start | Wait | WaitTaken | Count | Read | Save | Restore

@@ -15,8 +15,8 @@ from ..hw.arch.interconnect import STEP
 from ..hw.arch.primitive import ACCUMULATOR, Flow
 from ..hw.arch.soc import AT_WALL, CYCLE_LIMIT, MOVED_BITS, OVERFLOW, STORE_LIMIT, STORE_LOST, WATCHDOG
 from ..hw.arch.tile import LAYERS
+from .batches import WATCHDOG_CYCLES
 from .device import Device
-from .plan import WATCHDOG_CYCLES
 
 SMALLER = "use a smaller tile (--tile or tile=)"
 PLACED = "compile the program for the `arch` of the region (`session.regions[n].arch`)"

@@ -27,6 +27,7 @@ import numpy as np
 from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
+from ..hw.arch.soc import QUEUED_BITS
 from . import memories
 from .commands import Count
 from .data.blocks import Blocks
@@ -121,7 +122,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
             if place:
                 backs.append(Chain([writer.back()], (number, place)))
             writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0, jobs[job].resumes)
-            found[job] = _written(writer, job, jobs[job])
+            found[job] = _written(writer, job, jobs[job], arch.glb_tiles <= QUEUED_BITS)
     size = page_bytes(arch.system, len(places))
     pages = Pages([*(Chain(writer.jobs) for writer in writers), *backs], size)
     first, layout = memory.room(size * pages.count), _layout(noted, pages, size, len(jobs))
@@ -228,8 +229,8 @@ def _layout(noted: Noted, pages: Pages, size: int, jobs: int) -> Layout:
                   tuple(map(place, noted.counts)))
 
 
-def _written(writer: Writer, number: int, job: Job) -> tuple[tuple[Launch, tuple[Result, ...]], ...]:
-    """Write a job; its launches, and where each leaves its words."""
+def _written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple[Launch, tuple[Result, ...]], ...]:
+    """Write a job, its launches in one run if they can be; these, and where each leaves its words."""
     writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
     writer.mark(Mark(number, "configure"))
     program = job.program if job.resumes is None else replace(job.program, contents={})
@@ -237,7 +238,7 @@ def _written(writer: Writer, number: int, job: Job) -> tuple[tuple[Launch, tuple
     if job.resumes is not None:
         writer.mark(Mark(number, "restore"))
         writer.write(memories.restores(program, writer.arch), Mark(number, "restored"))
-    found = tuple(_launches(writer, number, job))
+    found = tuple(_launches(writer, number, job, chained))
     # What is being taken may lie where the next configurations come to.
     writer.settle()
     writer.mark(Mark(number, "left"))
@@ -254,18 +255,22 @@ def _comment(name: str) -> str:
     return "".join(each if each.isalnum() or each in " _-.(),=+" else "?" for each in name)[:100]
 
 
-def _launches(writer: Writer, number: int, job: Job) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
+def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
     """The launches of a job, and where each leaves its words."""
     counts: dict[Launch, dict[str, Count]] = {}
     numbers: dict[Launch, int] = {}
-    for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds)):
+    for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)):
         match phase:
             case Phase.LOADS:
+                if not numbers:
+                    # Nothing runs yet, so registers are set while words come.
+                    writer.write(launch.starts[:-1])
                 writer.write(launch.loads)
             case Phase.STARTS:
+                writer.write(launch.starts if numbers else launch.starts[-1:])
                 numbers[launch] = len(numbers)
-                writer.write(launch.starts)
-                writer.mark(Mark(number, "start", numbers[launch]))
+                if not launch.joins:
+                    writer.mark(Mark(number, "start", numbers[launch]))
             case Phase.ENDS:
                 counts[launch] = writer.count(launch.ends, Mark(number, "end", numbers[launch]))
             case Phase.READS:

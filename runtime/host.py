@@ -10,13 +10,16 @@ import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.soc import ASTRAY, CONFIGURED, CONTROLLER, FINISHED, named
-from .commands import Command, Configure, Count, Read, Restore, Save, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, Count, Read, Restore, Save, Start, Wait, WaitTaken, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
 from .data.images import address as streamed_address
 from .device import Device, fingerprint
 from .faults import explain
 from .order import Phase, ordered
-from .plan import Launch, Transaction, launches, prepare
+from .plan import QUEUED, Launch, Transaction, launches, prepare
+
+# Between two looks at what has ended.
+POLL_CYCLES = 64
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,15 @@ class Outcome:
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
         configurable: bool = True, overlapped: bool = True, prepared: bool = False,
-        single: bool = False) -> Iterator[Outcome]:
+        single: bool = False, chained: bool = False) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
     of their own.
 
-    bounds, single: see `launches`. configurable: the device has its configuration network; then tiles can be asked where tokens
-    wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured for the
-    program.
+    bounds, single, chained: see `launches`. configurable: the device has its configuration network; then tiles can be asked
+    where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
+    for the program.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
@@ -71,7 +74,8 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     if not prepared:
         do(prepare(program, device.arch, configurable))
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
-    for phase, launch in ordered(launches(program, device.arch, transactions, bounds, single), overlapped):
+    before = 0      # cycles of the run when the launch before had ended
+    for phase, launch in ordered(launches(program, device.arch, transactions, bounds, single, chained), overlapped):
         match phase:
             case Phase.LOADS:
                 do(launch.loads)
@@ -80,7 +84,9 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
             case Phase.ENDS:
                 counts: dict[str, int] = {}
                 do(launch.ends, counts)
-                ended[launch] = device.read_register("cycles"), counts
+                now = device.read_register("cycles")
+                ended[launch] = now - before * launch.joins, counts
+                before = now
             case Phase.READS:
                 cycles, counts = ended.pop(launch)
                 stored = by_transaction(program, launch, do(launch.reads, counts))
@@ -128,13 +134,28 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 _, meant = streamed_address(whose, device.arch)
                 lines = [meant + first + n << 32 | word for n, word in enumerate(saved[whose][first:first + pairs])]
                 device.write_memory(address, np.array(lines, "<u8").view("<u2"))
-            case Count(stream, glb_tile):
-                stored[stream] = device.read_register("store_words", glb_tile)
+            case WaitTaken():
+                _await(device, command, program, configurable)
+            case Count(stream, glb_tile, before):
+                stored[stream] = device.read_register("store_words_before" if before else "store_words", glb_tile)
             case Read(stream, address, words, landing):
                 found[stream] = device.read_memory(address, stored[stream] if words is None else words)
                 if landing is not None:
                     landing.put(found[stream])
     return found
+
+
+def _await(device: Device, waits: WaitTaken, program: Program | None, configurable: bool) -> None:
+    """Wait for descriptors of a run that goes on; raises why, if it does not."""
+    for _ in range(0, waits.limit, POLL_CYCLES):
+        if not any(device.read_register(f"{unit}_control", tile) & QUEUED
+                   for unit, tiles in (("load", waits.loads), ("store", waits.stores)) for tile in tiles):
+            return
+        if device.wait(POLL_CYCLES):
+            status = device.read_register("status")
+            assert program is not None, f"the run ended with status {status:#x}"
+            explain(device, program, status, configurable)
+    raise AssertionError(f"a descriptor still waits after {waits.limit} cycles")
 
 
 def by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndarray]) -> tuple[Blocks, ...]:

@@ -16,6 +16,14 @@ between them so that every schedule begins anew.
 Work of more than one launch takes the halves of the banks in turn, so that the words of the next launch are written, and those
 of the one before are read, while one computes.
 
+With `Glb.queue` a host that is quick may have launches of an elastic program in one run (`chained`): the array sees no end
+between them. The registers of the next launch are written while one computes, and its descriptors are queued; a register holds
+the run open till the last one. Then launches are as small as it takes the host to queue one, the first ones smaller, for their
+words move alone.
+
+    starts    WriteRegister ... for every load and store, their control with `queued` last; hold 0 with the last one
+    ends      WaitTaken, Count before ...; of the last one Wait, Count
+
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
 image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`). Tiles of two
 rows are not: a launch ends with the last row of tiles that it has whole, if that is most of it or takes some time. What tiles
@@ -28,11 +36,10 @@ Errors:  UserError for a stream that does not fit its place.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -43,27 +50,22 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import LANES, Glb
+from ..hw.arch.glb import Glb
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import LOAD_ENDED, MOVED_WINDOW, STORE_ENDED, Register, glb_registers, named
-from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WriteMemory, WriteRegister
+from ..hw.arch.soc import LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
+from .batches import LAUNCH_LIMIT, WATCHDOG_CYCLES, Batch, Place, Runs, Work, batches, chained_batches, chains, joint, pairs
+from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WaitTaken, WriteMemory, WriteRegister
+from .data.blocks import Bounded
 from .data.images import images
 from .data.load_loops import Loop, Reads, in_order
-from .data.result import Part, Writes, beside, landed
-from .data.stack import Stack, stacked
+from .data.result import Writes, landed
 from .data.tile import Source, Tile
-from .data.window import Window, boxed, in_step
 
-# Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
-# filled by the load DMA of a busy GLB tile, far below it.
-WATCHDOG_CYCLES = 20_000
-# No launch is allowed more cycles, whatever was estimated: hours of simulation.
-LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
 # Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
 # combination shows as a few tokens at each level.
 CYCLES_PER_WORD = 16
-# A launch of so many cycles is worth it if nobody arranges words for it: between two pass some hundred (docs/soc.md).
-LONG = 4096
+# The bit of both control registers.
+QUEUED = named(glb_registers(Glb(queue=True)))["load_control"].word(queued=1)
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
@@ -85,6 +87,8 @@ class Launch:
     landed : mapping       Of store streams whose words are read as parts of an image: those of every transaction.
     placed, tiled : int    16-bit words of a static program that are read: as they lie in images, and tile by tile.
     apart : bool           Its words have other places than those of the launch before: `loads` may be done while that computes.
+    joins : bool           It is in the run of the launch before: `starts` are done while that computes.
+    goes_on : bool         The next one is in its run.
     """
 
     loads: tuple[Command, ...]
@@ -99,31 +103,13 @@ class Launch:
     placed: int
     tiled: int
     apart: bool
+    joins: bool = False
+    goes_on: bool = False
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """All, from the first word written to the last word read."""
         return self.loads + self.starts + self.ends + self.reads
-
-
-
-@dataclass(frozen=True)
-class _Work:
-    """A transaction: what its load streams read, the room that each stream takes, the most cycles it may take, and of which
-    parts of images its store streams are."""
-
-    reads: Mapping[str, Source]
-    room: Mapping[str, int]
-    most: int
-    parts: Mapping[str, Part]
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """What a launch computes, and where: the whole banks (None), or one of their halves."""
-
-    works: tuple[_Work, ...]
-    half: int | None
 
 
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
@@ -194,27 +180,35 @@ def streaming(given: Mapping[int, tuple[int, Sequence[Command]]], arch: Arch) ->
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
-             bounds: Mapping[str, int] | None = None, single: bool = False) -> Iterator[Launch]:
+             bounds: Mapping[str, int] | None = None, single: bool = False, chained: bool = False) -> Iterator[Launch]:
     """The launches that compute transactions, in order.
 
     bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
-    single: each transaction is a launch of its own.
+    single: each transaction is a launch of its own. chained: launches of an elastic program are in one run, where that is worth
+    it (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
     """
     most = {each.name: (bounds or {}).get(each.name, each.sections * (arch.mem.level_words + 1)) for each in program.stores}
     static = program.mode == STATIC
-    works = (_static(program, each) if static else _elastic(program, each, most) for each in transactions)
+    chained &= chains(program, arch.glb) and not single
+    works = (_static(program, each) if static
+             else _elastic(program, each, most | dict(each.bounds()) if chained and isinstance(each, Bounded) else most)
+             for each in transactions)
     before: int | None = None
     pictures: dict[str, np.ndarray] = {}      # what store streams give
-    batches = (_Batch((work,), None) for work in works) if single else _batches(program, arch.glb, works)
-    for batch in batches:
-        place = _Place(arch.glb, batch.half)
+    found = ((Batch((work,), None) for work in works) if single else chained_batches(program, arch.glb, works) if chained
+             else batches(program, arch.glb, works))
+    runs = Runs(chained)
+    for batch, after in pairs(found) if chained else ((each, None) for each in found):
+        place = Place(arch.glb, batch.part, batch.parts)
         reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
+        joins, goes_on = runs.next(batch, after, cycles)
         sliced = static and count > 1
         writes = {each.name: _stored(each, batch.works, place, sliced) for each in program.stores if static}
-        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, writes, count, sliced),
-                       _run(count if static else 1, cycles))
+        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, writes, count, sliced))
+        starts = (chain(_queued(starts), _goes_on(runs.cycles, goes_on)) if joins
+                  else chain(starts, _run(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
         loads = tuple(chain.from_iterable(_brought(place.address(each), reads[each.name]) for each in program.loads))
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
@@ -222,86 +216,15 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                 pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
         gives = tuple(_reads(program, place, writes, pictures, count))
         placed = sum(each.words or 0 for each in gives if each.landing)
-        yield Launch(loads, tuple(starts), tuple(_ends(program, place, cycles)), gives, count,
+        ends = _ended(program, place, runs.cycles) if goes_on else _ends(program, place, runs.cycles)
+        yield Launch(loads, tuple(starts), tuple(ends), gives, count,
                      # Loops may read a word that is held once several times.
                      sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
                      {each.stream: tuple(work.parts[each.stream].of(pictures[each.stream]) for work in batch.works)
                       for each in gives if each.landing},
                      placed, sum(each.words or 0 for each in gives) - placed,
-                     None not in (before, batch.half) and before != batch.half)
-        before = batch.half
-
-
-def _batches(program: Program, glb: Glb, works: Iterator[_Work]) -> Iterator[_Batch]:
-    """As many transactions at once as have room: all in whole banks, or as many as fit in the halves of the banks in turn."""
-    whole = {each.name: each.room for each in program.transfers}
-    halves = {each.name: _Place(glb, 0).room(each) for each in program.transfers}
-    ahead: deque[_Work] = deque()
-    taken = _taken(program, glb, ahead, works, whole)
-    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
-        yield from [_Batch(taken, None)] * bool(taken)
-        return
-    ahead.extendleft(reversed(taken))
-    half = 0
-    while ahead:
-        if taken := _taken(program, glb, ahead, works, halves):
-            count = _in_step(taken, halves, glb.store_loops)
-            ahead.extendleft(reversed(taken[count:]))
-            yield _Batch(taken[:count], half)
-            half = 1 - half
-        else:
-            yield _Batch(_taken(program, glb, ahead, works, whole), None)
-
-
-def _taken(program: Program, glb: Glb, ahead: deque[_Work], works: Iterator[_Work],
-           room: Mapping[str, int]) -> tuple[_Work, ...]:
-    """The first transactions, as many as have room together; then the next one is `ahead`, unless there is none."""
-    taken: list[_Work] = []
-    used = dict.fromkeys(room, 0)
-    while True:
-        if not ahead:
-            ahead.extend(islice(works, 1))
-        if not ahead:
-            break
-        used = {name: words + ahead[0].room[name] for name, words in used.items()}
-        if any(used[name] > room[name] for name in room) or (taken and not _follows(program, glb, taken, ahead[0])):
-            break
-        taken.append(ahead.popleft())
-    return tuple(taken)
-
-
-def _in_step(taken: Sequence[_Work], room: Mapping[str, int], loops: int) -> int:
-    """How many of the first transactions are a launch of their own, so that they come and go as boxes: all of a row of tiles,
-    if that is most of them or takes long. Else as many as there are. loops: those of the store DMA."""
-    cycles = max(each.count for each in taken[0].reads.values())
-    least = min(len(taken) // 2 + 1, -(-LONG // cycles))
-    most = [next((count for count in range(_longest(streams), least - 1, -1) if _box(streams[:count], room[name])), None)
-            for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
-    most += [next((count for count in range(beside(parts), least - 1, -1)
-                   if landed(parts[:count], loops - (count > 1), room[name])), None)
-             for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
-    # Streams that never come so, as patterns are, have no say.
-    return min((count for count in most if count), default=len(taken))
-
-
-def _longest(streams: Sequence[Source]) -> int:
-    """The most streams, from the first one on, that may come as a box."""
-    windows, stacks = _alike(streams)
-    return in_step(windows) if windows else len(stacks)
-
-
-def _box(streams: Sequence[Source], room: int) -> tuple[Reads, int] | None:
-    """What reads the first of some streams out of the box of all, and words to the next; None unless it comes as it lies."""
-    windows, stacks = _alike(streams)
-    return boxed(windows, room) if windows else stacked(stacks, room) if stacks else None
-
-
-def _alike(streams: Sequence[Source]) -> tuple[list[Window], list[Stack]]:
-    """Streams, where all are windows or all are stacks."""
-    windows = [each for each in streams if isinstance(each, Window)]
-    stacks = [each for each in streams if isinstance(each, Stack)]
-    whole = len(streams)
-    return windows if len(windows) == whole else [], stacks if len(stacks) == whole else []
+                     None not in (before, batch.part) and before != batch.part, joins, goes_on)
+        before = batch.part
 
 
 def _brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
@@ -311,27 +234,13 @@ def _brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
         address += WORD_BYTES * words.size
 
 
-def _follows(program: Program, glb: Glb, taken: Sequence[_Work], work: _Work) -> bool:
-    """Whether a transaction may be in a launch with others: those of a static program are walked by one more loop, and end well
-    before the limit of a launch, also where few words are read often."""
-    if program.mode != STATIC:
-        return True
-    first = taken[0]
-    cycles = max([each.count for each in first.reads.values()] + [each.count for each in program.stores])
-    if (len(taken) + 1) * (cycles + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
-        return False
-    loads = all(one.size == other.size and one.loops == other.loops and len(one.loops) < glb.load_loops
-                for one, other in zip(first.reads.values(), work.reads.values(), strict=True))
-    return loads and all(len(each.loops) < glb.store_loops for each in program.stores)
-
-
-def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]) -> _Work:
+def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]) -> Work:
     """A transaction of an elastic program; UserError for a stream that does not fit."""
     room = {each.name: len(_block(transaction, each.name)) for each in program.loads} | dict(most)
     for each in program.transfers:
         check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
     reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
-    return _Work(reads, room, most_cycles(program, transaction), {})
+    return Work(reads, room, most_cycles(program, transaction), {})
 
 
 def most_cycles(program: Program, transaction: Transaction) -> int:
@@ -355,7 +264,7 @@ def loops_of_transactions(glb: Glb) -> int:
     return max(1, glb.load_loops - 1)
 
 
-def _static(program: Program, transaction: Transaction) -> _Work:
+def _static(program: Program, transaction: Transaction) -> Work:
     """A transaction of a static program; UserError for a stream that does not fit."""
     reads: dict[str, Source] = {}
     for each in program.loads:
@@ -368,13 +277,13 @@ def _static(program: Program, transaction: Transaction) -> _Work:
         check_room(f"stream {each.name} takes {each.count} words a tile", each.count, each)
     room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
     # Its loops end, and the watchdog sees when nothing comes any more.
-    return _Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})
+    return Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})
 
 
 def _in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Reads:
     """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
     loop, the outermost one."""
-    if found := _box(streams, room):
+    if found := joint(streams, room):
         first, step = found
     else:
         reads = [each.apart for each in streams]
@@ -385,7 +294,7 @@ def _in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Re
     return first if len(streams) == 1 else replace(first, loops=_outermost(first.loops, glb.load_loops, len(streams), step))
 
 
-def _stored(each: Transfer, works: Sequence[_Work], place: _Place, sliced: bool) -> Writes:
+def _stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -> Writes:
     """How a static stream of several transactions is stored: as it lies in its image, or one behind the other."""
     parts = [work.parts[each.name] for work in works if each.name in work.parts]
     found = landed(parts, place.glb.store_loops - sliced, place.room(each)) if parts else None
@@ -397,41 +306,13 @@ def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> t
     return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where the streams of a launch are: in whole banks (None), or in one of their halves."""
-
-    glb: Glb
-    half: int | None
-
-    def room(self, each: Transfer) -> int:
-        """16-bit words that a stream may take; a half begins at a line, as all that the host writes does."""
-        return each.room if self.half is None else each.room // 2 // LANES * LANES
-
-    def start(self, each: Transfer) -> int:
-        """The first byte of a stream in its GLB tile."""
-        return each.bank * self.glb.bank_bytes + each.address + (WORD_BYTES * self.room(each) if self.half else 0)
-
-    def tile(self, each: Transfer) -> int:
-        """Its GLB tile."""
-        return each.column // self.glb.columns_per_tile
-
-    def column(self, each: Transfer) -> int:
-        """Which of the columns of its GLB tile."""
-        return each.column % self.glb.columns_per_tile
-
-    def address(self, each: Transfer) -> int:
-        """The first byte of a stream in the global buffer."""
-        return self.tile(each) * self.glb.tile_bytes + self.start(each)
-
-
 @cache
 def _control(glb: Glb, name: str) -> Register:
     """A register of the GLB tiles; kept, as making and checking them all took most of the time of a plan."""
     return named(glb_registers(glb))[name]
 
 
-def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads], sliced: bool) -> Iterator[Command]:
+def _load_registers(program: Program, place: Place, reads: Mapping[str, Reads], sliced: bool) -> Iterator[Command]:
     """The registers of the load streams."""
     control = _control(place.glb, "load_control")
     for each in program.loads:
@@ -441,7 +322,7 @@ def _load_registers(program: Program, place: _Place, reads: Mapping[str, Reads],
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 
-def _store_registers(program: Program, place: _Place, writes: Mapping[str, Writes], transactions: int,
+def _store_registers(program: Program, place: Place, writes: Mapping[str, Writes], transactions: int,
                      sliced: bool) -> Iterator[Command]:
     """The registers of the store streams."""
     control = _control(place.glb, "store_control")
@@ -471,18 +352,35 @@ def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator
         yield WriteRegister(f"{unit}_extent{level}", 0, tile)
 
 
-def _run(runs: int, most: int) -> Iterator[Command]:
-    """Start all runs; most: cycles after which they are stopped, beside those of filling and draining."""
+def _queued(registers: Iterable[Command]) -> Iterator[Command]:
+    """Registers as those of the descriptors that are to be next: control with `queued`, and behind the others."""
+    controls = []
+    for each in registers:
+        assert isinstance(each, WriteRegister)
+        if each.name in ("load_control", "store_control"):
+            controls.append(replace(each, value=each.value | QUEUED))
+        else:
+            yield each
+    yield from controls
+
+
+def _goes_on(most: int, held: bool) -> Iterator[Command]:
+    """Let the run have more cycles, and end if nothing more is to be queued."""
+    yield WriteRegister("cycle_limit", most)
+    if not held:
+        yield WriteRegister("hold", 0)
+
+
+def _run(runs: int, most: int, held: bool | None = None) -> Iterator[Command]:
+    """Start all runs; most: cycles after which they are stopped. held: whether the machine
+    holds the run open, None if it cannot."""
+    if held is not None:
+        yield WriteRegister("hold", int(held))
     yield WriteRegister("runs", runs - 1)
-    yield WriteRegister("cycle_limit", _limit(most))
+    yield WriteRegister("cycle_limit", most)
     yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
     yield from _interrupts()
     yield Start()
-
-
-def _limit(most: int) -> int:
-    """The limit of cycles of work that takes at most so many, beside filling and draining."""
-    return min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
 
 
 def _interrupts() -> Iterator[Command]:
@@ -491,13 +389,20 @@ def _interrupts() -> Iterator[Command]:
     yield WriteRegister("irq_enable", 0xFFFFFFFF & ~(1 << LOAD_ENDED | 1 << STORE_ENDED))
 
 
-def _ends(program: Program, place: _Place, most: int) -> Iterator[Command]:
+def _ends(program: Program, place: Place, most: int) -> Iterator[Command]:
     """Wait for the end, and ask what was stored."""
-    yield Wait(_limit(most) + WATCHDOG_CYCLES)
+    yield Wait(most + WATCHDOG_CYCLES)
     yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
 
 
-def _reads(program: Program, place: _Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
+def _ended(program: Program, place: Place, most: int) -> Iterator[Command]:
+    """Wait for the end of a launch in a run that goes on, and ask what was stored."""
+    loads, stores = ([place.tile(each) for each in streams] for streams in (program.loads, program.stores))
+    yield WaitTaken(most + WATCHDOG_CYCLES, tuple(loads), tuple(stores))
+    yield from (Count(each.name, tile, before=True) for each, tile in zip(program.stores, stores, strict=True))
+
+
+def _reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
            transactions: int) -> Iterator[Read]:
     """What the store streams gave."""
     for each in program.stores:

@@ -13,7 +13,7 @@ Errors:  UserError where memory outside is too small, and for a machine whose ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,11 +22,25 @@ from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
-from .commands import Box, Command, Configure, Count, Landing, Read, Restore, Save, Start, Wait, WriteMemory, WriteRegister
+from .commands import (
+    Box,
+    Command,
+    Configure,
+    Count,
+    Landing,
+    Read,
+    Restore,
+    Save,
+    Start,
+    Wait,
+    WaitTaken,
+    WriteMemory,
+    WriteRegister,
+)
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
 from .pages import Line
-from .plan import Launch
+from .plan import QUEUED, Launch
 from .region import Place
 from .report import Mark
 from .rows import rows
@@ -216,6 +230,8 @@ class Writer:
         for command in commands:
             match command:
                 case WriteRegister(name, value, glb_tile):
+                    if glb_tile is not None and _falls(name, True, self.arch.glb) and value & QUEUED:
+                        self.settle()       # a descriptor may begin as soon as it is queued
                     self.register(name, value, glb_tile)
                 case WriteMemory(address, words, box):
                     if box is not None:
@@ -236,6 +252,14 @@ class Writer:
                     whose, note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
                                            remark=f"{ends.what} {ends.launch}")
                     self._noted.marks.append((ends, (whose, note), (whose, note + 1)))
+                case WaitTaken(limit, loads, stores):
+                    self.limit += limit
+                    assert ends is not None, "what is waited for is an event"
+                    masks = [sum(1 << self._tile(tile) for tile in tiles) for tiles in (loads, stores)]
+                    noted = self.add(f"WAIT_TAKEN({masks[0]:#x}u, {masks[1]:#x}u)", 2, 1, f"{ends.what} {ends.launch}")
+                    # What ends there is what the next launch begins with.
+                    begins = replace(ends, what="start", launch=ends.launch + 1)
+                    self._noted.marks.extend([(ends, noted, None), (begins, noted, None)])
                 case Save(address, pairs):
                     outside = self.saved[self._job][address] = self.memory.room(8 * pairs)
                     there = address + (self._first * self.arch.glb.columns_per_tile << 24)
@@ -245,9 +269,9 @@ class Writer:
                 case Restore(address, saved, first, pairs):
                     outside = self.saved[self._resumes][saved] + 8 * first
                     self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {8 * pairs:#x}u)", 4, "BROUGHT")
-                case Count(_, glb_tile):
+                case Count(_, glb_tile, before):
                     self._counted[glb_tile] = len(self._noted.counts)
-                    self._noted.counts.append(self.add(f"COUNT({self._tile(glb_tile)}u)", notes=1))
+                    self._noted.counts.append(self.add(f"COUNT{'_BEFORE' * before}({self._tile(glb_tile)}u)", notes=1))
                 case Read():
                     raise AssertionError("what is read needs a place")
                 case Configure():

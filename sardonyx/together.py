@@ -28,6 +28,14 @@ DEMO_SYSTEM = System(processor=True, serial_cycles=4)
 PICTURE, COMMANDS = "timeline.svg", "commands.c"
 
 
+def demo_arch() -> Arch:
+    """The machine of the demo: preset `small` behind a processor, with queues, so that launches of a product are in one run."""
+    small = presets.get("small")
+    return replace(small, system=DEMO_SYSTEM, glb=replace(small.glb, queue=True))
+
+
+
+
 def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = silent, periods: tuple[int, int] = (1, 1),
         columns: Sequence[int] = (), regions: Mapping[str, int] | None = None) -> tuple[system.Ran, dict[str, object]]:
     """Run compiled jobs, of one part each, in a simulated system, and check all.
@@ -89,7 +97,7 @@ def _placed(ran: system.Ran, job: int, columns: Sequence[int]) -> dict[str, obje
 
 
 def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
-    """Let a RISC-V processor run a sparse matrix product and a blur on preset `small`, and check every word.
+    """Let a RISC-V processor run a sparse matrix product and a blur on `demo_arch`, and check every word.
 
     Writes the timeline as a picture, the firmware's commands and the Verilog into `out`.
     """
@@ -99,7 +107,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     from .apps.dense import gaussian
 
     began = time.perf_counter()
-    folder, arch = Dump(Path(out)), replace(presets.get("small"), system=DEMO_SYSTEM)
+    folder, arch = Dump(Path(out)), demo_arch()
     folder.check([PICTURE, COMMANDS], VERILOG)
     toolchain.tools()       # before all that takes longer
     progress("compiling the programs")

@@ -10,7 +10,7 @@ tile has at one place. No part has more rows than its tile has places, or than a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -89,11 +89,15 @@ class Meetings:
 
 def most_words(root: Node, tiling: Tiling) -> dict[str, int]:
     """The most words that a block of each store stream can have: as by its shape, and by what can meet in any item."""
-    bounds, rows = Meetings(tiling.tiles, tiling.edges), 0.0
+    return shape_words(tiling, max((int(rows.max(initial=0)) for rows in most_rows(root, tiling)), default=0))
+
+
+def most_rows(root: Node, tiling: Tiling) -> Iterator[NDArray[np.int64]]:
+    """The most nonzeros of the result, item by item, of many items at once."""
+    bounds = Meetings(tiling.tiles, tiling.edges)
     for begin in range(0, len(tiling), CHUNK):
-        rows = max(rows, float(bounds.most_rows(root, tiling.picks[begin:begin + CHUNK]).max(initial=0)))
-    # The bound is of floats, the counts are whole.
-    return shape_words(tiling, int(rows + 0.5))
+        # The bound is of floats, the counts are whole.
+        yield (bounds.most_rows(root, tiling.picks[begin:begin + CHUNK]) + 0.5).astype(np.int64)
 
 
 def shape_words(tiling: Tiling, rows: int | None = None) -> dict[str, int]:

@@ -8,6 +8,7 @@ the host code, the C header and the register document read these tables.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Protocol
 
 from .check import Identifier, OneOf, Whole, check
@@ -47,6 +48,8 @@ MOVED_BITS = REGISTER_BITS
 EXTENT_BITS = 24
 STRIDE_BITS = 24
 
+# Of GLB tiles, in a register of both loads and stores.
+QUEUED_BITS = 16
 # With a queue: repetitions of a descriptor, and the count of descriptors that ended.
 REPEAT_BITS = 16
 ENDED_BITS = 16
@@ -178,7 +181,15 @@ GROUP = register_file(
       *((name, MOST_REGIONS + low, bits, f"as `control.{name}`")
         for name, low, bits, _ in named(CONTROLLER)["control"].fields))),
 )
-_STALLING = register_file(*_CONTROLLER, *_STALL)
+_QUEUES: tuple[Row, ...] = (
+    ("hold", RW, "holds runs open",
+     (("hold", 0, 1, "a run goes on though all of its loads and stores have ended, for descriptors that are queued "
+                     "later; it ends when this is 0 again"),)),
+    ("queued", RO, "descriptors that wait, as `queued` of the GLB tiles says; one that begins waits no more, as the one before "
+                   "it has ended",
+     (("loads", 0, QUEUED_BITS, f"bit i: a load of a GLB tile t with t mod {QUEUED_BITS} = i"),
+      ("stores", QUEUED_BITS, QUEUED_BITS, f"bit i: a store of a GLB tile t with t mod {QUEUED_BITS} = i"))),
+)
 
 
 def glb_registers(glb: Glb) -> tuple[Register, ...]:
@@ -252,9 +263,14 @@ class Tiled(Protocol):
     def column_stall(self) -> bool: ...
 
 
+@cache
+def _controller(stalls: bool, queues: bool) -> tuple[Register, ...]:
+    return register_file(*_CONTROLLER, *_STALL * stalls, *_QUEUES * queues)
+
+
 def controller_registers(arch: Tiled) -> tuple[Register, ...]:
     """The registers of the controller of a region."""
-    return _STALLING if arch.column_stall else CONTROLLER
+    return _controller(arch.column_stall, arch.glb.queue)
 
 
 def controller_name(region: int, regions: int) -> str:
@@ -270,5 +286,5 @@ def address_map(arch: Tiled) -> list[tuple[str, int, tuple[Register, ...]]]:
             *((f"glb{tile}", GLB_REGISTERS + tile * GLB_REGISTER_STRIDE, glb) for tile in range(arch.glb_tiles))]
 
 
-assert 4 * len(_STALLING) <= REGION_STRIDE, "the files of regions do not overlap"
+assert 4 * len(_controller(True, True)) <= REGION_STRIDE, "the files of regions do not overlap"
 assert GROUP_REGISTERS + REGION_STRIDE <= GLB_REGISTERS, "nor do they reach those of GLB tiles"

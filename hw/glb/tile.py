@@ -35,7 +35,7 @@ def control_members(glb: Glb) -> Members:
         **(configuration if glb.configuration_dma else {}),
         "register_write": In(1), "register_index": In(6), "register_data": In(32), "register_value": Out(32),
         "start": In(1), "again": In(1), "stop": In(1), "busy": Out(1), "moved": Out(1), "beyond": Out(1), "lost": Out(1),
-        "load_ends": Out(1), "store_ends": Out(1),
+        "load_ends": Out(1), "store_ends": Out(1), **({"load_queued": Out(1), "store_queued": Out(1)} if glb.queue else {}),
         "host_write_valid": In(1), "host_write_line": In(line_bits), "host_write_data": In(64), "host_write_strobe": In(8),
         "host_write_ready": Out(1), "host_read_valid": In(1), "host_read_line": In(line_bits), "host_read_ready": Out(1),
         "host_read_word": Out(64)}
@@ -98,6 +98,7 @@ class GlbTile(wiring.Component):
     start, stop : In(1)            To the load and the store DMA, if enabled.
     again : In(1)                  With start: of a further run, in which what is sliced goes on.
     busy, moved, beyond, lost : Out(1)     A DMA runs; a word moved; a store reached its limit; a static one lost a word.
+    load_queued, store_queued : Out(1)     With `Glb.queue`: a descriptor waits, from registers.
     load_ends, store_ends : Out(1)         A unit came to the end of its part of the run, or with `Glb.queue` of a descriptor, a
                                    cycle before.
     host_write_valid, host_write_line, host_write_data, host_write_strobe : In     Write of a 64-bit word, byte strobes.
@@ -199,6 +200,8 @@ class GlbTile(wiring.Component):
         for dma, ends in ((load, self.load_ends), (store, self.store_ends)):
             if self.glb.queue:
                 m.d.sync += ends.eq(dma.ends)
+                m.d.comb += getattr(self, dma.module_name.replace("dma", "queued")).eq(
+                    field(dma.module_name.replace("dma", "control"), "queued"))
                 continue
             # Beside the unit, whose clock may rest as soon as it is not busy.
             ran = Signal.like(ends, name=f"{dma.module_name}_ran")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import and_, or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,6 +27,7 @@ from ..arch.soc import (
     MOVED_BITS,
     MOVED_WINDOW,
     OVERFLOW,
+    QUEUED_BITS,
     RW,
     STORE_ENDED,
     STORE_LIMIT,
@@ -60,6 +61,8 @@ class Controller(wiring.Component):
     they wait). A run that moves for ever shows in moved_columns where. Where `running` ends and fewer than `runs` have followed
     the first one, there is no event: flush is held again, and `start` pulses with `again`.
 
+    With `Glb.queue` a run whose loads and stores have all ended goes on while `hold` is 1: more may be queued.
+
     Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
     `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
 
@@ -82,6 +85,7 @@ class Controller(wiring.Component):
     active : In(columns)                A token moved in a tile of the column.
     beyond, lost : In(1)                A store reached its limit; a static store lost a word.
     load_ends, store_ends : In(glb_tiles)      A load or a store of a tile ends.
+    load_queued, store_queued : In(glb_tiles)  With `Glb.queue`: a descriptor waits there.
     overflow : In(columns)              A level of the column overflowed.
     walled : In(columns)                With `Arch.regions`: a tile of the column led a word at a wall.
     stall : Out(columns)                With `Arch.column_stall`: columns of this region that are frozen, from registers.
@@ -110,6 +114,7 @@ class Controller(wiring.Component):
             "flush": Out(1), "start": Out(1), "again": Out(1), "stop": Out(1), "running": In(1), "moving": In(1),
             "active": In(arch.columns), "beyond": In(1), "lost": In(1), "overflow": In(arch.columns),
             "load_ends": In(arch.glb_tiles), "store_ends": In(arch.glb_tiles),
+            **({"load_queued": In(arch.glb_tiles), "store_queued": In(arch.glb_tiles)} if arch.glb.queue else {}),
             "cfg_valid": Out(1), "cfg_write": Out(1), "cfg_address": Out(32), "cfg_data": Out(32),
             "cfg_answer": In(1), "cfg_value": In(32), "refused": Out(1),
             "configure": Out(1), "config_stop": Out(1), "configuring": In(1), "astray": In(1), "irq": Out(1),
@@ -166,6 +171,11 @@ class Controller(wiring.Component):
             stands = Signal()       # tiles do, a cycle after they are told
             m.d.sync += stands.eq(~passes[0])
             goes = goes | stands | self._owed(m, starting, stands)
+        if self.arch.glb.queue:
+            goes = goes | values["hold"][0]
+            m.d.comb += values["queued"].eq(Cat(folded(self.load_queued, QUEUED_BITS),
+                                                Const(0, max(0, QUEUED_BITS - self.arch.glb_tiles)),
+                                                folded(self.store_queued, QUEUED_BITS)))
         between = self.again    # two runs
         more = Signal()
         ended = Signal()

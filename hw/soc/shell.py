@@ -152,6 +152,7 @@ class Shell(wiring.Component):
         arch = self.arch
         m.d.comb += self.irq.eq(Cat(each.irq for each in controllers).any())
         asked = {"beyond": "beyond", "lost": "lost"}
+        each_tile = ("load_ends", "store_ends", *(("load_queued", "store_queued") if arch.glb.queue else ()))
         commands = ["start", "again", "stop"]
         if arch.glb.configuration_dma:
             asked |= {"configuring": "config_busy", "astray": "config_astray"}
@@ -161,7 +162,7 @@ class Shell(wiring.Component):
             active = Signal.like(self.active, name=f"active_{number}")
             m.d.comb += [active.eq(self.active & columns), each.active.eq(active), each.overflow.eq(self.overflow & columns),
                          *([each.walled.eq(self.walled & columns)] if arch.regions > 1 else []),
-                         *(getattr(each, name).eq(Cat(self._every(name)) & each.mine) for name in ("load_ends", "store_ends")),
+                         *(getattr(each, name).eq(Cat(self._every(name)) & each.mine) for name in each_tile),
                          each.running.eq((Cat(self._every("busy")) & each.mine).any()),
                          each.moving.eq(active.any() | (Cat(self._every("moved")) & each.mine).any()),
                          *([each.crossed.eq((Cat(self._every("moved")) & each.mine).any())] if arch.column_stall else [])]

@@ -223,6 +223,17 @@ SELDOM int save(struct queue *queue, uint32_t region, uint32_t pairs, const vola
     return count == left;
 }
 
+/* With queues of descriptors in GLB tiles: those that wait, and the words of the one before. */
+#ifdef SARDONYX_QUEUED
+static inline uint32_t waiting(uint32_t region) { return *machine(SARDONYX_REGION(region) + SARDONYX_QUEUED); }
+
+static inline uint32_t words_before(uint32_t tile) { return *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS_BEFORE); }
+#else
+static inline uint32_t waiting(uint32_t region) { return region & 0u; }
+
+static inline uint32_t words_before(uint32_t tile) { return tile; }
+#endif
+
 /* Lets a free region begin with the first chain that is for it and that nobody has begun; whether there is one. */
 SELDOM int begin(struct queue *queue, uint32_t region)
 {
@@ -243,16 +254,18 @@ SELDOM int begin(struct queue *queue, uint32_t region)
     return 1;
 }
 
-/* Does the commands of a region until one has to wait, which is done again next time, or there are no more. What is done between
- * two launches stands first. */
+/* Does the commands of a region until one has to wait, which is done again next time, or there are no more. */
 static enum state execute(struct queue *queue, uint32_t region)
 {
     const volatile uint32_t *next = queue->next;
     volatile uint32_t *note = queue->note;
     enum state state = MOVES;
     for (;;) {
-        const uint32_t word = *next++, number = word & ((1u << KIND_LSB) - 1u), kind = word >> KIND_LSB;
-        if (kind <= KIND_GLB_REGISTERS) {
+        const uint32_t word = *next++, number = word & ((1u << KIND_LSB) - 1u);
+        const enum kind kind = (enum kind)(word >> KIND_LSB);
+        switch (kind) {
+        case KIND_REGISTERS:
+        case KIND_GLB_REGISTERS: {
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
             const volatile uint32_t *const end = next + 2u * number;
             if (base == 0 && number >= LEAST) {
@@ -263,10 +276,12 @@ static enum state execute(struct queue *queue, uint32_t region)
             }
             for (; next != end; next += 2)
                 set(next, base);
-        } else if (kind == KIND_WAIT) {
+            continue;
+        }
+        case KIND_WAIT: {
             if (!rang(region)) {
                 state = RUNS;
-                break;
+                goto later;
             }
             const uint32_t status = *machine(SARDONYX_REGION(region) + SARDONYX_STATUS);
             *note++ = *host(SARDONYX_HOST_TIME);
@@ -275,82 +290,117 @@ static enum state execute(struct queue *queue, uint32_t region)
                 stop(queue, region, status);
                 next = queue->following ? &go_on : &give_up;
             }
-        } else if (kind == KIND_MARK) {
+            continue;
+        }
+        case KIND_WAIT_TAKEN: {
+            const int waits = (waiting(region) & *next << first_tile(queue)) != 0;
+            const uint32_t status = waits ? *machine(SARDONYX_REGION(region) + SARDONYX_STATUS) : 0;
+            if (status >> SARDONYX_STATUS_BUSY_LSB & 1u)
+                goto later;
             *note++ = *host(SARDONYX_HOST_TIME);
-        } else if (kind == KIND_COUNT) {
+            ++next;
+            if (waits) {
+                stop(queue, region, status);
+                next = queue->following ? &go_on : &give_up;
+            }
+            continue;
+        }
+        case KIND_MARK:
+            *note++ = *host(SARDONYX_HOST_TIME);
+            continue;
+        case KIND_COUNT:
+        case KIND_COUNT_BEFORE: {
             const uint32_t tile = first_tile(queue) + number;
-            *note++ = counts[tile] = *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS);
-        } else if (kind == KIND_BRING) {
+            *note++ = counts[tile] = kind == KIND_COUNT ? *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS)
+                                                        : words_before(tile);
+            continue;
+        }
+        case KIND_BRING:
             if (!room(IN))
-                break;
+                goto later;
             queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 3;
-        } else if (kind == KIND_BRING_ROWS) {
+            continue;
+        case KIND_BRING_ROWS:
             if (!room(IN))
-                break;
+                goto later;
             rows(number, next[3], next[2]);
             queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 4;
-        } else if (kind == KIND_TAKE_ROWS) {
+            continue;
+        case KIND_TAKE_ROWS:
             if (!room(OUT))
-                break;
+                goto later;
             rows(number, next[3], next[4]);
             queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 5;
-        } else if (kind == KIND_TAKE) {
+            continue;
+        case KIND_TAKE:
             if (!room(OUT))
-                break;
+                goto later;
             queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 3;
-        } else if (kind == KIND_TAKE_COUNTED) {
+            continue;
+        case KIND_TAKE_COUNTED: {
             if (!room(OUT))
-                break;
+                goto later;
             const uint32_t words = counts[first_tile(queue) + number];
             if (words)
                 queue->taken = move(OUT, next[0] + first_byte(queue), next[1], (words + 3u) / 4u * 8u);
             next += 2;
-        } else if (kind == KIND_BROUGHT) {
+            continue;
+        }
+        case KIND_BROUGHT:
             if (!attend(IN, queue->brought))
-                break;
-        } else if (kind == KIND_TAKEN) {
+                goto later;
+            continue;
+        case KIND_TAKEN:
             if (!attend(OUT, queue->taken))
-                break;
-        } else if (kind == KIND_JOB) {
+                goto later;
+            continue;
+        case KIND_JOB:
             queue->job = number;
             queue->otherwise = *next++;
             report.jobs[number].state = region << REGION_LSB | BEGUN;
-        } else if (kind == KIND_JOB_DONE) {
+            continue;
+        case KIND_JOB_DONE:
             report.jobs[queue->job].state |= DONE;
-        } else if (SAVES && kind == KIND_SAVE) {
-            if (!save(queue, region, number, next))
-                break;
+            continue;
+        case KIND_SAVE:
+            if (SAVES && !save(queue, region, number, next))
+                goto later;
             next += 3;
-        } else if (SAVES && kind == KIND_RESUMES) {
-            if (!(report.jobs[number].state & DONE)) {
+            continue;
+        case KIND_RESUMES:
+            if (SAVES && !(report.jobs[number].state & DONE)) {
                 stop(queue, region, 0);
                 next = queue->following ? &go_on : &give_up;
             }
-        } else {
-            /* The other half is free when its notes have gone, and full when its page has come. */
-            if (!attend(OUT, queue->noted) || !attend(IN, queue->comes))
-                break;
-            /* Of a job that was stopped something may be under way. */
-            if (kind == KIND_END && (!attend(OUT, queue->taken) || !attend(IN, queue->brought)))
-                break;
-            /* A list may lie in the half that the next page comes to. */
-            settle();
-            queue->note = note;
-            queue->noted = take_notes(queue);
-            if (kind == KIND_NEXT)
-                enter(queue, queue->following, 1u - queue->half);
-            else if (!begin(queue, region)) {
-                state = ENDED;
-                break;
-            }
-            next = queue->next;
-            note = queue->note;
+            continue;
+        case KIND_NEXT:
+        case KIND_END:
+            break;
         }
+        /* The other half is free when its notes have gone, and full when its page has come. */
+        if (!attend(OUT, queue->noted) || !attend(IN, queue->comes))
+            goto later;
+        /* Of a job that was stopped something may be under way. */
+        if (kind == KIND_END && (!attend(OUT, queue->taken) || !attend(IN, queue->brought)))
+            goto later;
+        /* A list may lie in the half that the next page comes to. */
+        settle();
+        queue->note = note;
+        queue->noted = take_notes(queue);
+        if (kind == KIND_NEXT)
+            enter(queue, queue->following, 1u - queue->half);
+        else if (!begin(queue, region)) {
+            state = ENDED;
+            goto later;
+        }
+        next = queue->next;
+        note = queue->note;
     }
+later:
     queue->next = next - 1;
     queue->note = note;
     return state;

@@ -13,8 +13,8 @@
 
 /* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
-            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE, KIND_RESUMES, KIND_NEXT,
-            KIND_END };
+            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE, KIND_RESUMES,
+            KIND_WAIT_TAKEN, KIND_COUNT_BEFORE, KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
 #define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
@@ -53,8 +53,11 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
 #define TAKEN COMMAND(KIND_TAKEN, 0u)
 /* Wait for the region's interrupt, and note the time and the cycles of its run; that bit of its status says that all is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
-/* Read register store_words of a GLB tile, and note it. */
+/* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */
+#define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), (loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB
+/* Read register store_words of a GLB tile, or store_words_before, and note it. */
 #define COUNT(tile) COMMAND(KIND_COUNT, (tile))
+#define COUNT_BEFORE(tile) COMMAND(KIND_COUNT_BEFORE, (tile))
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

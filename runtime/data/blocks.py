@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 # By the name of the stream: `B0`, `B_vals`, `X0`.
 Blocks = dict[str, np.ndarray]
+
+
+class Bounded(Blocks):
+    """Blocks of load streams, and a function for the most words of each store stream, which is asked where it counts only."""
+
+    def __init__(self, blocks: Mapping[str, np.ndarray], bounds: Callable[[], Mapping[str, int]]) -> None:
+        super().__init__(blocks)
+        self.bounds = bounds
 
 
 def split_blocks(words: np.ndarray, name: str, sections: int, count: int) -> list[np.ndarray]:

@@ -14,13 +14,13 @@ import numpy as np
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
 from ...compiler.sparse.estimate import cycles
-from ...compiler.sparse.meetings import most_words
+from ...compiler.sparse.meetings import most_rows, most_words, shape_words
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.pairing import ABSENT
 from ...compiler.sparse.tiles import Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
-from .blocks import Blocks
+from .blocks import Blocks, Bounded
 from .operand_blocks import TileBlocks, encode, runs
 
 
@@ -50,14 +50,15 @@ class Work:
         return found
 
     def transactions(self, most: int = 1) -> Iterator[Blocks]:
-        """Blocks of every load stream, item by item; they are read in order, without loops."""
+        """Blocks of every load stream, item by item; they are read in order, without loops. Each knows its own bounds."""
         streams = [(at, level_name(tiles.access.slot, level), blocks)
                    for at, tiles in enumerate(self.tiling.tiles)
                    for level, blocks in zip([*range(len(tiles.access.stored)), VALUES], self._encoded[at], strict=True)]
         counted = self._counted
-        for picks in self.tiling.picks:
+        for item, picks in enumerate(self.tiling.picks):
             chosen = picks.tolist()
-            yield {name: blocks.block(chosen[at]) for at, name, blocks in streams} | counted
+            yield Bounded({name: blocks.block(chosen[at]) for at, name, blocks in streams} | counted,
+                          functools.partial(self._bounds, item))
 
     @property
     def told(self) -> str:
@@ -105,6 +106,15 @@ class Work:
     def bounds(self) -> dict[str, int]:
         """Most words that a block of each store stream can have."""
         return most_words(normalize(self.tiling.einsum), self.tiling)
+
+    def _bounds(self, item: int) -> Mapping[str, int]:
+        """Most words that the block of each store stream of an item can have."""
+        return shape_words(self.tiling, int(self._most_rows[item]))
+
+    @functools.cached_property
+    def _most_rows(self) -> np.ndarray:
+        """The most nonzeros of each part of the result."""
+        return np.concatenate(list(most_rows(normalize(self.tiling.einsum), self.tiling)))
 
     def part(self, item: int, blocks: Mapping[str, np.ndarray]) -> Coo:
         """The part of the result that an item gave."""

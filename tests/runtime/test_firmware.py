@@ -73,10 +73,15 @@ def test_what_the_machine_clears_itself_is_written_each_time() -> None:
     assert len(lines(made, r"GLB\(0\) \+ SARDONYX_GLB_LOAD_CONTROL, 0x[1-9]")) == 2
 
 
-def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone() -> None:
-    found = [line.strip() for line in written(job(*[block(*range(ROOM // 4))] * 6)).commands.splitlines()]
-    starts = [number for number, line in enumerate(found) if line.startswith("SET(SARDONYX_CONTROL")]
-    assert len(starts) > 2
+@pytest.mark.parametrize("queue", [False, True])
+def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(queue: bool) -> None:
+    arch = replace(ARCH, glb=replace(ARCH.glb, queue=queue, bank_bytes=16384))
+    blocks = [{LOAD: block(*range(2000))}] * 7
+    found = [line.strip() for line in written(Job("copy", copier(arch), blocks, {STORE: 2001}),
+                                              arch=arch).commands.splitlines()]
+    begins = r"SET\(SARDONYX_CONTROL|SET\(SARDONYX_GLB\(\d\) \+ SARDONYX_GLB_(LOAD|STORE)_CONTROL, 0x9u"
+    starts = [number for number, line in enumerate(found) if re.match(begins, line)]
+    assert len(starts) > 2 and sum("CONTROL, 0x9u" in line for line in found) == 12 * queue
     for start in starts:
         moves = [line for line in found[:start] if line.startswith(("BRING", "TAKE", "BROUGHT"))]
         # Nobody waits for what is taken where nothing was taken before.

@@ -15,11 +15,12 @@ from sardonyx.hw.arch.config import STATUS_FAULT, STATUS_OVERFLOW, STATUS_WALLED
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.soc import AT_WALL, MOVED_WINDOW, OVERFLOW, STORE_LIMIT
+from sardonyx.runtime.batches import WATCHDOG_CYCLES, limit
 from sardonyx.runtime.commands import Wait
 from sardonyx.runtime.data.blocks import split_blocks
 from sardonyx.runtime.faults import explain, show_status
 from sardonyx.runtime.host import Outcome, execute, run
-from sardonyx.runtime.plan import CYCLES_PER_WORD, WATCHDOG_CYCLES, most_cycles
+from sardonyx.runtime.plan import CYCLES_PER_WORD, most_cycles
 from sardonyx.runtime.plan import _run as commands_of_a_run
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
@@ -213,10 +214,10 @@ def test_a_run_that_moves_for_ever_is_stopped_and_says_where_it_moves(machine: M
     for name, value in (("load_control", 1), ("load_start", 0), ("load_extent0", (1 << 24) - 1), ("load_stride0", 0)):
         machine.write_register(name, value, 0)
     with pytest.raises(AssertionError) as error:
-        execute(machine, [*commands_of_a_run(1, 3000), Wait(100_000)], program)
-    limit = machine.read_register("cycle_limit")
-    assert WATCHDOG_CYCLES < limit < 2 * WATCHDOG_CYCLES and limit % MOVED_WINDOW == 0
-    assert str(error.value) == (f"the run did not end within {limit} cycles, far more than its operands can take\n"
+        execute(machine, [*commands_of_a_run(1, limit(3000)), Wait(100_000)], program)
+    most = machine.read_register("cycle_limit")
+    assert WATCHDOG_CYCLES < most < 2 * WATCHDOG_CYCLES and most % MOVED_WINDOW == 0
+    assert str(error.value) == (f"the run did not end within {most} cycles, far more than its operands can take\n"
                                 "  tokens still moved in columns 0, with tile (0, 1) 'copy'")
     copy(machine, [block([1, 2, 3])])
 

@@ -10,8 +10,8 @@ from sardonyx.runtime.plan import Launch
 PLAIN = Launch((), (), (), (), 1, 0, 0, 0, {}, 0, 0, apart=False)
 
 
-def said(apart: "list[bool]", overlapped: bool = True) -> list[str]:
-    launches = [replace(PLAIN, apart=each) for each in apart]
+def said(apart: "list[bool]", overlapped: bool = True, joins: "list[bool] | None" = None) -> list[str]:
+    launches = [replace(PLAIN, apart=each, joins=both) for each, both in zip(apart, joins or [False] * len(apart), strict=True)]
     numbers = {launch: number for number, launch in enumerate(launches, 1)}
     return [f"{phase.value} {numbers[launch]}" for phase, launch in ordered(launches, overlapped)]
 
@@ -30,6 +30,18 @@ def test_all_others_follow_each_other(apart: "list[bool]", overlapped: bool) -> 
 def test_a_launch_that_takes_the_places_of_others_waits_for_their_words() -> None:
     assert said([False, True, False]) == ["loads 1", "starts 1", "loads 2", "ends 1", "starts 2", "reads 1", "ends 2",
                                           "reads 2", "loads 3", "starts 3", "ends 3", "reads 3"]
+
+
+def test_of_launches_in_one_run_one_is_queued_and_words_of_another_one_come_while_one_computes() -> None:
+    assert said([False, True, True, True], joins=[False, True, True, True]) == [
+        "loads 1", "starts 1", "loads 2", "starts 2", "loads 3", "ends 1", "starts 3", "reads 1", "loads 4", "ends 2",
+        "starts 4", "reads 2", "ends 3", "reads 3", "ends 4", "reads 4"]
+
+
+def test_a_run_of_its_own_begins_when_the_one_before_has_ended() -> None:
+    assert said([False, True, True, True], joins=[False, True, False, True]) == [
+        "loads 1", "starts 1", "loads 2", "starts 2", "ends 1", "reads 1", "loads 3", "ends 2", "starts 3", "reads 2",
+        "loads 4", "starts 4", "ends 3", "reads 3", "ends 4", "reads 4"]
 
 
 def test_without_launches_there_is_nothing_to_do() -> None:

@@ -23,14 +23,13 @@ from sardonyx.hw.arch.mask import Mask
 from sardonyx.hw.arch.primitive import ALU
 from sardonyx.hw.arch.soc import CONFIGURED, FINISHED, MOVED_WINDOW, glb_registers, named
 from sardonyx.runtime import host
+from sardonyx.runtime.batches import LAUNCH_LIMIT, WATCHDOG_CYCLES
 from sardonyx.runtime.commands import Command, Configure, Count, Read, Start, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import (
     CYCLES_PER_WORD,
-    LAUNCH_LIMIT,
-    WATCHDOG_CYCLES,
     Launch,
     launches,
     loops_of_transactions,
@@ -171,7 +170,7 @@ def test_an_elastic_launch_says_sections_and_reads_what_was_counted() -> None:
     assert set_in(launch.commands, 1) == {"store_control": 1, "store_start": 512, "store_limit": 256, "store_sections": 2}
     # At least so many cycles as fill and drain, and up to a multiple of what shows where tokens moved last.
     limit = -(-(WATCHDOG_CYCLES + CYCLES_PER_WORD * (4 + 2)) // MOVED_WINDOW) * MOVED_WINDOW
-    assert set_in(launch.commands, None) == {"runs": 0, "cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
+    assert set_in(launch.commands, None) == {"hold": 0, "runs": 0, "cycle_limit": limit, "watchdog_limit": WATCHDOG_CYCLES,
                                                 "irq_status": 0xFFFFFFFF, "irq_enable": 0xFFFFE7FF}
     assert launch.commands[-4:] == (Start(), Wait(limit + WATCHDOG_CYCLES), Count("b_vals", 1),
                                      Read("b_vals", 1024 + 512, None))

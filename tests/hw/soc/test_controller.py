@@ -39,7 +39,6 @@ WITH_REGIONS = replace(ARCH, regions=2)
 # Loads take three cycles, and so does a configuration word to the last row.
 STALLING = replace(ARCH, regions=2, column_stall=True, config_rows=2,
                    glb=Glb(columns_per_tile=2, bank_macros=2, read_latency=3))
-INDEX = {name: offset // 4 for name, offset in offsets(controller_registers(STALLING)).items()}
 START, STOP, CONFIGURE = 1, 2, 4
 STOP_AFTER = 1
 """Cycles from what ends a run to `stop`."""
@@ -50,6 +49,7 @@ class Driver:
 
     def __init__(self, sim: SimulatorContext, dut: Controller) -> None:
         self.sim, self.dut, self.cycle = sim, dut, 0
+        self.index = {name: offset // 4 for name, offset in offsets(controller_registers(dut.arch)).items()}
         watched = ("flush", "start", "again", "stop", "configure", "config_stop", "cfg_valid", "irq")
         self.seen: dict[str, list[int]] = {name: [] for name in watched}
 
@@ -66,12 +66,12 @@ class Driver:
             self.sim.set(getattr(self.dut, name), value)
 
     async def write(self, name: str, value: int) -> None:
-        self.put(register_write=1, register_index=INDEX[name], register_data=value)
+        self.put(register_write=1, register_index=self.index[name], register_data=value)
         await self.tick()
         self.put(register_write=0)
 
     def read(self, name: str) -> int:
-        self.put(register_index=INDEX[name])
+        self.put(register_index=self.index[name])
         return self.sim.get(self.dut.register_value)
 
     async def run(self, running: int = 20) -> None:
@@ -352,6 +352,38 @@ def test_a_stop_ends_the_run_without_an_event() -> None:
     simulate(scenario)
 
 
+def test_a_run_that_is_held_open_goes_on_and_ends_when_it_no_longer_is() -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("hold", 1)
+        await driver.run()
+        driver.put(running=0)
+        await driver.tick(20)
+        before = driver.read("cycles")
+        driver.put(running=1)       # something was queued
+        await driver.tick(7)
+        driver.put(running=0)
+        await driver.tick(5)
+        assert driver.read("status") == 1 << BUSY and driver.read("cycles") == before + 12
+        await driver.write("hold", 0)
+        await driver.tick(2)
+        assert driver.read("status") == 1 << FINISHED
+
+    simulate(scenario, replace(STALLING, glb=replace(STALLING.glb, queue=True)))
+    simulate(scenario, replace(ARCH, glb=replace(ARCH.glb, queue=True)))
+
+
+@pytest.mark.parametrize("columns, loads, stores, told", [(6, 0b101, 0b010, 0b010 << 16 | 0b101),
+                                                          (40, 1 << 19 | 1, 1 << 16, 1 << 16 | 0b1001)])
+def test_which_descriptors_wait_is_told_of_all_tiles_at_once(columns: int, loads: int, stores: int, told: int) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.put(load_queued=loads, store_queued=stores)
+        assert driver.read("queued") == told
+        driver.put(load_queued=0, store_queued=0)
+        assert driver.read("queued") == 0
+
+    simulate(scenario, replace(ARCH, columns=columns, glb=replace(ARCH.glb, queue=True)))
+
+
 @pytest.mark.parametrize("after", range(FLUSH_CYCLES + 1))
 def test_a_stop_during_flush_keeps_the_run_from_starting_and_one_in_the_cycle_of_its_start_stops_it(after: int) -> None:
     async def scenario(driver: Driver) -> None:
@@ -541,12 +573,12 @@ def test_configuration_is_written_at_the_address_register_and_read_when_the_answ
         dut, get = driver.dut, driver.sim.get
         await driver.write("config_address", 0x05020011)
         assert driver.seen["cfg_valid"] == []
-        driver.put(register_write=1, register_index=INDEX["config_write"], register_data=0xCAFE)
+        driver.put(register_write=1, register_index=driver.index["config_write"], register_data=0xCAFE)
         assert (get(dut.cfg_valid), get(dut.cfg_write), get(dut.cfg_address), get(dut.cfg_data)) == (1, 1, 0x05020011, 0xCAFE)
         await driver.tick()
         driver.put(register_write=0)
         assert not get(dut.cfg_valid)
-        driver.put(register_write=1, register_index=INDEX["config_read"])
+        driver.put(register_write=1, register_index=driver.index["config_read"])
         assert (get(dut.cfg_valid), get(dut.cfg_write), get(dut.cfg_address)) == (1, 0, 0x05020011)
         await driver.tick()
         driver.put(register_write=0)
@@ -692,7 +724,7 @@ def test_a_word_that_is_dropped_shows_until_the_next_configuration() -> None:
 def refused(driver: Driver) -> set[str]:
     """The registers that are not to be accessed in this cycle."""
     found = set()
-    for name in INDEX:
+    for name in driver.index:
         driver.read(name)
         if driver.sim.get(driver.dut.refused):
             found.add(name)
@@ -816,7 +848,7 @@ def test_columns_of_a_static_program_are_frozen_all_at_once_or_not_at_all() -> N
         # Nor is a memory accessed that is about to be frozen with another column.
         await driver.write("config_address", 0x0501_8000)
         await driver.write("stall", 0b000001)
-        driver.put(register_index=INDEX["config_write"])
+        driver.put(register_index=driver.index["config_write"])
         assert driver.sim.get(driver.dut.refused)
         driver.put(whole=0)
         await driver.tick(8)
@@ -894,7 +926,7 @@ def test_words_of_memories_in_frozen_columns_are_refused_and_others_are_not() ->
             await driver.write("config_address", address)
             await driver.tick(8)
             for name in ("config_write", "config_read"):
-                driver.put(register_index=INDEX[name])
+                driver.put(register_index=driver.index[name])
                 assert driver.sim.get(driver.dut.refused) == refused, (stalled, hex(address))
 
     simulate(scenario, STALLING)
@@ -908,7 +940,7 @@ def test_where_memories_are_read_they_are_reached_when_their_columns_stand_still
         await driver.write("stall", 0b10)       # waits till the request is at its tile
         found = []
         for _ in range(10):
-            driver.put(register_index=INDEX["config_read"])
+            driver.put(register_index=driver.index["config_read"])
             refused = driver.sim.get(driver.dut.refused)
             found.append((driver.read("stalled"), refused))
             await driver.tick()

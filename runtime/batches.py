@@ -1,0 +1,247 @@
+"""Which transactions are computed in one launch, and where in the banks of the global buffer its words are.
+
+Needs:   transactions as `Work`, in order, the transfers of their program, the loops of the DMAs.
+Gives:   `Batch`es, as transactions come, and which of them are in one run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
+
+from ..compiler.ir.program import STATIC, Program
+from ..compiler.ir.transfer import WORD_BYTES, Transfer
+from ..hw.arch.glb import LANES, Glb
+from ..hw.arch.soc import MOVED_WINDOW
+from .data.load_loops import Reads
+from .data.result import Part, beside, landed
+from .data.stack import Stack, stacked
+from .data.tile import Source
+from .data.window import Window, boxed, in_step
+
+# Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
+# filled by the load DMA of a busy GLB tile, far below it.
+WATCHDOG_CYCLES = 20_000
+# No launch is allowed more cycles, whatever was estimated: hours of simulation.
+LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
+# Nor a run of several more than a register counts.
+RUN_LIMIT = 1 << 32
+# A launch of so many cycles is worth it if nobody arranges words for it: between two pass some hundred (docs/soc.md).
+LONG = 4096
+# Launches in one run are in thirds of banks, and have so many words of their longest stream: the first ones, and the others.
+# Measured (docs/soc.md): the processor takes 1,400 cycles to bring, queue, await and take one, in which a sparse product gives
+# some 2,000 words.
+THIRDS = 3
+FIRST_WORDS, WORDS = (512, 1024), 2304
+
+
+@dataclass(frozen=True)
+class Work:
+    """A transaction: what its load streams read, the room that each stream takes, the most cycles it may take, and of which
+    parts of images its store streams are."""
+
+    reads: Mapping[str, Source]
+    room: Mapping[str, int]
+    most: int
+    parts: Mapping[str, Part]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the streams of a launch are: in whole banks (None), or in one of so many parts of them."""
+
+    glb: Glb
+    part: int | None
+    parts: int = 2
+
+    def room(self, each: Transfer) -> int:
+        """16-bit words that a stream may take; a part begins at a line, as all that the host writes does."""
+        return each.room if self.part is None else each.room // self.parts // LANES * LANES
+
+    def start(self, each: Transfer) -> int:
+        """The first byte of a stream in its GLB tile."""
+        return each.bank * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * (self.part or 0)
+
+    def tile(self, each: Transfer) -> int:
+        """Its GLB tile."""
+        return each.column // self.glb.columns_per_tile
+
+    def column(self, each: Transfer) -> int:
+        """Which of the columns of its GLB tile."""
+        return each.column % self.glb.columns_per_tile
+
+    def address(self, each: Transfer) -> int:
+        """The first byte of a stream in the global buffer."""
+        return self.tile(each) * self.glb.tile_bytes + self.start(each)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a launch computes, and where: the whole banks (None), or one of so many parts of them."""
+
+    works: tuple[Work, ...]
+    part: int | None
+    parts: int = 2
+
+
+def batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch]:
+    """As many transactions at once as have room: all in whole banks, or as many as fit in the halves of the banks in turn."""
+    whole = {each.name: each.room for each in program.transfers}
+    halves = {each.name: Place(glb, 0).room(each) for each in program.transfers}
+    ahead: deque[Work] = deque()
+    taken = _taken(program, glb, ahead, works, whole)
+    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
+        yield from [Batch(taken, None)] * bool(taken)
+        return
+    ahead.extendleft(reversed(taken))
+    half = 0
+    while ahead:
+        if taken := _taken(program, glb, ahead, works, halves):
+            count = _in_step(taken, halves, glb.store_loops)
+            ahead.extendleft(reversed(taken[count:]))
+            yield Batch(taken[:count], half)
+            half = 1 - half
+        else:
+            yield Batch(_taken(program, glb, ahead, works, whole), None)
+
+
+def chains(program: Program, glb: Glb) -> bool:
+    """Whether launches in one run are worth it: in smaller banks the host would take longer for one than the array."""
+    return glb.queue and program.mode != STATIC and all(Place(glb, 0, THIRDS).room(each) >= WORDS for each in program.transfers)
+
+
+def chained_batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch]:
+    """What launches in one run compute, in thirds of the banks in turn, as one computes, one is queued, and words of a third
+    one come: so many words of the longest stream, of the first ones fewer, and the last two are alike. A transaction that takes
+    more than a third has whole banks, and a run, for itself."""
+    whole = {each.name: each.room for each in program.transfers}
+    thirds = {each.name: Place(glb, 0, THIRDS).room(each) for each in program.transfers}
+    ahead: deque[Work] = deque()
+    part = 0
+    before: tuple[Work, ...] = ()
+    for most in chain(FIRST_WORDS, repeat(WORDS)):
+        shares = {name: min(words, most) for name, words in thirds.items()}
+        taken = _taken(program, glb, ahead, works, shares) or _taken(program, glb, ahead, works, thirds, 1)
+        ends = not ahead or not taken
+        for each in _even(before, taken, thirds) if ends else (before,):
+            if each:
+                yield Batch(each, part, THIRDS)
+                part = (part + 1) % THIRDS
+        before = () if ends else taken
+        if not taken and ahead:
+            yield Batch(_taken(program, glb, ahead, works, whole, 1), None)
+        elif ends:
+            return
+
+
+def _even(one: tuple[Work, ...], other: tuple[Work, ...], room: Mapping[str, int]) -> list[tuple[Work, ...]]:
+    """Two launches made alike, as the last one's words move alone, and a short one gives the host no time for those of the one
+    before; each has this room."""
+    works = one + other
+    middle = len(works) - len(works) // 2
+    parts = [works[:middle], works[middle:]]
+    fit = all(sum(work.room[name] for work in part) <= words for part in parts for name, words in room.items())
+    return parts if fit else [one, other]
+
+
+def _taken(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],
+           room: Mapping[str, int], most: int | None = None) -> tuple[Work, ...]:
+    """The first transactions, as many as have room together, `most` of them; then the next one is `ahead`, unless there is
+    none."""
+    taken: list[Work] = []
+    used = dict.fromkeys(room, 0)
+    while True:
+        if not ahead:
+            ahead.extend(islice(works, 1))
+        if not ahead:
+            break
+        used = {name: words + ahead[0].room[name] for name, words in used.items()}
+        full = len(taken) == most or any(used[name] > room[name] for name in room)
+        if full or (taken and not _follows(program, glb, taken, ahead[0])):
+            break
+        taken.append(ahead.popleft())
+    return tuple(taken)
+
+
+def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int) -> int:
+    """How many of the first transactions are a launch of their own, so that they come and go as boxes: all of a row of tiles,
+    if that is most of them or takes long. Else as many as there are. loops: those of the store DMA."""
+    cycles = max(each.count for each in taken[0].reads.values())
+    least = min(len(taken) // 2 + 1, -(-LONG // cycles))
+    most = [next((count for count in range(_longest(streams), least - 1, -1) if joint(streams[:count], room[name])), None)
+            for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
+    most += [next((count for count in range(beside(parts), least - 1, -1)
+                   if landed(parts[:count], loops - (count > 1), room[name])), None)
+             for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
+    # Streams that never come so, as patterns are, have no say.
+    return min((count for count in most if count), default=len(taken))
+
+
+def _longest(streams: Sequence[Source]) -> int:
+    """The most streams, from the first one on, that may come as a box."""
+    windows, stacks = _alike(streams)
+    return in_step(windows) if windows else len(stacks)
+
+
+def joint(streams: Sequence[Source], room: int) -> tuple[Reads, int] | None:
+    """What reads the first of some streams out of the box of all, and words to the next; None unless it comes as it lies."""
+    windows, stacks = _alike(streams)
+    return boxed(windows, room) if windows else stacked(stacks, room) if stacks else None
+
+
+def _alike(streams: Sequence[Source]) -> tuple[list[Window], list[Stack]]:
+    """Streams, where all are windows or all are stacks."""
+    windows = [each for each in streams if isinstance(each, Window)]
+    stacks = [each for each in streams if isinstance(each, Stack)]
+    whole = len(streams)
+    return windows if len(windows) == whole else [], stacks if len(stacks) == whole else []
+
+
+def _follows(program: Program, glb: Glb, taken: Sequence[Work], work: Work) -> bool:
+    """Whether a transaction may be in a launch with others: those of a static program are walked by one more loop, and end well
+    before the limit of a launch, also where few words are read often."""
+    if program.mode != STATIC:
+        return True
+    first = taken[0]
+    cycles = max([each.count for each in first.reads.values()] + [each.count for each in program.stores])
+    if (len(taken) + 1) * (cycles + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
+        return False
+    loads = all(one.size == other.size and one.loops == other.loops and len(one.loops) < glb.load_loops
+                for one, other in zip(first.reads.values(), work.reads.values(), strict=True))
+    return loads and all(len(each.loops) < glb.store_loops for each in program.stores)
+
+
+class Runs:
+    """Which launches are in one run: those in parts of banks, until the run may take too long.
+
+    cycles: that the run may take, up to the launch at hand.
+    """
+
+    def __init__(self, chained: bool) -> None:
+        self.cycles, self._chained, self._open = 0, chained, False
+
+    def next(self, batch: Batch, after: Batch | None, cycles: int) -> tuple[bool, bool]:
+        """Go on to a launch; whether it is in the run of the one before, and the one after it in its run."""
+        joins = self._open
+        self.cycles = limit(cycles) + self.cycles * joins
+        self._open = (self._chained and after is not None and None not in (batch.part, after.part)
+                      and self.cycles <= RUN_LIMIT - LAUNCH_LIMIT)
+        return joins, self._open
+
+
+def pairs(batches: Iterable[Batch]) -> Iterator[tuple[Batch, Batch | None]]:
+    """Every one with the next one."""
+    before: Batch | None = None
+    for batch in batches:
+        if before is not None:
+            yield before, batch
+        before = batch
+    if before is not None:
+        yield before, None
+
+
+def limit(most: int) -> int:
+    """The limit of cycles of work that takes at most so many, beside filling and draining."""
+    return min(LAUNCH_LIMIT, -(-(most + WATCHDOG_CYCLES) // MOVED_WINDOW) * MOVED_WINDOW)
