@@ -9,8 +9,8 @@ from amaranth.lib import wiring
 from broken import DropsZero, lazy_fork
 from prover import connected
 
-from sardonyx.hw.arch.primitive import DIVIDER, PE_PRIMITIVES, SHARING_PRIMITIVES, Primitive
-from sardonyx.hw.arch.tile import PE
+from sardonyx.hw.arch.primitive import DIVIDER, PE_PRIMITIVES, SCATTER, SHARING_PRIMITIVES, Primitive
+from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.hw.interconnect.stage import FifoStage, PassStage, RegisterStage
 from sardonyx.hw.sparse import joiner
 from sardonyx.hw.stream.fifo import Fifo, Fifo2
@@ -47,11 +47,11 @@ def test_component_that_reads_its_payload_is_found(tmp_path: Path) -> None:
     assert connected(DropsZero(17), tmp_path, [pair], registers=True) == {pair}
 
 
-@pytest.mark.parametrize("primitive", (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER), ids=lambda each: each.name)
+@pytest.mark.parametrize("primitive", (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, SCATTER), ids=lambda each: each.name)
 def test_no_valid_of_a_primitive_follows_any_ready(primitive: Primitive, tmp_path: Path) -> None:
     outs = [port.name for port in primitive.outputs]
     pairs = product((f"{out}__ready" for out in outs), (f"{out}__valid" for out in outs))
-    assert connected(build(primitive, PE), tmp_path, pairs, registers=False) == set()
+    assert connected(build(primitive, MEM if primitive.memory else PE), tmp_path, pairs, registers=False) == set()
 
 
 def test_lazy_fork_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
