@@ -60,7 +60,7 @@ from sardonyx.flow.asic.power import COMPLETE
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import CLOCK_GATING, HYBRID, NONE, Glb
-from sardonyx.hw.arch.primitive import DIVIDER
+from sardonyx.hw.arch.primitive import DIVIDER, SCATTER
 from sardonyx.outcome import silent
 from sardonyx.picture_job import PictureJob, Wanted
 from sardonyx.runtime import host
@@ -202,8 +202,9 @@ def compile_time() -> list[Row]:
     slowest = (0.0, "")
     for name in kernel_names():
         onyx = presets.get("onyx")
-        # A fresh one, without routing graph, whose PEs can divide, too.
-        arch = replace(onyx, pe=replace(onyx.pe, primitives=(*onyx.pe.primitives, DIVIDER)))
+        # A fresh one, without routing graph, which can also divide and scatter.
+        arch = replace(onyx, pe=replace(onyx.pe, primitives=(*onyx.pe.primitives, DIVIDER)),
+                       mem=replace(onyx.mem, primitives=(*onyx.mem.primitives, SCATTER)))
         began = time.perf_counter()
         encode(compile_einsum(load_kernel(name).einsum(), arch).program, arch)
         slowest = max(slowest, (time.perf_counter() - began, name))

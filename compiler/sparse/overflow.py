@@ -87,10 +87,13 @@ def results_overflow(root: Node, tiling: Tiling, rows: int | None = None) -> str
 
 def _doubtful(root: Node, tiling: Tiling) -> tuple[Ints, NDArray[np.float64]]:
     """The items whose results may be too long, those with the highest bounds first, and these bounds."""
-    bounds = Meetings(tiling.tiles, tiling.edges)
+    bounds, einsum = Meetings(tiling.tiles, tiling.edges), tiling.einsum
+    # A nonzero takes a whole fiber of a dense level below it.
+    below = [tiling.edges[index] for index in einsum.result.stored[einsum.result.format.rank - einsum.scattered:]]
+    words = int(np.prod(below)) if len(below) < einsum.result.format.rank else 1
     found, most = [np.zeros(0, np.int64)], [np.zeros(0)]
     for begin in range(0, len(tiling), CHUNK_ITEMS):
-        rows = bounds.most_rows(root, tiling.picks[begin:begin + CHUNK_ITEMS])
+        rows = words * bounds.most_rows(root, tiling.picks[begin:begin + CHUNK_ITEMS])
         # As many segments as entries and one more. The bound is of floats, the counts are whole.
         at = np.flatnonzero(rows > tiling.capacity - 0.5)
         found.append(begin + at)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.hw.arch.cgra import Arch
-from sardonyx.hw.arch.primitive import DIVIDER
+from sardonyx.hw.arch.primitive import DIVIDER, SCATTER
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
@@ -101,9 +101,10 @@ DENSE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def dividing(arch: Arch) -> Arch:
-    """A machine whose PEs have dividers, too, which one kernel needs."""
-    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, DIVIDER)))
+def able(arch: Arch) -> Arch:
+    """A machine that has what no preset has and single kernels need: dividers, and MEM tiles that scatter."""
+    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, DIVIDER)),
+                   mem=replace(arch.mem, primitives=(*arch.mem.primitives, SCATTER)))
 
 
 def random_operands(einsum: Einsum, extents: dict[str, int], densities: Sequence[float], seed: int

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from statements import dividing
+from statements import able
 
 from sardonyx.compiler.backend.route import Unroutable
 from sardonyx.compiler.einsum import FILES, compile_einsum
@@ -89,7 +89,7 @@ def test_every_stage_is_a_file_and_the_same_for_the_same_input():
 
 @pytest.mark.parametrize("name", kernel_names())
 def test_balancing_keeps_the_graph_and_its_tiles_available(name):
-    arch = dividing(Arch("wide", 12, 8, glb=Glb(columns_per_tile=1)))
+    arch = able(Arch("wide", 12, 8, glb=Glb(columns_per_tile=1)))
     graph = map_graph(lower(load_kernel(name).einsum()))
     balanced = balance(graph, arch)
     mapped.verify(balanced, arch)
@@ -129,7 +129,7 @@ def test_the_verifier_finds_a_port_driven_twice():
 
 
 def test_no_stretch_between_registers_holds_more_than_one_core():
-    arch = dividing(presets.get("onyx"))
+    arch = able(presets.get("onyx"))
     for name in kernel_names():
         delays = arch.timing
         found = compile_einsum(load_kernel(name).einsum(), arch).timing.delay_ps

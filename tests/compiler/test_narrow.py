@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statements import dividing
+from statements import able
 
 import sardonyx
 from sardonyx.compiler.lang.einsum import parse
@@ -65,7 +65,7 @@ def test_tiles_at_the_far_end_are_put_where_they_belong():
     assert {shape for _, shape in shapes} == {(3,), (1,)}
 
 
-ONYX = dividing(presets.get("onyx"))
+ONYX = able(presets.get("onyx"))
 KERNELS = [name for name in kernel_names() if len(load_kernel(name).einsum().order) < 5]
 
 

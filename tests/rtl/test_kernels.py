@@ -42,7 +42,7 @@ DENSITIES = (0.05, 0.3, 1.0)
 LARGE = ("mask_tri_four", "mat_vecmul_iter")
 LIKE_OTHERS = ("mat_elemadd_relu", "mat_vecmul_ij", "matmul_ijk_relu", "matmul_jik", "matmul_jik_relu", "spmm_ijk_relu",
                "tensor3_identity", "tensor3_mttkrp_unfused1", "tensor3_mttkrp_unfused2", "tensor3_ttm",
-               "trans_masked_broadcast", "vec_elemsub", "vec_identity", "vec_scalar_mul")
+               "mat_sd2ss", "trans_masked_broadcast", "vec_elemsub", "vec_identity", "vec_scalar_mul")
 
 
 def machine(name):
@@ -80,9 +80,11 @@ def transactions(name):
     """Transactions of a kernel and what they must give: shapes 1 and prime, three densities, holes, all empty, and a run of
     sub-tiles of operands larger than one tile."""
     kernel = load_kernel(name)
-    einsum = kernel.einsum()
+    edges = dict(kernel.shapes[1])
+    # What is scattered has the extents of sub-tiles in its program.
+    einsum = with_sizes(kernel.einsum(), edges)
     pairs = []
-    for extents in kernel.shapes[:2]:
+    for extents in [edges] if einsum.scattered else kernel.shapes[:2]:
         for seed, density in enumerate(DENSITIES):
             data = operands(einsum, extents, density, 10 * seed)
             pairs.append(whole(einsum, data))
@@ -92,7 +94,7 @@ def transactions(name):
         for tensor in einsum.tensors:
             pairs.append(whole(einsum, data | {tensor: empty[tensor]}))
     largest = operands(einsum, kernel.shapes[-1], 0.2, 7)
-    work = Work(tile(einsum, largest, KERNELS.mem.level_words))
+    work = Work(tile(einsum, largest, KERNELS.mem.level_words, edges if einsum.scattered else None))
     if work.tiling.after is not None:
         # Here all of a kernel is for the array: what is summed inside a function is not cut, so that the host applies none.
         work = Work(tile(einsum, largest, KERNELS.mem.level_words, dict.fromkeys(einsum.result.indices, 8)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import try_to_read
-from statements import dividing
+from statements import able
 
 from sardonyx.compiler.backend.encode import decode, encode, words
 from sardonyx.compiler.einsum import compile_einsum
@@ -25,7 +25,7 @@ def program():
 
 @pytest.mark.parametrize("name", kernel_names())
 def test_decode_inverts_encode(name):
-    arch = dividing(ONYX)
+    arch = able(ONYX)
     program = compile_einsum(load_kernel(name).einsum(), arch).program
     assert decode(encode(program, arch), arch) == program
 
