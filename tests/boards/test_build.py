@@ -39,10 +39,6 @@ def test_a_project_has_verilog_pins_and_scripts(name: str, tmp_path: Path) -> No
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_bits_of_the_line_are_whole_cycles() -> None:
-    assert {name: each.divisor for name, each in TARGETS.items()} == {"ulx3s-85f": 40, "arty-a7-100": 25}
-
-
 def test_a_board_that_is_none_is_refused() -> None:
     with pytest.raises(UserError) as error:
         target("ulx3s")
