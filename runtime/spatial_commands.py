@@ -143,11 +143,20 @@ class Program:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in memory: byte address of its first element, elements from row to row, logarithm of the bytes of an element."""
+    """A matrix in memory.
+
+    Parameters
+    ----------
+    address : int    In bytes, of its first element.
+    pitch : int      Elements from row to row.
+    size : int       Logarithm of the bytes of an element.
+    step : int       Elements from column to column: 1 by rows, the rows by columns with a pitch of 1.
+    """
 
     address: int
     pitch: int
     size: int
+    step: int = 1
 
 
 def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix) -> Program:
@@ -166,11 +175,12 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
     dma = accelerator.dma
     if dma.loops >= WHOLE_LOOPS and dma.ports >= len(accelerator.streams) and not any(n % m for n, m in zip(shape, tile)):
         (down, height), (right, width), (deep, depth) = ((n // m, m) for n, m in zip(shape, tile))
-        program.move(names[2], c.address, (c.pitch, 1), (height, width), c.size, [(right, width), (down, height * c.pitch)])
-        program.move(names[0], a.address, (a.pitch, 1), (height, depth), a.size,
-                     [(deep, depth), (right, 0), (down, height * a.pitch)])
-        program.move(names[1], b.address, (b.pitch, 1), (depth, width), b.size,
-                     [(deep, depth * b.pitch), (right, width), (down, 0)])
+        program.move(names[2], c.address, (c.pitch, c.step), (height, width), c.size,
+                     [(right, width * c.step), (down, height * c.pitch)])
+        program.move(names[0], a.address, (a.pitch, a.step), (height, depth), a.size,
+                     [(deep, depth * a.step), (right, 0), (down, height * a.pitch)])
+        program.move(names[1], b.address, (b.pitch, b.step), (depth, width), b.size,
+                     [(deep, depth * b.pitch), (right, width * b.step), (down, 0)])
         program.wait()
         return program
     for i in range(0, rows, tile[0]):
@@ -179,8 +189,8 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
             for k in range(0, terms, tile[2]):
                 depth = min(tile[2], terms - k)
                 for name, matrix, at, there in ((names[0], a, (i, k), (height, depth)), (names[1], b, (k, j), (depth, width))):
-                    program.move(name, _place(matrix, *at), (matrix.pitch, 1), there, matrix.size)
-            program.move(names[2], _place(c, i, j), (c.pitch, 1), (height, width), c.size)
+                    program.move(name, _place(matrix, *at), (matrix.pitch, matrix.step), there, matrix.size)
+            program.move(names[2], _place(c, i, j), (c.pitch, c.step), (height, width), c.size)
     program.wait()
     return program
 
@@ -199,4 +209,10 @@ def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, in
 
 
 def _place(matrix: Matrix, row: int, column: int) -> int:
-    return matrix.address + ((row * matrix.pitch + column) << matrix.size)
+    return matrix.address + ((row * matrix.pitch + column * matrix.step) << matrix.size)
+
+
+def by_columns(accelerator: Accelerator, tensor: str) -> bool:
+    """Whether a matrix lies best by columns: where its banks are chosen by the column, what a bank takes is then one run."""
+    return any(buffer.tensor == tensor and len(buffer.banks) > 1 and buffer.order[buffer.axis] == 1
+               for buffer in accelerator.buffers)

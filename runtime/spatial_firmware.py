@@ -54,9 +54,9 @@ def _tables(accelerator: Accelerator, shape: tuple[int, int, int], places: tuple
                                [result.tensor.shape[at] for at in result.order]))
     return "\n".join([
         *(line for name, extent, part in sizes for line in (f"#define {name} {extent}u", f"#define TILE_{name} {part}u")),
-        "/* In memory: the address, elements from row to row, logarithm of the bytes of one. */",
-        "static const struct matrix { uint32_t address, pitch, size; } matrices[] = {",
-        *(f"    {{ {each.address:#x}u, {each.pitch}u, {each.size}u }}," for each in places), "};",
+        "/* In memory: the address, elements from row to row and from column to column, logarithm of the bytes of one. */",
+        "static const struct matrix { uint32_t address, pitch, step, size; } matrices[] = {",
+        *(f"    {{ {each.address:#x}u, {each.pitch}u, {each.step}u, {each.size}u }}," for each in places), "};",
         "/* Whose matrix, the region, whether it is a result, the bank, how many, by which level; dimensions and extents of",
         " * levels, outermost first. */",
         "static const struct bank { uint32_t matrix, stream, stores, nth, count, level, order[2], extents[2]; } banks[] = {",

@@ -39,7 +39,7 @@ from .hw.arch.spatial import Shaped, Spatial, wrapped
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Outcome, silent
-from .runtime.spatial_commands import Matrix, Program, product, tiles
+from .runtime.spatial_commands import Matrix, Program, by_columns, product, tiles
 from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
@@ -134,6 +134,8 @@ class AcceleratorDesign:
                 progress: Callable[[str], None] = silent) -> Computed:
         """A product of matrices of any shape, tile by tile, from memory to memory, checked against NumPy.
 
+        An operand whose banks are chosen by columns lies in memory by columns, others by rows.
+
         Parameters
         ----------
         a, b : array      Whole numbers of the bits of the operands, (rows, terms) and (terms, columns).
@@ -155,9 +157,11 @@ class AcceleratorDesign:
         progress(f"simulating the Verilog of '{self.name}'")
         # The memory of a core comes from the first bytes.
         memory, places = bytes(self.kind.ram_bytes), []
-        for each in operands:
-            places.append(Matrix(len(memory), each.shape[1], each.itemsize.bit_length() - 1))
-            memory += each.tobytes() + bytes(-each.nbytes % LINE)
+        for shaped, each in zip(self.kind.array.operands, operands, strict=True):
+            down = by_columns(self.kind, shaped.name)
+            pitch, step = (1, each.shape[0]) if down else (each.shape[1], 1)
+            places.append(Matrix(len(memory), pitch, each.itemsize.bit_length() - 1, step))
+            memory += (each.T if down else each).tobytes() + bytes(-each.nbytes % LINE)
         kind = _dtype(result.bits)
         places.append(Matrix(len(memory), columns, kind.itemsize.bit_length() - 1))
         made = firmware if self.kind.ram_bytes else product

@@ -1,7 +1,7 @@
 /* A tiled matrix product C = A B, from memory outside to memory outside, for an array of C(i,j) = A(i,k) * B(k,j).
  *
- * The shape, the tile, where matrices are, their pitches and the logarithms of the bytes of elements are defined when it is compiled,
- * and the streams of each: operands may have several banks, of which a level chooses by the remainder of its coordinate.
+ * The shape, the tile, where matrices are, their strides and the logarithms of the bytes of elements are defined when it is
+ * compiled, and the streams of each: operands may have several banks, of which a level chooses by the remainder of its coordinate.
  */
 #include "spatial.h"
 #include "product.h"
@@ -14,7 +14,7 @@ static void move(const struct bank *bank, uint32_t address, uint32_t rows_there,
     const struct matrix *matrix = &matrices[bank->matrix];
     const uint32_t memory = bank->stores ? SPATIAL_FOR_DST : SPATIAL_FOR_SRC;
     const uint32_t other = bank->stores ? SPATIAL_FOR_SRC : SPATIAL_FOR_DST;
-    const uint32_t there[2] = { rows_there, columns_there }, strides[2] = { matrix->pitch, 1 };
+    const uint32_t there[2] = { rows_there, columns_there }, strides[2] = { matrix->pitch, matrix->step };
 
     if (bank->stores)
         spatial_set_src_and_dst(bank->stream, SPATIAL_MEMORY);
@@ -39,7 +39,7 @@ static void move(const struct bank *bank, uint32_t address, uint32_t rows_there,
 static void tile(uint32_t which, uint32_t row, uint32_t column, uint32_t rows_there, uint32_t columns_there)
 {
     const struct matrix *matrix = &matrices[which];
-    const uint32_t address = matrix->address + ((row * matrix->pitch + column) << matrix->size);
+    const uint32_t address = matrix->address + ((row * matrix->pitch + column * matrix->step) << matrix->size);
     for (uint32_t n = 0; n < sizeof banks / sizeof banks[0]; ++n)
         if (banks[n].matrix == which)
             move(&banks[n], address, rows_there, columns_there);

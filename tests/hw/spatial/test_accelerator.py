@@ -1,6 +1,7 @@
 """Commands bring operands from memory, and results there, as in NumPy; what cannot be done is told and changes nothing."""
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulators import run_cocotb
 
+from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.accelerators import check
 from sardonyx.hw.arch import command
@@ -19,7 +21,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
 from sardonyx.hw.spatial.feeder import Feeder
 from sardonyx.hw.spatial.result_buffer import ResultBank, ResultBuffer
-from sardonyx.runtime.spatial_commands import Matrix, Program, product
+from sardonyx.runtime.spatial_commands import Matrix, Program, by_columns, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 from sardonyx.sim.rtl.bench import Bench
 
@@ -53,6 +55,26 @@ def test_a_product_of_any_shape_is_that_of_numpy(
     wanted = np.zeros((rows, columns + gap), int)
     wanted[:, :columns] = np.matmul(*operands(shape, seed))
     assert np.array_equal(found[:wanted.size], wanted.ravel()) and not found[wanted.size:].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["matmul_input_stationary", "matmul_output_stationary", "matmul_broadcast", "matmul_deep"])
+def test_the_same_commands_multiply_on_arrays_of_any_dataflow(name: str) -> None:
+    tile = sp.Buffer("dense", "dense", words=16)
+    design = dataclasses.replace(designs.design(name), bounds=TILE, buffers={"A": tile, "B": tile}).accelerator()
+    assert design.product(*operands((5, 3, 7), 1)).report["elements_checked"] == 15
+
+
+@pytest.mark.slow
+def test_a_matrix_lies_by_columns_where_banks_are_chosen_by_them() -> None:
+    buffers = {"A": sp.Buffer("dense", "dense", words=16, banks=2), "B": sp.Buffer("dense", "dense", words=16)}
+    design = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"),
+                       sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 4, "j": 2, "k": 2}, buffers=buffers).accelerator()
+    assert by_columns(design.kind, "A") and not by_columns(design.kind, "B")
+    for shape in ((8, 4, 4), (5, 3, 7)):
+        design.product(*operands(shape, 1))
+    # Of a whole tile a bank takes one run of 4 bytes.
+    assert design.product(*operands((4, 2, 2), 1)).report["words_read"] == 2 + 2
 
 
 def test_a_product_is_one_request_for_each_matrix_where_ports_and_shapes_allow_it() -> None:
