@@ -1,4 +1,4 @@
-"""Programs for a spatial accelerator: commands one by one, moves of tensors, and tiled matrix products.
+"""Programs for a spatial accelerator: commands one by one, requests, and moves of tensors.
 
     program = Program(accelerator)
     program.move("A_values", 0x1000, strides=(64, 1), there=(4, 3), size=0)
@@ -6,14 +6,13 @@
 
 Input:   Accelerator; addresses in bytes, strides in elements.
 Output:  `Program.words`: the commands, as registers or instructions take them.
-Errors:  UserError for streams that there are not, numbers that a command cannot hold, and products of other shapes.
+Errors:  UserError for streams that there are not, and numbers that a command cannot hold.
 Source:  Stellar V and Listing 7.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
@@ -21,9 +20,6 @@ from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, r
 from ..hw.arch.dma import MOST_SIZE, NODES_AXIS, SPAN_BITS
 from ..hw.arch.errors import UserError
 from ..hw.arch.private_buffer import DENSE
-
-# Of a product in one request for each matrix: over elements of a tile, and over tiles.
-WHOLE_LOOPS = 5
 
 
 class Program:
@@ -139,80 +135,3 @@ class Program:
                 first += nth * strides[at] if banked else 0
                 loops.append((bank.levels[level].extent, max(0, inside), strides[at] * (count if banked else 1)))
             yield buffer.name(nth, "values"), first, loops[::-1]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix in memory.
-
-    Parameters
-    ----------
-    address : int    In bytes, of its first element.
-    pitch : int      Elements from row to row.
-    size : int       Logarithm of the bytes of an element.
-    step : int       Elements from column to column: 1 by rows, the rows by columns with a pitch of 1.
-    """
-
-    address: int
-    pitch: int
-    size: int
-    step: int = 1
-
-
-def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix) -> Program:
-    """The commands of a product C = A B of any shape, tile by tile on an array for C(i,j) = A(i,k) * B(k,j).
-
-    shape: rows of A, columns of B, terms of a sum, each below 2^16.  Ragged edges need no room in memory. Where there are none,
-    and ports and loops enough, each matrix is one request.
-    """
-    names, tile = tiles(accelerator)
-    program = Program(accelerator)
-    rows, columns, terms = shape
-    if min(shape) < 1 or max(shape) >= 1 << SPAN_BITS:
-        raise UserError(f"a product of {rows} x {columns} x {terms}", "product",
-                        f"give whole numbers 1..{(1 << SPAN_BITS) - 1}")
-    program.parts(-(-terms // tile[2]))
-    dma = accelerator.dma
-    if dma.loops >= WHOLE_LOOPS and dma.ports >= len(accelerator.streams) and not any(n % m for n, m in zip(shape, tile)):
-        (down, height), (right, width), (deep, depth) = ((n // m, m) for n, m in zip(shape, tile))
-        program.move(names[2], c.address, (c.pitch, c.step), (height, width), c.size,
-                     [(right, width * c.step), (down, height * c.pitch)])
-        program.move(names[0], a.address, (a.pitch, a.step), (height, depth), a.size,
-                     [(deep, depth * a.step), (right, 0), (down, height * a.pitch)])
-        program.move(names[1], b.address, (b.pitch, b.step), (depth, width), b.size,
-                     [(deep, depth * b.pitch), (right, width * b.step), (down, 0)])
-        program.wait()
-        return program
-    for i in range(0, rows, tile[0]):
-        for j in range(0, columns, tile[1]):
-            height, width = min(tile[0], rows - i), min(tile[1], columns - j)
-            for k in range(0, terms, tile[2]):
-                depth = min(tile[2], terms - k)
-                for name, matrix, at, there in ((names[0], a, (i, k), (height, depth)), (names[1], b, (k, j), (depth, width))):
-                    program.move(name, _place(matrix, *at), (matrix.pitch, matrix.step), there, matrix.size)
-            program.move(names[2], _place(c, i, j), (c.pitch, c.step), (height, width), c.size)
-    program.wait()
-    return program
-
-
-def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, int, int]]:
-    """The names of A, B and C, and the extents of i, j and k of an operation; UserError for an array of something else."""
-    operands, results = accelerator.array.operands, accelerator.array.results
-    other = UserError("the array computes no product of two matrices", accelerator.name, "use one for C(i,j) = A(i,k) * B(k,j)")
-    shapes = [each.shape for each in (*operands, *results)]
-    if len(operands) != 2 or len(results) != 1 or [len(shape) for shape in shapes] != [2, 2, 2]:
-        raise other
-    (rows, terms), (inner, columns), result = shapes
-    if inner != terms or result != (rows, columns):
-        raise other
-    return (operands[0].name, operands[1].name, results[0].name), (rows, columns, terms)
-
-
-def _place(matrix: Matrix, row: int, column: int) -> int:
-    return matrix.address + ((row * matrix.pitch + column * matrix.step) << matrix.size)
-
-
-def by_columns(accelerator: Accelerator, tensor: str) -> bool:
-    """Whether a matrix lies best by columns: where its banks are chosen by the column, what a bank takes is then one run."""
-    return any(buffer.tensor == tensor and len(buffer.banks) > 1 and buffer.order[buffer.axis] == 1
-               for buffer in accelerator.buffers)

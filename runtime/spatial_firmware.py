@@ -14,8 +14,8 @@ from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.errors import UserError
 from . import toolchain
-from .spatial_commands import Matrix, tiles
 from .spatial_header import header
+from .spatial_products import ONCE, Matrix, Repeat, check, tiles
 
 PRODUCT = toolchain.SOURCES / "spatial_product.c"
 
@@ -29,14 +29,17 @@ def compiled(accelerator: Accelerator, source: Path, headers: Mapping[str, str])
                              f"accelerator '{accelerator.name}'")
 
 
-def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix) -> bytes:
-    """The firmware of a product, as of `spatial_commands.product`."""
-    return compiled(accelerator, PRODUCT, {"product.h": _tables(accelerator, shape, (a, b, c))})
+def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix, taps: Repeat = ONCE,
+            groups: Repeat = ONCE) -> bytes:
+    """The firmware of a product, as of `spatial_products.product`."""
+    return compiled(accelerator, PRODUCT, {"product.h": _tables(accelerator, shape, (a, b, c), taps, groups)})
 
 
-def _tables(accelerator: Accelerator, shape: tuple[int, int, int], places: tuple[Matrix, Matrix, Matrix]) -> str:
+def _tables(accelerator: Accelerator, shape: tuple[int, int, int], places: tuple[Matrix, Matrix, Matrix], taps: Repeat,
+            groups: Repeat) -> str:
     """What the C of a product knows of its array and of its matrices."""
     names, tile = tiles(accelerator)
+    check(shape, tile, taps, groups)
     sizes = zip(("ROWS", "COLUMNS", "TERMS"), shape, tile, strict=True)
     banks = []
     index = {stream.name: n for n, stream in enumerate(accelerator.streams)}
@@ -54,6 +57,9 @@ def _tables(accelerator: Accelerator, shape: tuple[int, int, int], places: tuple
                                [result.tensor.shape[at] for at in result.order]))
     return "\n".join([
         *(line for name, extent, part in sizes for line in (f"#define {name} {extent}u", f"#define TILE_{name} {part}u")),
+        "/* How often, and elements that matrices lie further on. */",
+        *(f"#define {name}{part} {value}u" for name, repeat in (("TAP", taps), ("GROUP", groups)) for part, value in
+          (("S", repeat.count), ("_A", repeat.a), ("_B", repeat.b), ("_C", repeat.c))),
         "/* In memory: the address, elements from row to row and from column to column, logarithm of the bytes of one. */",
         "static const struct matrix { uint32_t address, pitch, step, size; } matrices[] = {",
         *(f"    {{ {each.address:#x}u, {each.pitch}u, {each.step}u, {each.size}u }}," for each in places), "};",

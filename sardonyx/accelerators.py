@@ -18,7 +18,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,10 @@ from .hw.arch.spatial import Shaped, Spatial, wrapped
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Outcome, silent
-from .runtime.spatial_commands import Matrix, Program, by_columns, product, tiles
+from .runtime.spatial_commands import Program
 from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
+from .runtime.spatial_products import Matrix, by_columns, convolution, product, tiles
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
 
 # The names of modules that accelerators are made of.
@@ -142,38 +143,74 @@ class AcceleratorDesign:
         engine : str      golden or rtl.
         latency : int     Of the memory, as of `run`.
         """
-        began = time.perf_counter()
-        arguments.choice("engine", engine, ENGINES)
         tiles(self.kind)
-        operands = [_matrix(shaped, given) for shaped, given in zip(self.kind.array.operands, (a, b), strict=True)]
+        operands = [_operand(shaped, given, 2) for shaped, given in zip(self.kind.array.operands, (a, b), strict=True)]
         (rows, terms), (inner, columns) = (each.shape for each in operands)
         if terms != inner:
             raise UserError(f"a row has {terms} elements and a column {inner}", "product",
                             "give matrices that can be multiplied")
+        wanted = operands[0].astype(np.int64) @ operands[1].astype(np.int64)
+        lies = [by_columns(self.kind, shaped.name) for shaped in self.kind.array.operands]
+        pitches = [(1, each.shape[0]) if down else (each.shape[1], 1) for each, down in zip(operands, lies)]
+        content, addresses, sizes = self._placed([each.T if down else each for each, down in zip(operands, lies)])
+        places = [Matrix(address, pitch, size, step) for address, size, (pitch, step) in
+                  zip(addresses, sizes, (*pitches, (columns, 1)), strict=True)]
+        what = (rows, columns, terms), *places
+        return self._computed(what, content, wanted, rows * columns * terms, engine, latency, progress)
+
+    def convolution(self, image: object, weights: object, stride: int = 1, engine: str = "rtl", latency: int = LATENCY,
+                    progress: Callable[[str], None] = silent) -> Computed:
+        """A convolution without padding, from memory to memory, checked against NumPy.
+
+        Parameters
+        ----------
+        image, weights : array     (rows, columns, channels) and (rows, columns, channels, outputs), as of `product`.
+        stride : int               Pixels between the places of the kernel, both ways.
+        engine, latency            As of `product`.
+        """
+        tiles(self.kind)
+        pixels, kernel = (_operand(shaped, given, axes) for shaped, given, axes in
+                          zip(self.kind.array.operands, (image, weights), (3, 4), strict=True))
+        if pixels.shape[2] != kernel.shape[2]:
+            raise UserError(f"the image has {pixels.shape[2]} channels, the weights {kernel.shape[2]}", "convolution",
+                            "give both as many")
+        content, addresses, sizes = self._placed([pixels, kernel])
+        rows, columns, _, outputs = kernel.shape
+        what = convolution(pixels.shape, (rows, columns, outputs), arguments.whole("stride", stride, 1), addresses, sizes)
+        under = np.lib.stride_tricks.sliding_window_view(pixels.astype(np.int64), (rows, columns), axis=(0, 1))
+        wanted = np.einsum("yxcij,ijco->yxo", under[::stride, ::stride], kernel.astype(np.int64))
+        return self._computed(what, content, wanted, wanted.size * rows * columns * pixels.shape[2], engine, latency, progress)
+
+    def _placed(self, operands: Sequence[np.ndarray]) -> tuple[bytes, tuple[int, int, int], tuple[int, int, int]]:
+        """Memory with operands, where they and the result lie, and the logarithms of the bytes of their elements."""
+        # The memory of a core comes from the first bytes.
+        content, addresses = bytes(self.kind.ram_bytes), []
+        for each in operands:
+            addresses.append(len(content))
+            content += each.tobytes() + bytes(-each.nbytes % LINE)
         result, = self.kind.array.results
-        wanted = wrapped_sums(operands[0].astype(np.int64) @ operands[1].astype(np.int64), result.bits)
+        sizes = [dtype.itemsize.bit_length() - 1 for dtype in (*(each.dtype for each in operands), _dtype(result.bits))]
+        return content, (addresses[0], addresses[1], len(content)), (sizes[0], sizes[1], sizes[2])
+
+    def _computed(self, what: tuple[Any, ...], content: bytes, exact: np.ndarray, terms: int, engine: str, latency: int,
+                  progress: Callable[[str], None]) -> Computed:
+        """Do a product, as `runtime.spatial_products.product` takes it, and compare its result; terms: of all sums."""
+        began = time.perf_counter()
+        arguments.choice("engine", engine, ENGINES)
+        result, = self.kind.array.results
+        wanted = wrapped_sums(exact, result.bits)
         if engine == "golden":
             return Computed({"engine": engine, "elements": wanted.size}, value=wanted)
         progress(f"simulating the Verilog of '{self.name}'")
-        # The memory of a core comes from the first bytes.
-        memory, places = bytes(self.kind.ram_bytes), []
-        for shaped, each in zip(self.kind.array.operands, operands, strict=True):
-            down = by_columns(self.kind, shaped.name)
-            pitch, step = (1, each.shape[0]) if down else (each.shape[1], 1)
-            places.append(Matrix(len(memory), pitch, each.itemsize.bit_length() - 1, step))
-            memory += (each.T if down else each).tobytes() + bytes(-each.nbytes % LINE)
-        kind = _dtype(result.bits)
-        places.append(Matrix(len(memory), columns, kind.itemsize.bit_length() - 1))
-        made = firmware if self.kind.ram_bytes else product
-        commands: Program | bytes = made(self.kind, (rows, columns, terms), *places)
-        found, ended = self.run(commands, memory + bytes(wanted.size * kind.itemsize), latency)
-        value = np.frombuffer(found[places[2].address:], kind).reshape(rows, columns).astype(np.int64)
-        assert np.array_equal(value, wanted), "the accelerator's product is not NumPy's"
-        pes = len(self.kind.array.cells)
+        kind, made = _dtype(result.bits), firmware if self.kind.ram_bytes else product
+        commands: Program | bytes = made(self.kind, *what)
+        found, ended = self.run(commands, content + bytes(wanted.size * kind.itemsize), latency)
+        value = np.frombuffer(found[len(content):], kind).reshape(wanted.shape).astype(np.int64)
+        assert np.array_equal(value, wanted), "the accelerator's result is not NumPy's"
         given = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}
         return Computed({"engine": engine, **given, "elements_checked": value.size,
                          "words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles,
-                         "utilisation": round(rows * columns * terms / (pes * ended.cycles), 3),
+                         "utilisation": round(terms / (len(self.kind.array.cells) * ended.cycles), 3),
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 
 
@@ -204,11 +241,11 @@ def _dtype(bits: int) -> np.dtype[Any]:
     return np.dtype(np.int8 if bits <= 8 else np.int16 if bits <= 16 else np.int32)
 
 
-def _matrix(shaped: Shaped, given: object) -> np.ndarray:
+def _operand(shaped: Shaped, given: object, axes: int) -> np.ndarray:
     """An operand as it lies in memory."""
     found = np.array(given)
-    if found.ndim != 2 or not found.size or found.dtype.kind not in "iu":
-        raise UserError(f"it is {arguments.said(given)}", shaped.name, "give a matrix of whole numbers")
+    if found.ndim != axes or not found.size or found.dtype.kind not in "iu":
+        raise UserError(f"it is {arguments.said(given)}", shaped.name, f"give whole numbers in {axes} dimensions")
     least, most = -1 << shaped.bits - 1, (1 << shaped.bits - 1) - 1
     if found.min() < least or found.max() > most:
         raise UserError(f"it has {found.min()}..{found.max()}", shaped.name, f"give {least}..{most}")

@@ -1,4 +1,5 @@
-/* A tiled matrix product C = A B, from memory outside to memory outside, for an array of C(i,j) = A(i,k) * B(k,j).
+/* A tiled matrix product C = A B, from memory outside to memory outside, for an array of C(i,j) = A(i,k) * B(k,j); or several, of
+ * which some are added up and others follow each other, as in a convolution.
  *
  * The shape, the tile, where matrices are, their strides and the logarithms of the bytes of elements are defined when it is
  * compiled, and the streams of each: operands may have several banks, of which a level chooses by the remainder of its coordinate.
@@ -35,11 +36,11 @@ static void move(const struct bank *bank, uint32_t address, uint32_t rows_there,
     spatial_issue();
 }
 
-/* Moves the tile of a matrix that begins at a row and a column, bank by bank. */
-static void tile(uint32_t which, uint32_t row, uint32_t column, uint32_t rows_there, uint32_t columns_there)
+/* Moves the tile of a matrix that begins at a row and a column, and so many elements further on, bank by bank. */
+static void tile(uint32_t which, uint32_t further, uint32_t row, uint32_t column, uint32_t rows_there, uint32_t columns_there)
 {
     const struct matrix *matrix = &matrices[which];
-    const uint32_t address = matrix->address + ((row * matrix->pitch + column * matrix->step) << matrix->size);
+    const uint32_t address = matrix->address + ((row * matrix->pitch + column * matrix->step + further) << matrix->size);
     for (uint32_t n = 0; n < sizeof banks / sizeof banks[0]; ++n)
         if (banks[n].matrix == which)
             move(&banks[n], address, rows_there, columns_there);
@@ -47,17 +48,19 @@ static void tile(uint32_t which, uint32_t row, uint32_t column, uint32_t rows_th
 
 __attribute__((section(".start"), used)) void _start(void)
 {
-    spatial_set_constant(SPATIAL_PARTS, (TERMS + TILE_TERMS - 1) / TILE_TERMS);
-    for (uint32_t i = 0; i < ROWS; i += TILE_ROWS)
-        for (uint32_t j = 0; j < COLUMNS; j += TILE_COLUMNS) {
-            const uint32_t height = least(TILE_ROWS, ROWS - i), width = least(TILE_COLUMNS, COLUMNS - j);
-            for (uint32_t k = 0; k < TERMS; k += TILE_TERMS) {
-                const uint32_t depth = least(TILE_TERMS, TERMS - k);
-                tile(0, i, k, height, depth);
-                tile(1, k, j, depth, width);
+    spatial_set_constant(SPATIAL_PARTS, (TERMS + TILE_TERMS - 1) / TILE_TERMS * TAPS);
+    for (uint32_t group = 0; group < GROUPS; ++group)
+        for (uint32_t i = 0; i < ROWS; i += TILE_ROWS)
+            for (uint32_t j = 0; j < COLUMNS; j += TILE_COLUMNS) {
+                const uint32_t height = least(TILE_ROWS, ROWS - i), width = least(TILE_COLUMNS, COLUMNS - j);
+                for (uint32_t tap = 0; tap < TAPS; ++tap)
+                    for (uint32_t k = 0; k < TERMS; k += TILE_TERMS) {
+                        const uint32_t depth = least(TILE_TERMS, TERMS - k);
+                        tile(0, group * GROUP_A + tap * TAP_A, i, k, height, depth);
+                        tile(1, tap * TAP_B, k, j, depth, width);
+                    }
+                tile(2, group * GROUP_C, i, j, height, width);
             }
-            tile(2, i, j, height, width);
-        }
     (void)spatial_fence();
     __asm__ volatile("ebreak");
     for (;;)

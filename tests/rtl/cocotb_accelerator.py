@@ -17,7 +17,7 @@ from sardonyx.cocotb import stalls
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.command import UNKNOWN, Word
 from sardonyx.hw.arch.soc import offsets
-from sardonyx.runtime.spatial_commands import Matrix, product
+from sardonyx.runtime.spatial_products import Matrix, product
 
 AT = offsets(command.REGISTERS)
 SHAPE, TILE = (4, 3, 5), (3, 2, 4)

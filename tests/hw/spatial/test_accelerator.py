@@ -21,7 +21,8 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
 from sardonyx.hw.spatial.feeder import Feeder
 from sardonyx.hw.spatial.result_buffer import ResultBank, ResultBuffer
-from sardonyx.runtime.spatial_commands import Matrix, Program, by_columns, product
+from sardonyx.runtime.spatial_commands import Program
+from sardonyx.runtime.spatial_products import Matrix, Repeat, by_columns, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 from sardonyx.sim.rtl.bench import Bench
 
@@ -75,6 +76,19 @@ def test_a_matrix_lies_by_columns_where_banks_are_chosen_by_them() -> None:
         design.product(*operands(shape, 1))
     # Of a whole tile a bank takes one run of 4 bytes.
     assert design.product(*operands((4, 2, 2), 1)).report["words_read"] == 2 + 2
+
+
+@pytest.mark.parametrize("image,kernel,stride", [
+    ((6, 7, 3), (3, 3, 3), 1), ((7, 9, 2), (3, 3, 2), 2), ((5, 5, 4), (3, 3, 2), 1), ((4, 3, 1), (4, 1, 1), 3)])
+def test_a_convolution_is_that_of_numpy(image: "tuple[int, ...]", kernel: "tuple[int, ...]", stride: int) -> None:
+    random = np.random.default_rng(stride)
+    rows, columns, outputs = kernel
+    pixels, weights = (random.integers(-128, 128, shape) for shape in (image, (rows, columns, image[2], outputs)))
+    for ports in (2, 4):
+        found = accelerator(ports).convolution(pixels, weights, stride)
+    for y, x in np.ndindex(found.value.shape[:2]):
+        under = pixels[y * stride:y * stride + rows, x * stride:x * stride + columns]
+        assert np.array_equal(found.value[y, x], np.tensordot(under, weights, 3))
 
 
 def test_a_product_is_one_request_for_each_matrix_where_ports_and_shapes_allow_it() -> None:
@@ -275,7 +289,12 @@ def test_programs_that_no_command_can_hold_are_refused() -> None:
             (lambda: product(kind, (0, 1, 1), *[Matrix(0, 1, 0)] * 3), "product: a product of 0 x 1 x 1\n"),
             (lambda: accelerator().product([[1]], [[1, 2], [3, 4]]), "product: a row has 1 elements and a column 2\n"),
             (lambda: accelerator().product([[128]], [[1]]), "A: it has 128..128\n  try: give -128..127"),
-            (lambda: accelerator().product([[0.5]], [[1]]), "A: it is ")):
+            (lambda: accelerator().product([[0.5]], [[1]]), "A: it is "),
+            (lambda: accelerator().convolution([[[1]]], [[[[1]], [[1]]]]),
+             "convolution: a kernel of 1 x 2 on an image of 1 x 1, stride 1\n"),
+            (lambda: accelerator().convolution([[[1]]], [[[[1], [1]]]]),
+             "convolution: the image has 1 channels, the weights 2\n"),
+            (lambda: product(kind, (1, 1, 65535), *[Matrix(0, 1, 0)] * 3, Repeat(9)), "product: a sum has 147,456 parts\n")):
         with pytest.raises(UserError) as error:
             made()
         assert str(error.value).startswith(told)

@@ -15,8 +15,8 @@ from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.system import SpatialSystem
 from sardonyx.runtime import spatial_firmware
-from sardonyx.runtime.spatial_commands import Matrix, product
 from sardonyx.runtime.spatial_header import header
+from sardonyx.runtime.spatial_products import Matrix, convolution, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 RAM, BYTES = 4096, 8192
@@ -49,6 +49,19 @@ def test_firmware_and_commands_leave_the_same_memory(shape: "tuple[int, int, int
     wanted = np.zeros((shape[0], shape[1] + 1), np.int32)
     wanted[:, :-1] = a.astype(int) @ b.astype(int)
     assert found[RAM + 512:RAM + 512 + wanted.nbytes] == wanted.tobytes()
+
+
+@needs_compiler
+def test_a_convolution_in_c_leaves_the_memory_that_commands_leave(simulated: SimulatedAccelerator) -> None:
+    what = convolution((7, 9, 2), (3, 3, 2), 2, (RAM, RAM + 256, RAM + 512), (0, 0, 2))
+    content = bytearray(np.random.default_rng(1).integers(0, 256, BYTES, np.uint8).tobytes())
+    content[:RAM] = spatial_firmware.product(accelerator(ram_bytes=RAM).kind, *what)
+    simulated.write(0, bytes(content))
+    assert simulated.run([], 400_000).status >> 16 & 15 == command.NONE
+    with SimulatedAccelerator(accelerator().hardware(), BYTES, 20) as by_bus:
+        by_bus.write(0, bytes(content))
+        by_bus.run(product(accelerator().kind, *what).words, 400_000)
+        assert simulated.read(0, BYTES) == by_bus.read(0, BYTES) != bytes(content)
 
 
 # What a program does, and the error in `status` when it stands still. It clears the error where all was as it should be.
