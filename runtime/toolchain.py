@@ -28,6 +28,8 @@ ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
 OBJCOPY = "riscv64-unknown-elf-objcopy"
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fno-builtin", "-fno-unwind-tables",
           "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror")
+# What firmware.ld leaves to the stack is six of these.
+_FRAME = "-Wframe-larger-than=128"
 # What the linker says of a program that is too large, see firmware.ld.
 _TOO_LARGE = "does not fit"
 
@@ -80,7 +82,7 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         (folder / "commands.c").write_text(made.commands)
         (folder / "tables.h").write_text(made.tables)
         script = _script(folder, room)
-        flags = [*_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
+        flags = [*_FLAGS, _FRAME, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
         try:
             memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
         except _TooLarge:
