@@ -173,7 +173,7 @@ class Controller(wiring.Component):
             goes = goes | stands | self._owed(m, starting, stands)
         if self.arch.glb.queue:
             goes = goes | values["hold"][0]
-            m.d.comb += values["queued"].eq(Cat(folded(self.load_queued, QUEUED_BITS),
+            m.d.sync += values["queued"].eq(Cat(folded(self.load_queued, QUEUED_BITS),
                                                 Const(0, max(0, QUEUED_BITS - self.arch.glb_tiles)),
                                                 folded(self.store_queued, QUEUED_BITS)))
         between = self.again    # two runs

@@ -18,10 +18,10 @@ from cocotbext.axi import AxiBurstType, AxiBus, AxiLiteBus, AxiLiteMaster, AxiMa
 from machines import LEAST
 
 from sardonyx.cocotb import stalls
-from sardonyx.hw.arch.soc import CONTROLLER, GLB_REGISTER_STRIDE, GLB_REGISTERS, RW, glb_registers, offsets
+from sardonyx.hw.arch.soc import GLB_REGISTER_STRIDE, GLB_REGISTERS, RW, controller_registers, glb_registers, offsets
 
 MEMORY = LEAST.glb_tiles * LEAST.glb.tile_bytes
-CONTROLLER_AT = offsets(CONTROLLER)
+CONTROLLER_AT = offsets(controller_registers(LEAST))
 GLB_AT = {name: GLB_REGISTERS + offset for name, offset in offsets(glb_registers(LEAST.glb)).items()}
 GLB_KEPT = [GLB_REGISTERS + register.offset for register in glb_registers(LEAST.glb) if register.access == RW]
 

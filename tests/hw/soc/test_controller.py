@@ -377,8 +377,10 @@ def test_a_run_that_is_held_open_goes_on_and_ends_when_it_no_longer_is() -> None
 def test_which_descriptors_wait_is_told_of_all_tiles_at_once(columns: int, loads: int, stores: int, told: int) -> None:
     async def scenario(driver: Driver) -> None:
         driver.put(load_queued=loads, store_queued=stores)
+        await driver.tick()
         assert driver.read("queued") == told
         driver.put(load_queued=0, store_queued=0)
+        await driver.tick()
         assert driver.read("queued") == 0
 
     simulate(scenario, replace(ARCH, columns=columns, glb=replace(ARCH.glb, queue=True)))
