@@ -86,7 +86,7 @@ class Expected:
     cycles : float          Of one copy of the program.
     result_words : float    The most words of a half of a level buffer that the result of an item takes.
     items, longest          How many items, and the cycles of the longest one.
-    busiest : float         Words of the fullest link.
+    busiest : float         Words of the fullest link, of those that load and those that store.
     fill : float            Cycles of launches in which nothing is computed.
     apart : float           Cycles of one copy where each item is a launch of its own, in which nothing overlaps.
     """
@@ -132,6 +132,7 @@ def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
     """The estimate for all items."""
     total, result_words, longest, apart = 0.0, 0.0, 0.0, 0.0
     sums: dict[str, float] = {}
+    stored: dict[str, float] = {}
     ratios = Ratios(tiling.tiles, tiling.extents)
     for begin in range(0, len(tiling), CHUNK):
         estimate = Estimate(tiling, slice(begin, begin + CHUNK), ratios)
@@ -141,9 +142,12 @@ def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
         total += estimate.cycles()
         for name, words in estimate.loads.items():
             sums[name] = sums.get(name, 0.0) + float(words.sum())
-    busiest = max(sums.values(), default=0.0)
+        for name, words in estimate.stores.items():
+            stored[name] = stored.get(name, 0.0) + float(words.sum())
+    loaded = max(sums.values(), default=0.0)
+    busiest = max(loaded, *stored.values(), 0.0)
     launch = FILL + FILL_LOOP * len(tiling.einsum.order)
-    fill = _launches(root, tiling, busiest, room) * launch
+    fill = _launches(root, tiling, loaded, room) * launch
     return Expected(total + fill, result_words, len(tiling), longest, busiest, fill, apart + len(tiling) * launch)
 
 

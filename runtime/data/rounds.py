@@ -37,7 +37,8 @@ class Rounds:
 
     def __init__(self, work: Work, copies: Copies, how: str, take: Callable[[Blocks], None]) -> None:
         self.work, self.groups, self.how, self.deal = work, copies, how, deal(work.tiling, copies, how)
-        self.words: dict[str, int] = {}
+        self.words: dict[str, int] = {}     # Of each link that loads, and of each that stores.
+        self.stored: dict[str, int] = {}
         # Expected cycles of what each copy has done.
         self.loads = np.zeros(copies.count)
         self._take = take
@@ -97,7 +98,9 @@ class Rounds:
                 self._expects[copy].append(item)
                 self.loads[copy] += self.deal.cycles[item] if item != FILL else 0
             for name in self._names:
-                self._came_in(group, name, stored[self.groups.link(name, group)])
+                link = self.groups.link(name, group)
+                self.stored[link] = self.stored.get(link, 0) + len(stored[link])
+                self._came_in(group, name, stored[link])
         self._taken += 1
         for expects, came in zip(self._expects, self._came, strict=True):
             while expects and all(came.values()):
@@ -125,10 +128,11 @@ class Rounds:
 
     def bottleneck(self, cycles: int) -> str:
         """What keeps so many cycles from being fewer, in words."""
-        link = max(self.words, key=lambda name: self.words[name])
-        share = self.words[link] / max(1, cycles)
+        words = {**self.words, **self.stored}
+        link = max(words, key=lambda name: words[name])
+        share = words[link] / max(1, cycles)
         if share > BUSY:
-            return f"links: {link} brings {share:.2f} words a cycle"
+            return f"links: {link} {'takes' if link in self.stored else 'brings'} {share:.2f} words a cycle"
         if (even := balance(self.loads)) < EVEN:
             return f"imbalance: the busiest copy has {1 / even:.2f} times as much to do as others on average"
         return f"copies: all have about as much to do, and links are idle for {1 - share:.0%} of the time"

@@ -8,7 +8,7 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse import pipeline
 from sardonyx.compiler.sparse.alike import alike, longer
-from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, Copying, Expected, cycles
+from sardonyx.compiler.sparse.estimate import FILL, FILL_LOOP, Copying, Expected, cycles, expect
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.pipeline import makespan, over
 from sardonyx.compiler.sparse.tiling import tile
@@ -145,3 +145,11 @@ def test_as_many_copies_as_gain_are_the_fewest_of_those_that_take_the_fewest_cyc
     work = expected(cycles, busiest, items)
     each = [work.shared(Copying(copies, groups))[0] for copies in range(1, most + 1)]
     assert work.shared(Copying(most, groups, fewer=True)) == (min(each), each.index(min(each)) + 1)
+
+
+def test_links_that_store_count_as_those_that_load_do():
+    """Of full matrices in tiles of one k, each item gives as many values as it computes, from few that it takes."""
+    ones = to_coo(np.ones((20, 20), int))
+    tiling = tile(MATMUL, {"B": ones, "C": ones}, 1024, {"k": 1}, narrow=True)
+    found = expect(normalize(tiling.einsum), tiling)
+    assert found.items == 20 and 20 * 400 <= found.busiest <= 20 * 450

@@ -189,3 +189,5 @@ def test_the_bottleneck_is_links_or_imbalance_or_the_copies(words, cycles, loads
     rounds.words = {"b0.0": 3, "b0.1": words}
     rounds.loads = np.array(loads)
     assert rounds.bottleneck(cycles) == text
+    rounds.stored = {"x0.0": 950}
+    assert rounds.bottleneck(1000) == "links: x0.0 takes 0.95 words a cycle"
