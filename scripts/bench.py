@@ -28,6 +28,7 @@ import bench_fused
 import bench_gather
 import bench_mergers
 import bench_orders
+import bench_scanner
 import bench_sparse
 import bench_spatial
 import halide
@@ -525,6 +526,14 @@ def orders() -> list[Row]:
                                (f"{len(found) - half} that were not looked at before", found[half:]))]
 
 
+def scanner() -> list[Row]:
+    """The level scanner on the stimuli of others."""
+    found = [cycles for _, cycles in bench_scanner.measure()]
+    theirs = [each.public - each.tokens for each in bench_scanner.STIMULI]
+    return [Row(f"level scanner on {len(found)} stimuli: cycles beyond tokens, from the end of the level on",
+                f"{min(found)} to {max(found)}", f"<= 12 (public hardware: {min(theirs)} to {max(theirs)})", max(found) <= 12)]
+
+
 def features() -> list[Row]:
     """What all features of sparse programs gain together, against a launch for each sub-tile."""
     found = bench_sparse.measure()
@@ -610,7 +619,8 @@ MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
     "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "camera": camera, "product": product, "gating": gating,
-    "system": system, "sparse": sparse, "orders": orders, "features": features, "spatial": spatial, "size": size,
+    "system": system, "sparse": sparse, "orders": orders, "scanner": scanner,
+    "features": features, "spatial": spatial, "size": size,
     "tests": tests}
 
 

@@ -287,3 +287,14 @@ def test_a_located_coordinate_beyond_the_extent_is_a_fault(crd, fault):
     inputs = {"block": [2, 0, 4, 0], "ref": [1, DONE], "wr": [crd, DONE]}
     result = primitive_bench("level", LOCATES).run(inputs, LEVEL.config.encode(dense=1, output="locate"), idle=200)
     assert result.status["fault"] == fault
+
+
+@pytest.mark.parametrize("refs,length,tokens", [("0 N S0 D", 3, 6), ("N 1 2 1 S0 D", 10, 35), ("N 0 0 S0 D", 199, 402)])
+def test_a_scan_takes_a_cycle_for_each_token_and_twelve_more_at_most(refs, length, tokens):
+    fibers = 3
+    block = [fibers + 1, *range(0, length * fibers + 1, length), length * fibers, *[*range(length)] * fibers]
+    inputs = {"block": " ".join(map(str, block)), "ref": refs}
+    outputs, cycles = run_primitive("level", {"input": "block", "output": "scan"}, inputs)
+    assert len(outputs["crd"].split()) == tokens
+    # From when all of the level is there.
+    assert cycles - len(block) <= tokens + 12
