@@ -144,6 +144,10 @@ def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, in
     (rows, terms), (inner, columns), result = shapes
     if inner != terms or result != (rows, columns):
         raise other
+    for buffer in accelerator.buffers:
+        if (kept := buffer.banks[0].operations) > 1:
+            raise UserError(f"the buffer of {buffer.tensor} keeps a tensor for {kept} operations, a product brings one for "
+                            "each", accelerator.name, "leave out operations, or write the program")
     return (operands[0].name, operands[1].name, results[0].name), (rows, columns, terms)
 
 

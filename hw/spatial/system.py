@@ -100,7 +100,7 @@ class SpatialSystem(wiring.Component):
     status : Out(32)     The register `status`.
     trap : Out(1)        The core stands still for good, has read or written beyond its memory, or could not begin.
 
-    Timing: an access of the core takes two cycles. One clock; synchronous reset, active high.
+    Timing: the core reads its memory in a cycle and writes it in two. One clock; synchronous reset, active high.
     Source: Stellar IV-A and V: RISC-V hosts.
     """
 
@@ -141,17 +141,22 @@ class SpatialSystem(wiring.Component):
     def _accesses(self, m: Module, processor: Macro, boot: Macro) -> Signal:
         """The core's memory, of one access a cycle; whether the core has been anywhere else."""
         m.submodules.sram = sram = macro(Sram(boot.words, WORD_BYTES, 8))
+        size = self.accelerator.ram_bytes
         answered = Signal()
         astray = Signal()
         inside = Signal()
         asks = Signal()
-        m.d.comb += [inside.eq(processor.mem_addr < self.accelerator.ram_bytes), asks.eq(processor.mem_valid & ~answered),
+        reads = Signal()        # the core says a cycle ahead what it reads
+        m.d.comb += [inside.eq(processor.mem_addr < size), asks.eq(processor.mem_valid & ~answered),
+                     reads.eq(processor.mem_la_read & (processor.mem_la_addr < size)),
                      processor.mem_ready.eq(answered), processor.mem_rdata.eq(Mux(astray, 0, sram.word))]
-        m.d.sync += answered.eq(asks)
+        m.d.sync += answered.eq(reads | asks)
         with m.If(asks & ~inside):
             m.d.sync += astray.eq(1)
         with m.If(boot.write):
             m.d.comb += [sram.enable.eq(1), sram.address.eq(boot.at), sram.data.eq(boot.i.payload), sram.write.eq(0xF)]
+        with m.Elif(reads):
+            m.d.comb += [sram.enable.eq(1), sram.address.eq(processor.mem_la_addr[2:])]
         with m.Elif(asks & inside):
             m.d.comb += [sram.enable.eq(1), sram.address.eq(processor.mem_addr[2:]), sram.data.eq(processor.mem_wdata),
                          sram.write.eq(processor.mem_wstrb)]
