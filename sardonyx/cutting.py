@@ -67,14 +67,6 @@ def plan(schedule: Schedule, edges: Edges, copies: int | None, dispatch: str, wi
     return Plan(schedule.edges or edges, count, dispatch, without, index, ordered or bool(schedule.orders))
 
 
-def check_shared(wanted: Plan, extents: Mapping[str, int], edges: Mapping[str, int]) -> None:
-    """UserError where copies share the tiles of an index that is one tile; where its edge is not known yet, it may be more."""
-    index = wanted.index
-    if index in edges and extents[index] <= edges[index]:
-        raise UserError(f"index {index} is one tile of {edges[index]}, so that copies would share nothing",
-                        f"parallelize({index},{wanted.copies})", f"split({index},N) with a smaller N")
-
-
 def cut(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Callable[[str], None] = silent,
         looked: Search | None = None) -> Tiling:
     """The sub-tiles of operands for a machine; looked: a search for their edges that is done already."""

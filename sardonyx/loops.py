@@ -24,7 +24,7 @@ from .compiler.lang.einsum import Einsum, parse
 from .compiler.sparse.narrow import narrow
 from .compiler.sparse.search import BUDGET, EDGES, Search
 from .compiler.sparse.tiles import Tiling
-from .cutting import Plan, check_shared, search
+from .cutting import Plan, search
 from .expected import Estimated, check_room, estimated
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
@@ -98,9 +98,6 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
            progress: Callable[[str], None] = silent) -> Loops:
     """The loops and sub-tiles of a statement; formats: per tensor, as given. UserError as of `cut`, in its default order."""
     first = _Order(statement, search(statement, data, arch, wanted, progress))
-    if wanted.edges is not None:
-        said = dict.fromkeys(first.search.extents, wanted.edges) if isinstance(wanted.edges, int) else wanted.edges
-        check_shared(wanted, first.search.extents, said)
     some = _edges(first.search, wanted)
     default, refused = _estimated(first, data, arch, wanted, progress)
     least = float("inf") if default is None else default.cycles

@@ -17,7 +17,7 @@ from .compiler.lang.program import Program
 from .compiler.sparse.fuse import Fused, alone, fuse
 from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.tiles import Tiling
-from .cutting import Plan, check_shared, cut
+from .cutting import Plan, cut
 from .dump import Dump
 from .execute import Options, Result, execute
 from .expected import on_copies
@@ -112,7 +112,9 @@ def _fused(statements: Sequence[Einsum], program: Program) -> Fused:
 
 def _work(tiling: Tiling, wanted: Plan) -> Work:
     """Sub-tiles as work; UserError where copies would have nothing to share."""
-    check_shared(wanted, tiling.extents, tiling.edges)
+    if wanted.index and _tiles(tiling, wanted.index) < 2:
+        raise UserError(f"index {wanted.index} is one tile of {tiling.edges[wanted.index]}, so that copies would share "
+                        "nothing", f"parallelize({wanted.index},{wanted.copies})", f"split({wanted.index},N) with a smaller N")
     return Work(tiling)
 
 
@@ -214,3 +216,8 @@ def _own(wanted: Plan, part: _Part) -> Plan:
     if wanted.index and wanted.index not in names:
         return replace(wanted, edges=edges or None, copies=1, index="")
     return replace(wanted, edges=edges or None)
+
+
+def _tiles(tiling: Tiling, index: str) -> int:
+    """Tiles that an index is cut into."""
+    return -(-tiling.extents[index] // tiling.edges[index])
