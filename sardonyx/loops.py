@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
 from .compiler.lang.einsum import Einsum, parse
+from .compiler.sparse.fuse import alone
 from .compiler.sparse.narrow import narrow
 from .compiler.sparse.search import BUDGET, EDGES, Search
 from .compiler.sparse.tiles import Tiling
-from .cutting import Plan, search
+from .cutting import Plan, cut, search
 from .expected import Estimated, check_room, estimated
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
@@ -99,7 +100,7 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
     """The loops and sub-tiles of a statement; formats: per tensor, as given. UserError as of `cut`, in its default order."""
     first = _Order(statement, search(statement, data, arch, wanted, progress))
     some = _edges(first.search, wanted)
-    default, refused = _estimated(first, data, arch, wanted, progress)
+    default = _estimated(first, data, arch, wanted, progress)
     least = float("inf") if default is None else default.cycles
     others = []
     for each in _others(statement, formats):
@@ -115,22 +116,21 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
     expected = dict(sorted({statement.order: least, **found}.items(), key=lambda each: each[1]))
     for order in others:
         if order.cycles < WORTH * least:
-            taken, _ = _estimated(order, data, arch, wanted, progress)
+            taken = _estimated(order, data, arch, wanted, progress)
             if taken is not None:
                 return Loops(order.statement, taken.tiling, statement.order, expected)
-    if refused is not None:
-        raise refused
-    assert default is not None, "what is not refused has sub-tiles"
-    return Loops(statement, default.tiling, statement.order, expected)
+    # What a machine has no room for is refused when it is compiled, behind what else is wrong.
+    tiling = default.tiling if default is not None else cut(alone(statement), data, arch, wanted, progress, first.search)
+    return Loops(statement, tiling, statement.order, expected)
 
 
 def _estimated(order: _Order, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Callable[[str], None]
-               ) -> tuple[Estimated | None, UserError | None]:
-    """What is expected of the sub-tiles of an order, where they fit and a machine has room for their program; or why not."""
+               ) -> Estimated | None:
+    """What is expected of the sub-tiles of an order, where they fit and a machine has room for their program."""
     try:
-        return estimated(order.statement, data, arch, wanted, order.search, progress), None
-    except UserError as refused:
-        return None, refused
+        return estimated(order.statement, data, arch, wanted, order.search, progress)
+    except UserError:
+        return None
 
 
 def dataflow(order: Sequence[str], result: Sequence[str], edges: Mapping[str, int]) -> str:
