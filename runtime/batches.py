@@ -50,11 +50,18 @@ class Work:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the streams of a launch are: in whole banks (None), or in one of so many parts of them."""
+    """Where the streams of a launch are: in whole banks (None), or in one of so many parts of them.
+
+    The halves of a stream that is alone in its GLB tile are in two banks: while the array reads or writes one, the host has
+    every cycle of the other.
+
+    lone: such tiles.
+    """
 
     glb: Glb
     part: int | None
     parts: int = 2
+    lone: frozenset[int] = frozenset()
 
     def room(self, each: Transfer) -> int:
         """16-bit words that a stream may take; a part begins at a line, as all that the host writes does."""
@@ -62,6 +69,8 @@ class Place:
 
     def start(self, each: Transfer) -> int:
         """The first byte of a stream in its GLB tile."""
+        if self.part and self.parts == 2 and each.tiles == 1 and self.tile(each) in self.lone:
+            return (each.bank + 1) % self.glb.banks * self.glb.bank_bytes + each.address
         return each.bank * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * (self.part or 0)
 
     def tile(self, each: Transfer) -> int:
@@ -105,6 +114,12 @@ def batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch
             half = 1 - half
         else:
             yield Batch(_taken(program, glb, ahead, works, whole), None)
+
+
+def lone(program: Program, glb: Glb) -> frozenset[int]:
+    """GLB tiles of several banks and one stream."""
+    tiles = [each.column // glb.columns_per_tile for each in program.transfers]
+    return frozenset(tile for tile in tiles if tiles.count(tile) == 1 and glb.banks > 1)
 
 
 def chains(program: Program, glb: Glb) -> bool:

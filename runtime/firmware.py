@@ -259,13 +259,18 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
     """The launches of a job, and where each leaves its words."""
     counts: dict[Launch, dict[str, Count]] = {}
     numbers: dict[Launch, int] = {}
+    lines = writer.jobs[-1]
+    taken: int | None = None        # where what is taken stands, if nothing stands behind it
     for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)):
         match phase:
             case Phase.LOADS:
                 if not numbers:
                     # Nothing runs yet, so registers are set while words come.
                     writer.write(launch.starts[:-1])
+                brought = len(lines)
                 writer.write(launch.loads)
+                if taken is not None:
+                    writer.both_ways(taken, brought)
             case Phase.STARTS:
                 writer.write(launch.starts if numbers else launch.starts[-1:])
                 numbers[launch] = len(numbers)
@@ -274,7 +279,10 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
             case Phase.ENDS:
                 counts[launch] = writer.count(launch.ends, Mark(number, "end", numbers[launch]))
             case Phase.READS:
+                taken = len(lines)
                 yield launch, tuple(writer.read(launch, job.program, counts[launch]))
+                continue
+        taken = None
 
 
 def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],

@@ -13,8 +13,8 @@ between them so that every schedule begins anew.
                              ends     Wait; Count for every elastic store
                              reads    Read for every store
 
-Work of more than one launch takes the halves of the banks in turn, so that the words of the next launch are written, and those
-of the one before are read, while one computes.
+Work of more than one launch takes halves of the banks in turn, a stream that is alone in its GLB tile those of two banks, so
+that the words of the next launch are written, and those of the one before are read, while one computes.
 
 With `Glb.queue` a host that is quick may have launches of an elastic program in one run (`chained`): the array sees no end
 between them. The registers of the next launch are written while one computes, and its descriptors are queued; a register holds
@@ -53,7 +53,20 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.mask import Mask
 from ..hw.arch.soc import LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
-from .batches import LAUNCH_LIMIT, WATCHDOG_CYCLES, Batch, Place, Runs, Work, batches, chained_batches, chains, joint, pairs
+from .batches import (
+    LAUNCH_LIMIT,
+    WATCHDOG_CYCLES,
+    Batch,
+    Place,
+    Runs,
+    Work,
+    batches,
+    chained_batches,
+    chains,
+    joint,
+    lone,
+    pairs,
+)
 from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WaitTaken, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
@@ -198,8 +211,9 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     found = ((Batch((work,), None) for work in works) if single else chained_batches(program, arch.glb, works) if chained
              else batches(program, arch.glb, works))
     runs = Runs(chained)
+    alone = lone(program, arch.glb)
     for batch, after in pairs(found) if chained else ((each, None) for each in found):
-        place = Place(arch.glb, batch.part, batch.parts)
+        place = Place(arch.glb, batch.part, batch.parts, alone)
         reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)

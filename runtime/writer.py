@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -179,6 +180,12 @@ class Writer:
         """A transfer, and what waits for its end."""
         self.add(line, words)
         self._moving[end] = None
+
+    def both_ways(self, first: int, second: int) -> None:
+        """Let commands of the job from these two on alternate, as each way has room for few transfers that wait."""
+        lines = self.jobs[-1]
+        pairs = zip_longest(lines[first:second], lines[second:])
+        lines[first:] = [each for pair in pairs for each in pair if each is not None]
 
     def add(self, command: str, words: int = 1, notes: int = 0, remark: str = "") -> Note:
         """A command of so many words, which notes so many; the first of these."""

@@ -400,7 +400,8 @@ def test_work_that_fits_the_banks_is_one_launch_and_other_work_takes_their_halve
     assert not one.apart and places(one) == [0, 1024 + 512]
     found = list(launches(copier(LEAST), LEAST, blocks, {"b_vals": 32}))
     assert [(each.transactions, each.apart) for each in found] == [(4, False), *[(4, True)] * 4]
-    assert [places(each) for each in found] == [[half * (n % 2), 1024 + 512 + half * (n % 2)] for n in range(5)]
+    # The one stream of a tile has half of each of its banks.
+    assert [places(each) for each in found] == [[512 * (n % 2), 1024 + 512 * (1 - n % 2)] for n in range(5)]
     assert {set_in(each.commands, 1)["store_limit"] for each in found} == {half // 2}
 
 
