@@ -188,6 +188,8 @@ def test_protection_that_leaks_is_found(simulate: Callable[..., tuple[object, ob
     assert found != right and "x" in str(found).lower()
 
 
+# The dense program builds the same machine smaller; in Icarus both see X.
+@pytest.mark.slow
 def test_a_sparse_kernel_beside_random_tiles_gives_the_same_words_in_as_many_cycles() -> None:
     program, blocks, right = products()
     want, alone = simulated(program, SPARSE, [blocks], full=True)

@@ -73,7 +73,7 @@ class Restless:
         return False
 
 
-@pytest.mark.parametrize("arch", [STATIC_ARCH, PLAIN, LATE, FULL],
+@pytest.mark.parametrize("arch", [STATIC_ARCH, PLAIN, LATE, pytest.param(FULL, marks=pytest.mark.slow)],
                          ids=["split", "no FIFOs", "late global buffer", "full FIFOs"])
 def test_a_static_program_has_its_words_and_cycles_whenever_it_stands_still(arch: Arch) -> None:
     arch = stalling(arch)
@@ -109,7 +109,8 @@ def copied(machine: object) -> "list[list[int]]":
     return [stored["b_vals"].tolist() for outcome in outcomes for stored in outcome.stored]
 
 
-@pytest.mark.parametrize("arch", [LONG, replace(LONG, interconnect=replace(LONG.interconnect, fifo="full"))],
+@pytest.mark.parametrize("arch", [
+    LONG, pytest.param(replace(LONG, interconnect=replace(LONG.interconnect, fifo="full")), marks=pytest.mark.slow)],
                          ids=["split", "full FIFOs"])
 @pytest.mark.parametrize("whole", [True, False], ids=["all columns", "any columns"])
 def test_an_elastic_program_has_its_words_whichever_columns_stand_still(arch: Arch, whole: bool) -> None:

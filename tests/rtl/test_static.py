@@ -6,6 +6,7 @@ one cycle at each switch box of an odd tile (even ones pass, or cost one in mode
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -149,8 +150,12 @@ def expected(x: np.ndarray) -> list[int]:
     return ((z[5:] + z[:-5]) % (1 << 16)).tolist()
 
 
-@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True), (LATE, True), (REGISTERED, True),
-                                       (PLAIN_REGISTERED, True), (FULL, True), (FULL_REGISTERED, True)],
+# Machines of which others here differ in less are built for the whole of the tests only.
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("arch,full", [(ARCH, False), (ARCH, True), (PLAIN, True), (LATE, True), SLOW(REGISTERED, True),
+                                       SLOW(PLAIN_REGISTERED, True), SLOW(FULL, True), (FULL_REGISTERED, True)],
                          ids=["folded", "reconfigurable", "reconfigurable without FIFOs", "with a late global buffer",
                               "with registers at core outputs", "with such registers and without FIFOs",
                               "with a FIFO at every hop", "with both"])

@@ -19,7 +19,8 @@ from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 
 # Few lines, so that every run changes between them; few lanes, and one outer coordinate a line.
 SMALL = [replace(MEM, sram_lines=lines, sram_lanes=lanes) for lines, lanes in ((16, 4), (32, 2), (16, 8))]
-SPECS = pytest.mark.parametrize("spec", [MEM, *SMALL], ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
+SPECS = pytest.mark.parametrize("spec", [MEM, *SMALL[:2], pytest.param(SMALL[2], marks=pytest.mark.slow)],
+                                ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
 values = st.integers(0, 0xFFFF) | st.sampled_from([0, 1, 2, 0xFFFE, 0xFFFF, MAYBE])
 
 

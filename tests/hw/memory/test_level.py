@@ -18,7 +18,8 @@ INPUTS = ("block", "stream")
 # SRAMs so small that every run goes around them, with other numbers of lanes.
 TINY = [replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes)
         for lines, lanes in ((16, 4), (32, 2), (8, 8))]
-SPECS = pytest.mark.parametrize("spec", [MEM, *TINY], ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
+SPECS = pytest.mark.parametrize("spec", [MEM, *TINY[:2], pytest.param(TINY[2], marks=pytest.mark.slow)],
+                                ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
 
 lengths = st.lists(st.one_of(st.integers(0, 2), st.integers(0, 9)), max_size=12)
 stalls = st.one_of(st.none(), st.integers(1, 1 << 30))

@@ -105,7 +105,7 @@ def test_a_margin_that_is_too_short_is_found() -> None:
     assert run(Alike(1, 0), 1, 2000)["differs"]
 
 
-# Icarus takes nearly a minute for it; `test_buses.py` has it run the same against a machine whose clocks are not gated.
+# Icarus takes nearly a minute for it.
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=(pytest.mark.icarus, pytest.mark.slow))])
 def test_the_buses_of_a_machine_with_gated_clocks_answer_as_axi_demands(simulator: str, tmp_path: Path) -> None:
     machine = replace(LEAST, glb=replace(LEAST.glb, clock_gating=HYBRID, clock_gates=CELL))
