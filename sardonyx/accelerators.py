@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments
+from . import arguments, component_files
 from .compiler.spatial.collected import collected
-from .dump import Dump
-from .hw import emit
 from .hw.arch import command
 from .hw.arch.accelerator import Accelerator
 from .hw.arch.dma import Dma
@@ -96,19 +93,9 @@ class AcceleratorDesign:
         Files: one .sv per module, ``<top>.f`` in dependency order, ``lint.vlt``, ``spatial.h``: its commands in C, and
         ``accelerator.json``: the description, with its streams in the order of their indices.
         """
-        began = time.perf_counter()
-        folder = Dump(Path(out))
-        progress(f"generating the Verilog of '{self.name}'")
-        with tempfile.TemporaryDirectory() as made:
-            modules = emit.emit(self.hardware(), Path(made))
-            files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
         documents = {"accelerator.json": json.dumps(self.kind.to_json(), indent=1) + "\n", "spatial.h": self.header()}
-        folder.write({**files, **documents})
-        size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
-        return Outcome({"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports,
-                        "modules": len(modules), "verilog_bytes": size,
-                        "file_list": str(Path(out) / f"{modules[-1].stem}.f"), "documents": sorted(documents),
-                        "elapsed_s": round(time.perf_counter() - began, 2)})
+        facts = {"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports}
+        return component_files.write(self.name, self.hardware(), out, documents, facts, progress)
 
     def run(self, program: Program | bytes, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
         """Do a program in generated Verilog on the contents of memory; what memory holds then, and how it ended.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +23,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from . import arguments
+from . import arguments, component_files
 from .array_operands import DENSITY, MOST_OPERATIONS
-from .dump import Dump
-from .hw import emit
 from .hw.arch.errors import UserError
 from .hw.arch.merger import Merger
 from .hw.arch.spatial import BITS
@@ -141,17 +138,8 @@ class MergerDesign:
         Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, and ``merger.json``: the description, with
         how the words of its streams are made up.
         """
-        began = time.perf_counter()
-        folder = Dump(Path(out))
-        progress(f"generating the Verilog of '{self.name}'")
-        with tempfile.TemporaryDirectory() as made:
-            modules = emit.emit(MergerArray(self.kind), Path(made))
-            files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
-        folder.write({**files, "merger.json": json.dumps(self.kind.to_json(), indent=1) + "\n"})
-        size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
-        return Outcome({**self.facts(), "modules": len(modules), "verilog_bytes": size,
-                        "file_list": str(Path(out) / f"{self.name.lower()}.f"), "documents": ["merger.json"],
-                        "elapsed_s": round(time.perf_counter() - began, 2)})
+        described = json.dumps(self.kind.to_json(), indent=1) + "\n"
+        return component_files.write(self.name, MergerArray(self.kind), out, {"merger.json": described}, self.facts(), progress)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random partial matrices for operations back to back, with zeros, and with rows that are empty."""

@@ -20,7 +20,6 @@ import dataclasses
 import functools
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments
+from . import arguments, component_files
 from .accelerators import AcceleratorDesign
 from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
@@ -63,7 +62,6 @@ from .functionality import (
     select,
     variables,
 )
-from .hw import emit
 from .hw.arch.dma import Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
@@ -265,21 +263,12 @@ class Design:
         Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, ``array.svg``, and ``array.json``: the
         description, whose ports say the order of the words of every stream.
         """
-        began = time.perf_counter()
         self._check_runs()
-        folder = Dump(Path(out))
-        progress(f"generating the Verilog of '{self.name}'")
-        with tempfile.TemporaryDirectory() as made:
-            modules = emit.emit(self.hardware(), Path(made))
-            files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
         buffers = {"buffers": [dataclasses.asdict(each) for each in self.private]} if self.private else {}
         described = json.dumps((self.elastic or self.spatial).to_json() | buffers, indent=1)
         documents = {"array.json": described + "\n", "array.svg": self.picture()}
-        folder.write({**files, **documents})
-        size = sum(len(text) for name, text in files.items() if name.endswith(".sv"))
-        return Outcome({**report.made(self.spatial, self.elastic), "modules": len(modules), "verilog_bytes": size,
-                        "file_list": str(Path(out) / f"{self.name.lower()}.f"), "documents": sorted(documents),
-                        "elapsed_s": round(time.perf_counter() - began, 2)})
+        facts = report.made(self.spatial, self.elastic)
+        return component_files.write(self.name, self.hardware(), out, documents, facts, progress)
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
             lengths: Sequence[int] | None = None, **operands: object) -> Result:
