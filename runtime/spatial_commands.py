@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, region
-from ..hw.arch.dma import MOST_SIZE, NODES_AXIS, SPAN_BITS
+from ..hw.arch.dma import MOST_SIZE, MOST_SPAN, NODES_AXIS
 from ..hw.arch.errors import UserError
 from ..hw.arch.private_buffer import DENSE
 
@@ -75,9 +75,9 @@ class Program:
             self.command("set_constant", command.ELEMENT, size)
         self.command("set_address", memory, address)
         for axis, (span, there, stride) in enumerate(loops):
-            if not 1 <= span < 1 << SPAN_BITS or not 0 <= there <= span:
+            if not 1 <= span <= MOST_SPAN or not 0 <= there <= span:
                 raise UserError(f"a loop has {span} iterations, {there} of them in memory", f"stream {stream}",
-                                f"give 1..{(1 << SPAN_BITS) - 1}, and of them 0 or more")
+                                f"give 1..{MOST_SPAN}, and of them 0 or more")
             if span == there:
                 if span > 1:
                     self.command("set_span", BOTH | axis, span)

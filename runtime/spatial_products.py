@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..hw.arch.accelerator import Accelerator
-from ..hw.arch.dma import SPAN_BITS
+from ..hw.arch.dma import MOST_SPAN
 from ..hw.arch.errors import UserError
 from .spatial_commands import Program
 
@@ -102,12 +102,15 @@ def _whole(program: Program, names: tuple[str, str, str], shape: tuple[int, int,
 
 def check(shape: tuple[int, int, int], tile: tuple[int, int, int], taps: Repeat, groups: Repeat) -> None:
     """UserError for a product that commands cannot hold."""
-    most = (1 << SPAN_BITS) - 1
-    rows, columns, terms = shape
-    if min(shape) < 1 or max(*shape, groups.count, taps.count) > most:
-        raise UserError(f"a product of {rows} x {columns} x {terms}", "product", f"give whole numbers 1..{most}")
-    if (parts := -(-terms // tile[2]) * taps.count) > most:
-        raise UserError(f"a sum has {parts:,} parts", "product", f"give {most} or fewer: larger operations")
+    check_shape(*shape, groups.count, taps.count)
+    if (parts := -(-shape[2] // tile[2]) * taps.count) > MOST_SPAN:
+        raise UserError(f"a sum has {parts:,} parts", "product", f"give {MOST_SPAN} or fewer: larger operations")
+
+
+def check_shape(rows: int, columns: int, terms: int, *repeats: int) -> None:
+    """UserError for a product of so many rows, columns and terms, and repeats of it, that loops do not have."""
+    if not all(1 <= each <= MOST_SPAN for each in (rows, columns, terms, *repeats)):
+        raise UserError(f"a product of {rows} x {columns} x {terms}", "product", f"give whole numbers 1..{MOST_SPAN}")
 
 
 def convolution(image: tuple[int, int, int], kernel: tuple[int, int, int], stride: int, addresses: tuple[int, int, int],

@@ -28,8 +28,9 @@ ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
 OBJCOPY = "riscv64-unknown-elf-objcopy"
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fno-builtin", "-fno-unwind-tables",
           "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror")
-# What firmware.ld leaves to the stack is six of these.
-_FRAME = "-Wframe-larger-than=128"
+# Bytes that are left to the stack: of our firmware six calls of functions whose frames the compiler checks, else a fair share.
+_FRAME_BYTES = 128
+_STACK_BYTES, _STACK_BYTES_OF_OTHERS = 6 * _FRAME_BYTES, 1024
 # What the linker says of a program that is too large, see firmware.ld.
 _TOO_LARGE = "does not fit"
 
@@ -81,8 +82,9 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         (folder / "sardonyx.h").write_text(header)
         (folder / "commands.c").write_text(made.commands)
         (folder / "tables.h").write_text(made.tables)
-        script = _script(folder, room)
-        flags = [*_FLAGS, _FRAME, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
+        script = _script(folder, room, _STACK_BYTES)
+        flags = [*_FLAGS, f"-Wframe-larger-than={_FRAME_BYTES}", *(f"-D{name}={value}u" for name, value in sizes.items()),
+                 f"-I{folder}", f"-I{SOURCES}"]
         try:
             memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
         except _TooLarge:
@@ -99,7 +101,7 @@ def program(source: Path, headers: Mapping[str, str], room: int, where: str) -> 
         folder = Path(name)
         for file, text in headers.items():
             (folder / file).write_text(text)
-        script = _script(folder, room)
+        script = _script(folder, room, _STACK_BYTES_OF_OTHERS)
         try:
             memory = _binary(tools(), [*_FLAGS, f"-I{folder}", str(source)], script)
         except _TooLarge:
@@ -108,10 +110,10 @@ def program(source: Path, headers: Mapping[str, str], room: int, where: str) -> 
     return memory + bytes(room - len(memory))
 
 
-def _script(folder: Path, room: int) -> Path:
+def _script(folder: Path, room: int, stack: int) -> Path:
     """The linker script of what lies in a processor's memory, in a folder."""
     script = folder / "firmware.ld"
-    script.write_text(f"RAM_BYTES = {room};\n{(SOURCES / 'firmware.ld').read_text()}")
+    script.write_text(f"RAM_BYTES = {room};\nSTACK_BYTES = {stack};\n{(SOURCES / 'firmware.ld').read_text()}")
     return script
 
 

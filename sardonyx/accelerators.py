@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,11 @@ from .hw.arch.soc import named
 from .hw.arch.spatial import Shaped, Spatial, wrapped
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
-from .outcome import Outcome, silent
+from .outcome import Computed, Outcome, silent
 from .runtime.spatial_commands import Program
 from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
-from .runtime.spatial_products import Matrix, by_columns, convolution, product, tiles
+from .runtime.spatial_products import Matrix, by_columns, check_shape, convolution, product, tiles
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
 
 # The names of modules that accelerators are made of.
@@ -48,16 +49,10 @@ PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|dma(_\w+)?|feeder_\
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
+# Elements of random matrices and their product: seconds of simulation, or minutes.
+MOST_RANDOM = 1 << 20
 # Cycles that a command or an element may take at most, if nothing hangs.
 PATIENCE = 1000
-
-
-@dataclass(frozen=True)
-class Computed(Outcome):
-    """The outcome of a run: the result, and the cycles from reset to the last word in memory."""
-
-    value: Any = None
-    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +112,18 @@ class AcceleratorDesign:
             ended = simulated.run(words, limit)
             check(ended.status, self.name)
             return simulated.read(0, len(memory)), ended
+
+    def random(self, rows: int, columns: int, terms: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Random matrices for `product`, of all values that elements have; UserError for shapes that it cannot have."""
+        check_shape(rows, columns, terms)
+        shapes = (rows, terms), (terms, columns)
+        if (size := rows * columns + sum(map(prod, shapes))) > MOST_RANDOM:
+            raise UserError(f"random matrices with {size:,} elements", "product",
+                            f"use {MOST_RANDOM:,} or fewer, or give matrices in Python")
+        random = np.random.default_rng(arguments.seed(seed))
+        a, b = (random.integers(-1 << each.bits - 1, 1 << each.bits - 1, shape)
+                for each, shape in zip(self.kind.array.operands, shapes, strict=True))
+        return a, b
 
     def product(self, a: object, b: object, engine: str = "rtl", latency: int = LATENCY,
                 progress: Callable[[str], None] = silent) -> Computed:

@@ -29,7 +29,7 @@ from .hw.arch.errors import UserError
 from .hw.arch.merger import Merger
 from .hw.arch.spatial import BITS
 from .hw.spatial.merger import MergerArray
-from .outcome import Outcome, silent
+from .outcome import Computed, Outcome, silent
 from .runtime.data.merged import Fiber, collected, dealt
 from .sim import spatial as engines
 from .sim.golden.merger import merged
@@ -63,14 +63,6 @@ def merger(ways: int, shape: int | Sequence[int], *, lanes: int = 1, take: int =
         raise UserError(f"it has {len(extents)} extents", "shape", "give rows and columns, or one extent")
     rows, columns = extents if len(extents) == 2 else (1, extents[0])
     return MergerDesign(Merger(name, ways, rows, columns, lanes, take, BITS[dtype]), isinstance(shape, Sequence))
-
-
-@dataclass(frozen=True)
-class Merged(Outcome):
-    """The outcome of a run: the sum, one for each operation if there are several, and the cycles of engines that count them."""
-
-    value: Any = None
-    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,7 @@ class MergerDesign:
         return {"P": found.reshape(count, self.kind.ways, *self.shape)}
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
-            **operands: object) -> Merged:
+            **operands: object) -> Computed:
         """Merge partial matrices and check every element against NumPy.
 
         Parameters
@@ -194,7 +186,7 @@ class MergerDesign:
             facts |= {"elements_checked": facts["elements_out"], "cycles": cycles}
         values = [self._matrix(fiber, is_sparse) for fiber in wanted]
         value: Any = values[0] if not several else values if is_sparse else np.stack(values)
-        return Merged({**facts, "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=cycles)
+        return Computed({**facts, "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=cycles)
 
     def _matrix(self, fiber: Fiber, is_sparse: bool) -> Any:
         coordinates, values = fiber

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,15 @@ class Outcome:
 
     report: Mapping[str, object]
     text: str = ""
+
+
+@dataclass(frozen=True)
+class Computed(Outcome):
+    """What a run of an array gave: a result, by name or by operation where there are several, and the cycles of engines that
+    count them."""
+
+    value: Any = None
+    cycles: int | None = None
 
 
 def silent(stage: str) -> None:

@@ -24,7 +24,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ from .hw.spatial.array import SpatialArray
 from .hw.spatial.buffered_array import BufferedArray
 from .hw.spatial.elastic_array import ElasticArray
 from .mergers import MergerDesign, merger
-from .outcome import Outcome, silent
+from .outcome import Computed, Outcome, silent
 from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
 from .runtime.data.private_buffers import filled
@@ -79,7 +78,7 @@ from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Buffer", "Design", "MergerDesign", "Result", "Transform", "absolute", "different", "equal", "functionality",
+__all__ = ["Buffer", "Computed", "Design", "MergerDesign", "Transform", "absolute", "different", "equal", "functionality",
            "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "shift",
            "skip", "stored", "variables", "work_queue"]
 
@@ -89,14 +88,6 @@ PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sr
                    r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
-
-
-@dataclass(frozen=True)
-class Result(Outcome):
-    """The outcome of a run: the result, by name where there are several, and the cycles of engines that count them."""
-
-    value: Any = None
-    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -271,7 +262,7 @@ class Design:
         return component_files.write(self.name, self.hardware(), out, documents, facts, progress)
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
-            lengths: Sequence[int] | None = None, **operands: object) -> Result:
+            lengths: Sequence[int] | None = None, **operands: object) -> Computed:
         """Run the array and check every element against NumPy.
 
         Parameters
@@ -313,7 +304,7 @@ class Design:
             elif self.elastic is not None:
                 facts |= self._without_skips(count)
         values = {name: array if several else array[0] for name, array in wanted.items()}
-        return Result({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
+        return Computed({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
                       value=values if len(values) > 1 else next(iter(values.values())), cycles=cycles)
 
     def _without_skips(self, count: int) -> dict[str, object]:

@@ -19,6 +19,7 @@ from .check import Misfit, PowerOfTwo, Whole, check
 ELEMENT_BITS = 32
 MOST_SIZE = 2
 SPAN_BITS, ADDRESS_BITS = 16, 32
+MOST_SPAN = (1 << SPAN_BITS) - 1
 # Ports have identities on the bus, which are of 4 bits.
 MOST_PORTS, MOST_LOOPS = 16, 8
 LEAST_BEATS, MOST_BEATS = 2, 64
@@ -60,8 +61,8 @@ class Dma:
 class Loop:
     """A loop of a request: iterations, how many of them are in memory, and bytes from one to the next."""
 
-    span: Annotated[int, Whole(1, (1 << SPAN_BITS) - 1)]
-    there: Annotated[int, Whole(0, (1 << SPAN_BITS) - 1)]
+    span: Annotated[int, Whole(1, MOST_SPAN)]
+    there: Annotated[int, Whole(0, MOST_SPAN)]
     stride: Annotated[int, Whole(-1 << ADDRESS_BITS - 1, (1 << ADDRESS_BITS - 1) - 1)]
 
     def __post_init__(self) -> None:

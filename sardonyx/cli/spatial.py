@@ -178,8 +178,6 @@ def tell(options: argparse.Namespace, console: Console) -> int:
 
 def surround(options: argparse.Namespace, console: Console) -> int:
     """Put an accelerator around a design."""
-    import numpy as np
-
     from .. import designs
     from ..outcome import Outcome
 
@@ -190,12 +188,7 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     made = dataclasses.replace(design, bounds=bounds).accelerator(options.ports, ram_bytes=0 if options.no_core else RAM_BYTES)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
-        rows, columns, terms = options.product
-        bits = [operand.bits for operand in made.kind.array.operands]
-        random = np.random.default_rng(options.seed)
-        a, b = (random.integers(-1 << each - 1, 1 << each - 1, shape)
-                for each, shape in zip(bits, ((rows, terms), (terms, columns)), strict=False))
-        report |= made.product(a, b, progress=console.progress).report
+        report |= made.product(*made.random(*options.product, seed=options.seed), progress=console.progress).report
     console.show(Outcome(report))
     console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
     return 0
