@@ -188,7 +188,8 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     made = dataclasses.replace(design, bounds=bounds).accelerator(options.ports, ram_bytes=0 if options.no_core else RAM_BYTES)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
-        report |= made.product(*made.random(*options.product, seed=options.seed), progress=console.progress).report
+        rows, columns, terms = options.product
+        report |= made.product(*made.random(rows, columns, terms, options.seed), progress=console.progress).report
     console.show(Outcome(report))
     console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
     return 0
