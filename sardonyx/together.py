@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from . import api, timeline
 from .compiler.lang.einsum import parse
@@ -37,7 +38,7 @@ def demo_arch() -> Arch:
 
 
 def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = silent, periods: tuple[int, int] = (1, 1),
-        columns: Sequence[int] = (), regions: Mapping[str, int] | None = None) -> tuple[system.Ran, dict[str, object]]:
+        columns: Sequence[int] = (), regions: Mapping[str, int] | None = None) -> tuple[system.Ran, dict[str, dict[str, Any]]]:
     """Run compiled jobs, of one part each, in a simulated system, and check all.
 
     Their operands are in memory outside. Without `columns` they run one after the other on the whole machine. Else it is split
@@ -61,7 +62,7 @@ def run(jobs: Mapping[str, Job], arch: Arch, progress: Callable[[str], None] = s
     made = [firmware.Job(name, jobs[name].compiled.program, part.transactions(most), part.bounds(), where.get(name))
             for name, part in data.items()]
     ran = system.run_jobs(made, [part.take for part in data.values()], arch, progress, periods=periods, columns=columns)
-    reports: dict[str, object] = {}
+    reports: dict[str, dict[str, Any]] = {}
     for number, (name, job) in enumerate(jobs.items()):
         if ran.stopped(number):
             continue

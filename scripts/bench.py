@@ -146,7 +146,7 @@ def onyx_many() -> list[Row]:
             Row("the same: speed", f"{speed:,} cycles/s", ">= 1,500 cycles/s", speed >= 1500)]
 
 
-def _first_cycle(call: Callable[[], api.Result]) -> tuple[float, dict[str, Any]]:
+def _first_cycle(call: Callable[[], api.Result | Picture]) -> tuple[float, dict[str, Any]]:
     """Seconds of a call without those in the simulation, whose library is there; and the report."""
     began = time.perf_counter()
     report: dict[str, Any] = dict(call().report)
@@ -266,7 +266,7 @@ def gaussian() -> list[Row]:
     """A 3 x 3 Gaussian blur on onyx: one tile with one lane, and a whole picture with fourteen lanes."""
     photo = skimage.data.camera()
     one = _photograph("gaussian", photo[:64, :64], (62, 62))
-    pes, mems = (one.report["tiles_used"][kind] for kind in ("pe", "mem"))
+    pes, mems = one.tiles
     seconds = one.report["build_s"] + one.report["simulate_s"]
     wide = _photograph("gaussian", photo, (518, 128), lanes=14)
     rate = wide.value.size / wide.cycles
@@ -296,7 +296,7 @@ def camera() -> list[Row]:
 def _whole(name: str, photo: np.ndarray, most: int) -> Row:
     """A program on 512 x 512 pixels in tiles that fit a bank; most: PEs that it may take."""
     found = _photograph(name, photo, (253, 169))
-    pes, mems = (found.report["tiles_used"][kind] for kind in ("pe", "mem"))
+    pes, mems = found.tiles
     rows, columns = found.value.shape[-2:]
     each = found.cycles / (rows * columns)
     return Row(f"{name} on `onyx`, 512 x 512 pixels in, one lane, in {found.report['tiles']} parts: tiles; cycles per pixel",
@@ -306,16 +306,37 @@ def _whole(name: str, photo: np.ndarray, most: int) -> Row:
 def product() -> list[Row]:
     """A matrix product on onyx, four columns and four terms at once."""
     matrix = np.arange(64 * 64, dtype=np.int16).reshape(64, 64)
-    found = sardonyx.halide.run(matrix_product.build(64), inputs={"weights": matrix, "rows": matrix}, arch="onyx")
-    pes, rate = found.report["tiles_used"]["pe"], 64**3 / found.cycles
+    found = _picture(matrix_product.build(64), {"weights": matrix, "rows": matrix})
+    pes, rate = found.tiles[0], 64**3 / found.cycles
     return [Row(f"matrix product on `onyx`, 64 x 64 times 64 x 64, in {found.report['tiles']} parts: tiles; products per cycle",
                 f"{pes} PE; {rate:.1f} ({rate / 16:.0%} of 16)", "none given", None)]
 
 
-def _photograph(name: str, photo: np.ndarray, tile: tuple[int, int], lanes: int = 1) -> api.Result:
-    """A program of apps/dense on a picture, in the Verilog of onyx."""
-    program = import_module(f"sardonyx.apps.dense.{name}").build()
-    return sardonyx.halide.run(program, inputs={"photo": photo}, tile=tile, unroll=lanes, arch="onyx")
+@dataclass(frozen=True)
+class Picture:
+    """What a dense program made in Verilog."""
+
+    value: np.ndarray
+    cycles: int
+    report: Mapping[str, Any]
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """PE and MEM tiles that it takes."""
+        used = self.report["tiles_used"]
+        return used["pe"], used["mem"]
+
+
+def _picture(program: object, inputs: Mapping[str, np.ndarray], arch: str = "onyx", **how: Any) -> Picture:
+    """A program on its inputs."""
+    found = sardonyx.halide.run(program, inputs=inputs, arch=arch, **how)
+    report: Mapping[str, Any] = found.report
+    return Picture(found.value, report["cycles"], report)
+
+
+def _photograph(name: str, photo: np.ndarray, tile: tuple[int, int], lanes: int = 1) -> Picture:
+    """A program of apps/dense on a picture."""
+    return _picture(import_module(f"sardonyx.apps.dense.{name}").build(), {"photo": photo}, tile=tile, unroll=lanes)
 
 
 def gating() -> list[Row]:
@@ -411,14 +432,13 @@ def following() -> list[Row]:
     """Cycles between the starts of two tiles of one launch, against what a tile takes."""
     arch, photo = presets.get("small"), skimage.data.camera()
     blur = import_module("sardonyx.apps.dense.gaussian").build()
-    alone, three = (sardonyx.halide.run(blur, inputs={"photo": photo[:64, :62 * tiles + 2]}, tile=(62, 62), arch=arch,
-                                        engine="rtl").report for tiles in (1, 3))
-    assert three["launches"] == 1, "the tiles are of one launch"
-    apart = (three["cycles"] - alone["cycles"]) / 2
-    over = apart - alone["cycles"]
+    alone, three = (_picture(blur, {"photo": photo[:64, :62 * tiles + 2]}, "small", tile=(62, 62)) for tiles in (1, 3))
+    assert three.report["launches"] == 1, "the tiles are of one launch"
+    apart = (three.cycles - alone.cycles) / 2
+    over = apart - alone.cycles
     rows = [Row("gaussian on `small`, tiles of 64 x 64 pixels in, one launch: cycles from start to start; words of a tile; a "
                 "tile alone from start to done; between that and the next start",
-                f"{apart:,.0f}; {64 * 64:,}; {alone['cycles']:,}; {over:.0f}",
+                f"{apart:,.0f}; {64 * 64:,}; {alone.cycles:,}; {over:.0f}",
                 "<= 16 cycles of overhead; paper: a round trip to the host", over <= 16)]
     program = compile_einsum(load_kernel("vec_elemmul").einsum(), arch).program
     said, most = [], 0.0

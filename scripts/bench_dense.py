@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench_sparse import COPIES, machine
 
@@ -37,7 +38,8 @@ class Point:
 def measure(shares: Sequence[float] = SHARES) -> Iterator[Point]:
     """The products, in the default order of loops: the choice of another one takes longer than it gains here."""
     for zeros in shares:
-        operands = {name: to_value(random_tensor((EXTENT, EXTENT), 1 - zeros, seed)) for seed, name in enumerate("BC", 1)}
+        operands: dict[str, Any] = {name: to_value(random_tensor((EXTENT, EXTENT), 1 - zeros, seed))
+                                    for seed, name in enumerate("BC", 1)}
         found = sardonyx.einsum(api.MATRIX_PRODUCT, order="ijk", arch=machine(), **operands, **COPIES)
         yield Point(zeros, int(found.cycles or 0))
 

@@ -92,7 +92,8 @@ def compare(name: str, given: scipy.sparse.sparray) -> Compared:
     """Both mergers on one matrix."""
     matrix = scipy.sparse.csr_array(given).astype(np.int64)
     matrix.sort_indices()
-    flat = Merger("flat", WAYS, *matrix.shape, 1, 16)
+    rows, columns = matrix.shape
+    flat = Merger("flat", WAYS, rows, columns, 1, 16)
     lanes = replace(flat, lanes=32, take=1)
     numbers = itertools.count()
     waiting = [(len(part[0]), next(numbers), part) for part in partial_matrices(matrix)]

@@ -168,10 +168,10 @@ def measure(cases: Sequence[Case] = CASES, progress: Callable[[str], None] = sil
                 cycles[" ".join(order)] = fabric.ideal_cycles(graph, list(Work(each.tiling).transactions()))
                 if case.rtl:
                     operands = {name: values.to_value(tensor) for name, tensor in case.data.items()}
-                    ran = sardonyx.einsum(case.text, order=order, arch=arch, tile=case.tile or None, **operands)
+                    ran = sardonyx.einsum(case.text, order=" ".join(order), arch=arch, tile=case.tile or None, **operands)
                     verilog[" ".join(order)] = int(ran.cycles or 0)
-        names = (" ".join(each.order) for each in (chosen.statement, statement))
-        yield Found(case, *names, cycles, verilog, between - began, choosing)
+        yield Found(case, " ".join(chosen.statement.order), " ".join(statement.order), cycles, verilog, between - began,
+                    choosing)
 
 
 def summary(found: Sequence[Found]) -> str:

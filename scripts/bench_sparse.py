@@ -40,7 +40,7 @@ STATEMENT = "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)"
 SHAPES = {"B": (100, 200, 200), "C": (100, 200), "D": (100, 200)}
 SHARE = 0.02
 PLAIN = "+ balancing: plain"
-COPIES = {"unroll": "most", "dispatch": "expected"}
+COPIES: dict[str, Any] = {"unroll": "most", "dispatch": "expected"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def machine() -> Arch:
     return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, FILTER, ARBITER)))
 
 
-def work(name: str) -> tuple[str, dict[str, object]]:
+def work(name: str) -> tuple[str, dict[str, Any]]:
     """A statement and its operands."""
     if name == MTTKRP:
         tensors = {tensor: values.random_tensor(shape, SHARE, seed) for seed, (tensor, shape) in enumerate(SHAPES.items())}
@@ -82,7 +82,7 @@ def steps(name: str) -> Iterator[Step]:
     """The runs of some work, from plain to all features."""
     statement, operands = work(name)
 
-    order = parse(statement).order      # What another order may gain is no step here.
+    order = " ".join(parse(statement).order)    # What another order may gain is no step here.
 
     def run(what: str, **how: Any) -> Step:
         return Step(what, sardonyx.einsum(statement, order=order, arch=machine(), **operands, **how).report)

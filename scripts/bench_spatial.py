@@ -79,6 +79,7 @@ def layers() -> Iterator[Layer]:
         ran = run_rtl(spatial, fed(spatial, words, lengths * len(tiles)), len(words["A"]))
         sums = collected(spatial, ran.outputs, len(words["A"]), lengths * len(tiles))["C"]
         _check(sums.reshape(len(tiles), -1, SIZE)[:, :rows], a, b)
+        assert ran.cycles is not None, "Verilog has cycles"
         yield Layer((rows, columns, terms), by_hand, ran.cycles)
 
 

@@ -93,8 +93,8 @@ def flow() -> str:
     own = list(dict.fromkeys(stage for front in fronts for stage in front if stage not in shared))
     assert {stage for each in FINISH.values() for stage in each} == set(shared), "every stage of the pipeline has its line"
     where = {own[0]: "compiler/einsum.py, compiler/halide.py", MAP: "compiler/pipeline.py"}
-    rows = [("sardonyx.einsum", "sardonyx.halide.run", "sardonyx/api.py, sardonyx/halide.py"),
-            ("statement", "pipeline", "compiler/lang")]
+    rows: list[tuple[str, ...]] = [("sardonyx.einsum", "sardonyx.halide.run", "sardonyx/api.py, sardonyx/halide.py"),
+                                   ("statement", "pipeline", "compiler/lang")]
     rows += [(*(stage if stage in front else "|" for front in fronts), where.get(stage, "")) for stage in (*own, *shared)]
     # NumPy alone runs no bitstream.
     verilog = [name for name in ENGINES if name.startswith("rtl")]
@@ -262,13 +262,13 @@ def trace(graph: MappedGraph, blocks: dict[str, np.ndarray]) -> dict[Pin, tuple[
     given = {s.block: [int(word) for word in blocks[s.name]]
              for s in graph.streams if s.direction == LOAD}
     inputs = {(sink.block, sink.port): given[source.block] for source, sinks in nets if source.block in given for sink in sinks}
-    edges = [(tuple(source), tuple(sink)) for source, sinks in nets if source.block in nodes
+    edges = [(source, sink) for source, sinks in nets if source.block in nodes
              for sink in sinks if sink.block in nodes]
-    outputs = [tuple(source) for source, _ in nets if source.block in nodes]
+    outputs = [source for source, _ in nets if source.block in nodes]
     found = Network(nodes, edges).run(inputs, outputs).outputs
     order = {name: at for at, name in enumerate(graph.blocks)}
     nets.sort(key=lambda net: (net[0].block in nodes, order[net[0].block]))
-    return {source: (given[source.block] if source.block in given else list(found[tuple(source)]),
+    return {source: (given[source.block] if source.block in given else list(found[source]),
                      [sink.block if sink.port == "block" and sink.block not in nodes else f"{sink.block}.{sink.port}"
                       for sink in sinks]) for source, sinks in nets}
 

@@ -118,24 +118,30 @@ def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, C
     return {way: compare(each, library, made / "variants", way) for way in (Registers.ENABLES, Registers.LATCHES)}
 
 
-def measure_all(options: argparse.Namespace, library: Library | None, say: Callable[[str], None]) -> None:
-    """Measure what was asked for; with everything measured on `onyx`, write the tables."""
+def of_programs(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, str]:
+    """Tables that need no library, of those asked for."""
+    names, tables = chosen(options.names), {}
+    if GAIN in names:
+        tables[GAIN] = report.gain_table(gain(options.preset))
+        say(tables[GAIN])
+    if POWER in names:
+        tables[POWER] = report.power_table(powers(options.preset, say))
+        say(tables[POWER])
+    return tables
+
+
+def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str], None]) -> dict[str, str]:
+    """Tables of what is measured in a library, of those asked for."""
+    if not (names := [name for name in chosen(options.names) if name not in PROGRAMS]):
+        return {}
     parts: dict[str, Measurement] = {}
     others: dict[str, Measurement] = {}
     ratios, tables = {}, {}
-    if GAIN in chosen(options.names):
-        tables[GAIN] = report.gain_table(gain(options.preset))
-        say(tables[GAIN])
-    if POWER in chosen(options.names):
-        tables[POWER] = report.power_table(powers(options.preset, say))
-        say(tables[POWER])
     with tempfile.TemporaryDirectory() as made:
         folder = options.verilog or Path(made, "machine")
-        if options.verilog is None and library is not None:
+        if options.verilog is None:
             emit_arch(options.preset, folder)
-        for name in chosen(options.names) if library is not None else ():
-            if name in PROGRAMS:
-                continue
+        for name in names:
             if name == "delays":
                 delay = delays(folder, library)
                 tables["delays"] = report.delay_table(delay, asdict(presets.get(options.preset).timing))
@@ -164,12 +170,9 @@ def measure_all(options: argparse.Namespace, library: Library | None, say: Calla
                 else:
                     each = parts[name] = measure(component(folder, name), library, *asked)
                 say("\n".join(text(name, each, not options.no_points)))
-    if options.write:
-        tables |= {"areas": report.area_table(parts), "paths": report.path_table(parts)} if parts else {}
-        tables |= {"beside": report.area_table(others), "beside paths": report.path_table(others)} if others else {}
-        tables |= {"ratios": report.ratio_table(ratios)} if ratios else {}
-        for name, content in tables.items():
-            report.put(DOCUMENT, name, content)
+    tables |= {"areas": report.area_table(parts), "paths": report.path_table(parts)} if parts else {}
+    tables |= {"beside": report.area_table(others), "beside paths": report.path_table(others)} if others else {}
+    return tables | ({"ratios": report.ratio_table(ratios)} if ratios else {})
 
 
 def lacking(options: argparse.Namespace) -> UserError | None:
@@ -210,7 +213,13 @@ def main() -> int:
         if missing := lacking(options):
             print(f"skipped: {missing}", file=sys.stderr)
             return 0
-        measure_all(options, library, lambda words: print(words, flush=True))
+        def say(words: str) -> None:
+            print(words, flush=True)
+
+        # With everything measured on `onyx`, the tables are written.
+        tables = of_programs(options, say) | ({} if library is None else of_modules(options, library, say))
+        for name, content in tables.items() if options.write else ():
+            report.put(DOCUMENT, name, content)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
