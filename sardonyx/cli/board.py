@@ -8,7 +8,8 @@ from typing import Any
 
 from .console import Console
 from .parser import Parser, add_common, whole
-from .run import Place, add_programs
+from .program_options import Place
+from .run import add_programs
 
 UNTIL = ("project", "synthesis", "bitstream")
 RUN = "sardonyx board run ulx3s-85f --port /dev/ttyUSB0"

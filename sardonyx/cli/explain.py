@@ -8,7 +8,7 @@ from typing import Any
 
 from .console import Console
 from .parser import Parser, add_common
-from .run import add_program_options, program_arguments
+from .program_options import add_program_options, program_arguments
 
 
 def add(commands: Any) -> None:

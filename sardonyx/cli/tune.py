@@ -10,7 +10,7 @@ from ..hw.arch.errors import UserError
 from ..options import DISPATCH, LOCATE, VALUES
 from .console import Console
 from .parser import Parser, add_common, tensor_format, whole
-from .run import copies, listed
+from .program_options import copies, listed
 
 ENGINES = ("estimate", "rtl", "rtl-full")
 
