@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +13,23 @@ import scipy.sparse
 
 from . import arguments
 from .avoid import avoiding
-from .cache import home
-from .compiler.backend.encode import decode
 from .compiler.einsum import FILES, CompiledEinsum, compile_fused
 from .compiler.lang.einsum import EVERY, OUTERMOST
 from .compiler.lang.kernel import kernel_names, load_kernel, program_names
 from .compiler.lang.program import Program, parse_program, split
 from .compiler.lang.schedule import Schedule, scheduled
-from .compiler.pipeline import used
 from .compiler.sparse.fuse import alone, fuse
 from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.lower import lower
 from .cutting import Plan, cut, plan
 from .execute import Options, Result, options
 from .graphs import write_graph
-from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.primitive import SCATTER
-from .hw.arch.soc import address_map
-from .hw.paths import listed
 from .loops import choose
 from .options import DISPATCH, FEATURES, LOCATE, MOST, VALUES
-from .outcome import Outcome, silent
+from .outcome import Outcome, plain, silent
 from .runtime.data.dispatch import ORDER
 from .runtime.data.sub_tiles import Work
 from .runtime.device import Device
@@ -45,12 +38,9 @@ from .sim.rtl import simulator
 from .sim.rtl.machine import Machine
 from .statements import groups, run_program
 from .tensors import values as tensors
-from .tensors.content import read_content
 from .tensors.coordinates import Coo
 from .tensors.files import read_tensor
 
-# Bytes; that of the largest array has about 100 MB.
-MOST_BITSTREAM = 1 << 28
 MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 
@@ -296,14 +286,9 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     compiled = compile_fused(fused, machine, seed)
     report = {"expression": program.text, "order": " ".join(fused.einsum.order), **cuts, **_needs(compiled),
               "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net, **written}
-    lines = [f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in report.items()]
+    lines = [f"{name.replace('_', ' ')}: {plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])
     return Outcome(report, text)
-
-
-def _plain(value: object) -> str:
-    """A value for people."""
-    return ", ".join(f"{name} {part}" for name, part in value.items()) if isinstance(value, dict) else str(value)
 
 
 def _needs(compiled: CompiledEinsum) -> dict[str, object]:
@@ -312,86 +297,3 @@ def _needs(compiled: CompiledEinsum) -> dict[str, object]:
     return {**waits, "tiles": {kind: graph.count(kind) for kind in ("pe", "mem", "io")},
             "slack_tiles": compiled.slack, "nets": len(graph.nets),
             "longest_route_hops": max((hop for hops in compiled.routing.hops.values() for hop in hops), default=0)}
-
-
-def explain_arch(arch: str | None = None) -> Outcome:
-    """The sizes, tiles and primitives of a machine; all presets when none is named."""
-    machines = [arguments.machine(arch)] if arch else list(presets.PRESETS.values())
-    reports = {machine.name: _machine(machine) for machine in machines}
-    if arch:
-        return Outcome(next(iter(reports.values())))
-    lines = [f"{name:6} {report['array']}, {_plain(report['tiles'])}" for name, report in reports.items()]
-    return Outcome(reports, "\n".join(lines))
-
-
-def _machine(machine: Arch) -> dict[str, object]:
-    kinds = [tile.kind for tile in machine.tiles.values()]
-    return {
-        "name": machine.name, "fingerprint": f"{machine.fingerprint:016x}", "array": f"{machine.columns} x {machine.rows}",
-        "tiles": {kind: kinds.count(kind) for kind in ("pe", "mem", "io")},
-        "pe": ", ".join(p.name for p in machine.pe.primitives), "mem": ", ".join(p.name for p in machine.mem.primitives) or "-",
-        "interconnect": dataclasses.asdict(machine.interconnect), "level_buffer_words": machine.mem.level_words,
-        "global_buffer": f"{machine.glb_tiles} tiles x {machine.glb.banks} banks x {machine.glb.bank_bytes // 1024} KB",
-        "configuration_words": {kind: machine.config_map(kind).words for kind in ("pe", "mem", "io")},
-        **({"avoid": machine.avoid.text()} if machine.avoid else {})}
-
-
-def explain_outputs(arch: str | Arch = "small", *, progress: Callable[[str], None] = silent) -> Outcome:
-    """For every output of the tiles and of what is around them, whether a register drives it or which listed path."""
-    machine = arguments.machine(arch)
-    progress(f"walking the netlists of '{machine.name}'")
-    report: dict[str, dict[str, object]] = {}
-    lines = []
-    for module, group in groupby(listed(machine, home()), lambda each: each.module):
-        found = [*group]
-        report[module] = {each.output: {"source": each.source, "follows": each.follows, "reasons": each.reasons}
-                          for each in found}
-        lines.append(module)
-        for source, what in (("register", "registers"), ("constant", "constants"), ("logic", "logic of registers")):
-            if names := [each.output for each in found if each.source == source and not each.follows]:
-                lines.append(f"  {what}: {', '.join(names)}")
-        for reasons in dict.fromkeys(each.reasons for each in found if each.follows):
-            lines += [f"  {'; '.join(reasons)}:", *(f"    {each.output} follows {', '.join(each.follows)}" for each in found
-                                                    if each.reasons == reasons and each.follows)]
-    return Outcome(report, "\n".join(lines))
-
-
-def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:
-    """The configuration in a bitstream, tile by tile."""
-    machine = arguments.machine(arch)
-    program = decode(read_content(Path(path), MOST_BITSTREAM).decode(errors="replace"), machine, str(path))
-    lines = [f"{program.source.get('expression')} for machine {program.fingerprint:016x}"]
-    lines += [f"{each.direction:5} {each.name:8} column {each.column}" for each in program.transfers]
-    tiles: dict[str, object] = {}
-    for (x, y), sets in program.config.items():
-        fields = {f"{name}.{field}": value for name, values in used(machine, (x, y), sets).items()
-                  for field, value in values.items()}
-        tiles[f"{x},{y}"] = fields
-        name = program.source.get("names", {}).get(f"{x},{y}", "routing")
-        lines.append(f"({x}, {y}) {machine.tiles[x, y].kind} {name}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
-    return Outcome({"source": dict(program.source), "tiles": tiles}, "\n".join(lines))
-
-
-def explain_register(name: str, *, arch: str | Arch = "small") -> Outcome:
-    """A register by name or AXI4-Lite address: its fields and what they mean."""
-    found = []
-    for file, base, registers in address_map(arguments.machine(arch)):
-        for register in registers:
-            at = base + register.offset
-            if name in (register.name, f"{file}.{register.name}") or _address(name) == at:
-                found.append({"name": f"{file}.{register.name}", "address": f"{at:#06x}", "access": register.access,
-                              "meaning": register.doc, "fields": {f[0]: f"bits {f[1] + f[2] - 1}:{f[1]}, {f[3]}"
-                                                                  for f in register.fields}})
-    if not found:
-        known = sorted({register.name for _, _, registers in address_map(arguments.machine(arch)) for register in registers})
-        raise UserError(f"there is no register '{name}'", fix=f"name one of {', '.join(known)}, or give its address")
-    first = found[0]
-    more = {"same_in": f"{len(found) - 1} more GLB tiles"} if len(found) > 1 else {}
-    return Outcome({**first, **more})
-
-
-def _address(text: str) -> int | None:
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None

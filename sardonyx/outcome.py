@@ -24,5 +24,10 @@ class Computed(Outcome):
     cycles: int | None = None
 
 
+def plain(value: object) -> str:
+    """A value of a report for people."""
+    return ", ".join(f"{name} {part}" for name, part in value.items()) if isinstance(value, dict) else str(value)
+
+
 def silent(stage: str) -> None:
     """Report progress to nobody."""

@@ -10,7 +10,7 @@ import scipy.sparse
 from machines import LEAST
 
 import sardonyx
-from sardonyx import api
+from sardonyx import api, explained
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
@@ -140,7 +140,7 @@ def test_an_expression_is_a_text_and_a_kernel_has_a_density():
 def test_a_file_that_is_no_text_is_no_bitstream(tmp_path):
     (tmp_path / "app.bits").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="not a bitstream"):
-        api.explain_bitstream(tmp_path / "app.bits")
+        explained.explain_bitstream(tmp_path / "app.bits")
 
 
 def test_tensors_may_be_called_as_the_arguments_of_python_are():
@@ -236,17 +236,17 @@ def test_every_operand_is_encoded_once(monkeypatch):
 
 
 def test_explanations_name_what_was_asked_for(tmp_path):
-    assert "reducer" in str(api.explain_arch("onyx").report["pe"])
-    assert set(api.explain_arch().report) == {"tiny", "small", "fpga", "amber", "onyx"}
-    assert api.explain_register("status").report["address"] == "0x0010"
-    assert api.explain_register("0x10").report["name"] == "controller.status"
+    assert "reducer" in str(explained.explain_arch("onyx").report["pe"])
+    assert set(explained.explain_arch().report) == {"tiny", "small", "fpga", "amber", "onyx"}
+    assert explained.explain_register("status").report["address"] == "0x0010"
+    assert explained.explain_register("0x10").report["name"] == "controller.status"
     assert api.explain_program("x(i) = b(i) * c(i)").report["tiles"]["mem"] == 6
     sardonyx.einsum("x(i) = b(i) * c(i)", b=np.arange(4), c=np.arange(4), engine="tokens", dump=tmp_path)
-    assert "intersect_i" in api.explain_bitstream(tmp_path / "app.bits").text
+    assert "intersect_i" in explained.explain_bitstream(tmp_path / "app.bits").text
 
 
 def test_an_explanation_lists_every_output_of_every_module():
-    found = api.explain_outputs(LEAST)
+    found = explained.explain_outputs(LEAST)
     around = {"column_2", "glb_tile", "shell", "controller", "axi_lite", "axi_data"}
     assert set(found.report) == around | {f"tile_{kind}_{parity}" for kind in ("pe", "io") for parity in ("even", "odd")}
     assert found.report["tile_pe_odd"]["active"] == {"source": "register", "follows": (), "reasons": ()}
@@ -264,7 +264,7 @@ def test_an_explanation_says_how_operands_are_cut():
 
 def test_an_unknown_register_is_refused_with_the_names():
     with pytest.raises(UserError) as error:
-        api.explain_register("sttus")
+        explained.explain_register("sttus")
     assert str(error.value).startswith("there is no register 'sttus'\n  try: name one of ")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sardonyx import api, designs, emission, halide
+from sardonyx import api, designs, emission, explained, halide
 from sardonyx.cache import home
 from sardonyx.cli import console as console_module
 from sardonyx.cli import doctor, main, parser
@@ -43,9 +43,10 @@ def called(monkeypatch: pytest.MonkeyPatch) -> "dict[str, Any]":
             return api.Result({"cycles": 1234, "out": Path("x")}, value=1, cycles=1234)
         return call
 
-    for name in ("einsum", "kernel", "kernels", "demo", "save", "explain_program",
-                 "explain_arch", "explain_bitstream", "explain_register", "explain_outputs"):
+    for name in ("einsum", "kernel", "kernels", "demo", "save", "explain_program"):
         monkeypatch.setattr(api, name, stand_in(name))
+    for name in ("explain_arch", "explain_bitstream", "explain_register", "explain_outputs"):
+        monkeypatch.setattr(explained, name, stand_in(name))
     monkeypatch.setattr(emission, "emit_arch", stand_in("emit_arch"))
     return last
 

@@ -70,17 +70,17 @@ def add(commands: Any) -> None:
 
 def body(options: argparse.Namespace, console: Console) -> int:
     """Show the topic."""
-    from .. import api  # here, so that help and doctor work where a package is broken
+    from .. import api, explained  # here, so that help and doctor work where a package is broken
 
     if options.topic == "program":
         outcome = api.explain_program(options.expression, graph=options.graph, **program_arguments(options))
     elif options.topic == "arch":
-        outcome = api.explain_arch(options.arch)
+        outcome = explained.explain_arch(options.arch)
     elif options.topic == "bitstream":
-        outcome = api.explain_bitstream(options.bitstream, arch=options.arch)
+        outcome = explained.explain_bitstream(options.bitstream, arch=options.arch)
     elif options.topic == "outputs":
-        outcome = api.explain_outputs(options.arch, progress=console.progress)
+        outcome = explained.explain_outputs(options.arch, progress=console.progress)
     else:
-        outcome = api.explain_register(options.register, arch=options.arch)
+        outcome = explained.explain_register(options.register, arch=options.arch)
     console.show(outcome)
     return 0
