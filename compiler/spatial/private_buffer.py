@@ -33,6 +33,7 @@ from ...hw.arch.private_buffer import (
     FIBER,
     KINDS,
     LEAST_WORDS,
+    LINKED,
     MOST_BANKS,
     MOST_DEPTH,
     MOST_LOOPS,
@@ -42,6 +43,7 @@ from ...hw.arch.private_buffer import (
     Bank,
     Level,
     Loop,
+    NodeSize,
     PrivateBuffer,
 )
 from ...hw.arch.spatial import Chain, Port, Shaped, Spatial
@@ -55,11 +57,12 @@ class Buffer:
 
     Parameters
     ----------
-    levels : "dense" for each dimension, outermost first; or for the last "compressed" or "bitvector".
+    levels : "dense" for each dimension, outermost first; or for the last "compressed", "bitvector" or "linked list".
     words : int        Values of a tensor in a bank, a power of two from 16 to 16,384. The buffer holds two tensors.
     banks : int        Each gives a word or pair a cycle.
     order : tuple      The dimension of each level; by default 0, 1, ... as in the operand.
     operations : int   So many operations in a row have the same tensor, which is filled in once for them.
+    node : int         Elements of a node of a linked list, a power of two up to 256; `words` has a place for each.
     """
 
     levels: Annotated[tuple[str, ...], Tuple((OneOf(KINDS),), True)]
@@ -67,10 +70,13 @@ class Buffer:
     banks: Annotated[int, Whole(1, MOST_BANKS)]
     order: Annotated[tuple[int, ...], Tuple((Whole(0, 63),), True)]
     operations: Annotated[int, Whole(1, MOST_SHARED)]
+    node: NodeSize
 
-    def __init__(self, *levels: str, words: int = 4096, banks: int = 1, order: Sequence[int] = (), operations: int = 1) -> None:
+    def __init__(self, *levels: str, words: int = 4096, banks: int = 1, order: Sequence[int] = (), operations: int = 1,
+                 node: int = 4) -> None:
         order = (tuple(order) if isinstance(order, list | tuple) else order) or tuple(range(len(levels)))
-        given = {"levels": levels, "words": words, "banks": banks, "order": order, "operations": operations}
+        given = {"levels": levels, "words": words, "banks": banks, "order": order, "operations": operations,
+                 "node": node}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         check(self, "buffer")
@@ -211,6 +217,8 @@ class _Maker:
         if self._kind == COMPRESSED and fibers >= words:
             raise self._mistake(f"a tensor has {fibers:,} fibers in a bank, whose level has room for {words - 1:,}",
                                 f"give {1 << fibers.bit_length():,} words or more, up to {MOST_WORDS:,}, or more banks")
+        if self._kind == LINKED and fibers > MOST_WORDS:
+            raise self._mistake(f"a tensor has {fibers:,} fibers in a bank", f"use {MOST_WORDS:,} or fewer, or more banks")
         across = -(-shape[-1] // DATA_BITS)
         bits = fibers * across
         if self._kind == BITVECTOR and bits > words:
@@ -242,4 +250,4 @@ class _Maker:
                                     f"give {len(taken.sinks)} banks, one for each port")
         kinds = [Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True)]
         return Bank(self._tensor.bits, tuple(kinds), words, places[0], local[0][0], made, len(mine), taken.form, taken.paired,
-                    depth, self._buffer.operations)
+                    depth, self._buffer.operations, self._buffer.node)

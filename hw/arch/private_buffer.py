@@ -2,9 +2,10 @@
 
 A buffer holds the tensors of two operations, or of two groups of operations that share one: while one is read the next one is
 filled in. It has banks, each a chain of stages, one for each level of the fibertree, outermost first. Dense levels
-at the outside are one stage together, an address generator; a compressed level looks its fibers up, and one of bitvectors
-reads their words and counts what is set, so that its fibers are read in the order in which they are stored. The request is
-constant: a loop nest that gives, in the order in which the array takes them, the addresses of elements or of fibers.
+at the outside are one stage together, an address generator; a compressed level looks its fibers up, one of linked lists follows
+their nodes, and one of bitvectors reads their words and counts what is set, so that its fibers are read in the order in which
+they are stored. The request is constant: a loop nest that gives, in the order in which the array takes them, the addresses of
+elements or of fibers.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -19,20 +20,23 @@ from typing import Annotated
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .token import DATA_BITS
 
-DENSE, COMPRESSED, BITVECTOR = "dense", "compressed", "bitvector"
-KINDS = (DENSE, COMPRESSED, BITVECTOR)
+DENSE, COMPRESSED, BITVECTOR, LINKED = "dense", "compressed", "bitvector", "linked list"
+KINDS = (DENSE, COMPRESSED, BITVECTOR, LINKED)
 WORD, FIBER = "word", "fiber"
 # Values of a tensor in a bank: a power of two, so that addresses wrap, and as many as references reach.
 LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
 MOST_LOOPS, MOST_BANKS, MOST_DEPTH, MOST_SHARED = 8, 64, 1 << 10, 1 << 16
+# Of a linked list: coordinates of a node, and what stands where there is no node.
+MOST_NODE, NO_NODE = 256, (1 << DATA_BITS) - 1
 # Of the memories, 16-bit lanes in a line.
 LANES = 4
 Extent = Annotated[int, Whole(1, 1 << 20)]
+NodeSize = Annotated[int, PowerOfTwo(1, MOST_NODE)]
 
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the fibertree: dense, compressed, or a bitvector; with so many coordinates."""
+    """A level of the fibertree: dense, compressed, a bitvector or linked lists; with so many coordinates."""
 
     kind: Annotated[str, OneOf(KINDS)]
     extent: Extent
@@ -69,6 +73,7 @@ class Bank:
     paired : bool       Words have a coordinate beside them, which is 0; fibers always have.
     depth : int         Pairs that wait in front of each port: 2 in a FIFO of the array, and more in a skew buffer.
     operations : int    Operations in a row that a tensor serves.
+    node : int          Elements of a node of a linked list.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -82,6 +87,7 @@ class Bank:
     paired: bool
     depth: Annotated[int, Whole(2, MOST_DEPTH)] = 2
     operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
+    node: NodeSize = 4
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -91,6 +97,8 @@ class Bank:
             yield Misfit("levels", "has a level that is not dense above another one, or none", "make the last one compressed")
         elif self.has_zeros_left_out and self.form == WORD:
             yield Misfit("form", f"is word, but a level that is {self.kind} has fibers", f"give {FIBER}")
+        if self.kind == LINKED and self.node > self.words:
+            yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
         if self.is_along and not self.loops:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
 
@@ -107,7 +115,7 @@ class Bank:
     @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        return self.form == FIBER and self.kind != COMPRESSED
+        return self.form == FIBER and self.kind in (DENSE, BITVECTOR)
 
     @property
     def across(self) -> tuple[Loop, ...]:
@@ -122,7 +130,13 @@ class Bank:
     @property
     def streams(self) -> tuple[str, ...]:
         """What it is filled through: its levels that store something, and its values."""
-        return {DENSE: ("values",), COMPRESSED: ("level", "values"), BITVECTOR: ("bits", "values")}[self.kind]
+        return {DENSE: ("values",), COMPRESSED: ("level", "values"), BITVECTOR: ("bits", "values"),
+                LINKED: ("lists", "values")}[self.kind]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of lists of a tensor, at most."""
+        return max(1, self.words // self.node)
 
     @property
     def fibers(self) -> int:

@@ -8,10 +8,11 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.private_buffer import COMPRESSED, FIBER, LANES, Bank
+from ..arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, LINKED, Bank
 from ..arch.token import DATA_BITS, DONE, TOKEN, stop
 from ..emit import macro
 from ..memory.bit_scanner import BitScanner
+from ..memory.list_level import ListLevel
 from ..memory.nest import Nest
 from ..memory.stored_level import StoredLevel
 from ..sparse.interface import is_done, is_stop
@@ -39,13 +40,14 @@ class PrivateBank(Component):
 
     Members
     -------
-    level, bits, values : In(stream)     What it is filled with, as blocks (`StoredLevel`); `level` where the last one is
-                                   compressed, `bits` where it is a bitvector, 16 coordinates a word.
+    level, bits, lists, values : In(stream)     What it is filled with, as blocks (`StoredLevel`); `level` where the last one is
+                                   compressed, `bits` where it is a bitvector, 16 coordinates a word, `lists` where it is linked
+                                   lists (`ListLevel`), whose values have the holes of nodes, too.
     o0 : Out(stream)               For each port, words or `pair`s.
     fault : Out(1)                 What it was filled with does not fit, or is none. Sticky until reset.
 
-    Timing: a word or pair a cycle, and a cycle for the end of a fiber; one of an operation, too. Filling takes as long as
-    its words, and goes on while the tensor before is read.
+    Timing: a word or pair a cycle, and a cycle for the end of a fiber, of linked lists four; one of an operation, too. Filling
+    takes as long as its words, and goes on while the tensor before is read.
     Source: Stellar IV-C, Fig. 12. Departure: a stage has tokens with ready and valid in place of a stall of all stages.
     """
 
@@ -68,14 +70,16 @@ class PrivateBank(Component):
         m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
         faults: list[Value] = [values.fault]
         if bank.has_zeros_left_out:
-            is_level = bank.kind == COMPRESSED
             # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
-            m.submodules.level = level = macro(StoredLevel(2 * bank.lines if is_level else bank.lines, LANES, not is_level))
-            lead(m, self.level if is_level else self.bits, level.fill)
+            stored = {COMPRESSED: lambda: StoredLevel(2 * bank.lines, LANES, False),
+                      BITVECTOR: lambda: StoredLevel(bank.lines, LANES, True),
+                      LINKED: lambda: ListLevel(bank.fibers, bank.nodes, bank.node)}[bank.kind]
+            m.submodules.level = level = macro(stored())
+            lead(m, getattr(self, bank.streams[0]), level.fill)
             lead(m, refs, level.ref)
             faults.append(level.fault)
             scanner: Any = level
-            if not is_level:
+            if bank.kind == BITVECTOR:
                 m.submodules.bit_scanner = scanner = macro(BitScanner(bank.fibers))
                 lead(m, level.crd, scanner.word)
             m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import BITVECTOR, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, LINKED, NO_NODE, Bank, PrivateBuffer
 from ...hw.arch.token import DATA_BITS
 
 
@@ -44,8 +44,29 @@ def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
     if bank.kind == BITVECTOR:
         packed = np.packbits(np.pad(fibers != 0, ((0, 0), (0, -fibers.shape[1] % DATA_BITS))), axis=1, bitorder="little")
         return {"bits": _block(packed.view("<u2").reshape(-1)), "values": _block(fibers[rows, coordinates])}
+    if bank.kind == LINKED:
+        return _lists(bank, fibers, name)
     segments = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(fibers)))])
     return {"level": [*_block(segments), *_block(coordinates)], "values": _block(fibers[rows, coordinates])}
+
+
+def _lists(bank: Bank, fibers: np.ndarray, name: str) -> dict[str, list[int]]:
+    """The blocks of linked lists, whose nodes are full but for the last one of each."""
+    coordinates = [np.flatnonzero(fiber) for fiber in fibers]
+    counts = [-(-len(each) // bank.node) for each in coordinates]
+    nodes = sum(counts)
+    if nodes > bank.nodes:
+        raise UserError(f"{name} has {nodes:,} nodes of {bank.node} in a bank, which has room for {bank.nodes:,}", "buffers",
+                        f"give {1 << (nodes * bank.node - 1).bit_length():,} words, smaller nodes, or more banks")
+    heads, links, places = list[int](), list[int](), np.zeros((2, nodes * bank.node), np.int64)
+    for fiber, crds, count in zip(fibers, coordinates, counts, strict=True):
+        first = len(links) // 2
+        heads.append(first if count else NO_NODE)
+        for nth in range(count):
+            links += [first + nth + 1 if nth < count - 1 else NO_NODE, min(bank.node, len(crds) - nth * bank.node)]
+        places[:, first * bank.node:][:, :len(crds)] = crds, fiber[crds]
+    level = [np.array([*heads, nodes]), np.array(links, np.int64), places[0]]
+    return {"lists": [word for each in level for word in _block(each)], "values": _block(places[1])}
 
 
 def _block(words: np.ndarray) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
 from ...hw.arch.spatial import wrapped
 from ...hw.arch.token import DATA_BITS, stop
 
@@ -21,7 +21,8 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         sinks: list[list[Pair]] = [[] for _ in names]
         for operation in range(operations):
             if operation % bank.operations == 0:
-                stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",)}.get(bank.kind, ())
+                stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",),
+                          LINKED: ("heads", "links", "coordinates")}.get(bank.kind, ())
                 levels = {name: streams[bank.streams[0]].next() for name in stored}
                 arrays = levels | {"values": streams["values"].next()}
             for place, sink in _request(bank):
@@ -46,6 +47,14 @@ def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[P
         first, size = place * DATA_BITS, bank.loops[0].extent * DATA_BITS
         there = [crd for crd in range(size) if bits[first + crd]]
         return [*((crd, wrapped(values[sum(bits[:first + crd])], bank.bits)) for crd in there), END]
+    if bank.kind == LINKED:
+        node, pairs = arrays["heads"][place], list[Pair]()
+        while node != NO_NODE:
+            following, count = arrays["links"][2 * node:2 * node + 2]
+            places = range(node * bank.node, node * bank.node + count)
+            pairs += [(arrays["coordinates"][at], wrapped(values[at], bank.bits)) for at in places]
+            node = following
+        return [*pairs, END]
     if bank.kind == COMPRESSED:
         places = range(arrays["segments"][place], arrays["segments"][place + 1])
         return [*((arrays["coordinates"][at], wrapped(values[at], bank.bits)) for at in places), END]

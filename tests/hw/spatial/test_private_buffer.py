@@ -28,7 +28,7 @@ INPUT, OUTPUT, HEXAGONAL = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1
                             [[1, 0, -1], [0, 1, -1], [1, 1, 1]])
 ROWS_OF_B, COLUMNS_OF_A, ROWS_OF_A = (sp.skip(j, where=B(k, j) == 0), sp.skip(i, where=A(i, k) == 0),
                                       sp.skip(k, where=A(i, k) == 0))
-DENSE, CSR, BITS = ("dense", "dense"), ("dense", "compressed"), ("dense", "bitvector")
+DENSE, CSR, BITS, LISTS = (("dense", last) for last in ("dense", "compressed", "bitvector", "linked list"))
 # On which array what is skipped, and how operands are stored; in all operands of 5 x 3 and 3 x 4 elements.
 DESIGNS = {
     "stationary, in chains": (INPUT, [], {"A": DENSE, "B": DENSE}),
@@ -36,6 +36,7 @@ DESIGNS = {
     "optimistic": (OUTPUT, [sp.optimistic_skip(k, where=A(i, k) == 0, keep=1, of=3)], {"A": DENSE, "B": DENSE}),
     "rows": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": CSR}),
     "rows of bits": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": BITS}),
+    "rows of lists": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": LISTS}),
     "dense fibers": (INPUT, [COLUMNS_OF_A], {"B": DENSE}),
 }
 stalls = st.none() | st.integers(1, 1 << 30)
@@ -44,7 +45,7 @@ stalls = st.none() | st.integers(1, 1 << 30)
 @cache
 def design(name: str, banks: int = 1, operations: int = 1) -> sp.Design:
     rows, skips, buffers = DESIGNS[name]
-    made = {tensor: sp.Buffer(*levels, words=32, banks=banks if tensor == "B" else 1, operations=operations)
+    made = {tensor: sp.Buffer(*levels, words=32, banks=banks if tensor == "B" else 1, operations=operations, node=2)
             for tensor, levels in buffers.items()}
     return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 4, "k": 3}, sparsity=skips, buffers=made)
 
@@ -71,7 +72,8 @@ def test_a_buffer_gives_the_very_words_that_ports_take(name: str, operations: in
     array.run("tokens", **operand)
 
 
-@pytest.mark.parametrize("name,banks", [("rows of bits", 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+@pytest.mark.parametrize("name,banks", [("rows of bits", 3), ("rows of lists", 1), *(
+    pytest.param(*each, marks=pytest.mark.slow) for each in (
     ("stationary, in chains", 3), ("in step", 1), ("optimistic", 1), ("rows", 1), ("rows", 3), ("dense fibers", 1)))])
 @settings(max_examples=5)
 @given(operations=st.integers(1, 7), stalls=stalls, seed=st.integers(0, 1 << 30))
@@ -83,10 +85,12 @@ def test_the_verilog_of_an_array_with_buffers_is_exact_whatever_stalls(
 
 # Fibers to several ports, backwards; fibers that are dense; words, by a nest that jumps; each for two operations.
 ROWS, DENSE_ROWS = (Level("dense", 3), Level("compressed", 4)), (Level("dense", 3), Level("dense", 4))
+ROWS_OF_LISTS = (Level("dense", 3), Level("linked list", 4))
 ROWS_OF_BITS = (Level("dense", 3), Level("bitvector", 37))
 BANKS = {
     "compressed": Bank(16, ROWS, 16, 2, 2, (Loop(3, -1, -1),), 3, "fiber", True, 5, 2),
     "bits": Bank(16, ROWS_OF_BITS, 128, 0, 0, (Loop(3, 1, 0), Loop(3, 3, 1)), 3, "fiber", True, 38, 2),
+    "lists": Bank(16, ROWS_OF_LISTS, 16, 2, 2, (Loop(3, -1, -1),), 3, "fiber", True, 5, 2, 2),
     "dense fibers": Bank(8, DENSE_ROWS, 16, 0, 0, (Loop(4, 1, 0), Loop(3, 4, 1)), 3, "fiber", True, 5, 2),
     "words": Bank(8, DENSE_ROWS, 16, 8, 0, (Loop(2, -8, 1), Loop(4, 1, 0)), 2, "word", False, 2, 2),
 }
@@ -233,6 +237,7 @@ def test_buffers_that_do_not_feed_the_array_are_refused_with_a_remedy(made: "Cal
 
 @pytest.mark.parametrize("options,said", [
     ({"words": 100}, "words is 100"), ({"banks": 0}, "banks is 0"), ({"operations": 0}, "operations is 0"),
+    ({"node": 3}, "node is 3"),
     ({"order": "01"}, "order is '01'"), ({"words": 8}, "words is 8"), ({"words": 1 << 15}, "words is 32768"),
 ])
 def test_a_buffer_of_no_such_size_is_refused(options: "dict[str, object]", said: str) -> None:
