@@ -17,6 +17,8 @@ from .check import Misfit, PowerOfTwo, Whole, check
 
 # An element is a word of a stream, of which a request names the bytes.
 ELEMENT_BITS = 32
+# A word of the bus.
+WORD_BITS = 64
 MOST_SIZE = 2
 SPAN_BITS, ADDRESS_BITS = 16, 32
 MOST_SPAN = (1 << SPAN_BITS) - 1
@@ -38,6 +40,7 @@ class Dma:
     beats : int       Of a burst at most, words of 64 bits.
     room : int        Words of 64 bits of each port: those that were asked for, and those to be written.
     lists : bool      Requests may follow linked lists.
+    wide : bool       Streams are of 64 bits, and may be words of the bus, of which each has several elements.
     """
 
     ports: Annotated[int, Whole(1, MOST_PORTS)] = 4
@@ -45,9 +48,15 @@ class Dma:
     beats: Annotated[int, PowerOfTwo(LEAST_BEATS, MOST_BEATS)] = 8
     room: Annotated[int, PowerOfTwo(LEAST_BEATS, 4 * MOST_BEATS)] = 32
     lists: bool = False
+    wide: bool = False
 
     def __post_init__(self) -> None:
         check(self, "dma", self._misfits)
+
+    @property
+    def stream_bits(self) -> int:
+        """Of the streams of ports."""
+        return WORD_BITS if self.wide else ELEMENT_BITS
 
     def _misfits(self) -> Iterator[Misfit]:
         if self.room < self.beats:

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.dma import ADDRESS_BITS, ELEMENT_BITS, Dma
+from ..arch.dma import ADDRESS_BITS, Dma
 from ..emit import Macro, macro
 from ..soc.axi_data import axi_part
 from ..soc.axi_lite import OKAY
@@ -39,7 +39,7 @@ class DmaEngine(wiring.Component):
     request0, ... : In(stream)       `request_layout`, for each port.
     load0, ... : Out(stream)         Its elements from memory.
     store0, ... : In(stream)         Its elements to memory.
-    ended0, failed0, ... : Out(1)    As of `Port`.
+    ended0, failed0, ... : Out(1)    As of `Port`, and with `Dma.wide` whole0 : In(1) and ragged0 : Out(1).
     m_axi_* : the bus. What is read always has room: `m_axi_rready` is 1.
 
     Timing: a burst a cycle is asked for in each direction, a word a cycle comes and one leaves; every port an element a cycle.
@@ -52,9 +52,10 @@ class DmaEngine(wiring.Component):
 
     def __init__(self, dma: Dma) -> None:
         self.dma = dma
-        elements = stream.Signature(ELEMENT_BITS)
-        members = {"request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements), "store": In(elements),
-                   "ended": Out(1), "failed": Out(1)}
+        elements = stream.Signature(dma.stream_bits)
+        wide = {"whole": In(1), "ragged": Out(1)} if dma.wide else {}
+        members = {**wide, "request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
+                   "store": In(elements), "ended": Out(1), "failed": Out(1)}
         super().__init__({**{f"{name}{n}": member for n in range(dma.ports) for name, member in members.items()}, **BUS})
 
     def elaborate(self, platform: object) -> Module:
@@ -94,6 +95,8 @@ class DmaEngine(wiring.Component):
         for name in ("request", "store"):
             lead(m, getattr(self, f"{name}{n}"), getattr(port, name))
         lead(m, port.load, getattr(self, f"load{n}"))
+        if self.dma.wide:
+            m.d.comb += [port.whole.eq(getattr(self, f"whole{n}")), getattr(self, f"ragged{n}").eq(port.ragged)]
         m.d.comb += [
             getattr(self, f"ended{n}").eq(port.ended), getattr(self, f"failed{n}").eq(port.failed),
             port.came.eq(self.m_axi_rvalid & (self.m_axi_rid == n)), port.came_word.eq(self.m_axi_rdata),

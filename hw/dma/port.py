@@ -8,14 +8,15 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.dma import ELEMENT_BITS, MOST_BEATS, MOST_SIZE, SPAN_BITS, Dma
+from ..arch.dma import MOST_BEATS, MOST_SIZE, SPAN_BITS, Dma
 from ..emit import Macro, macro
 from ..soc.mover import Pieces
 from ..soc.rows import LINES
-from ..stream.fifo import Fifo
+from ..stream.fifo import Fifo, Fifo2
 from ..stream.lead import lead
 from .lanes import PART, WORD, Pack, Unpack
 from .list_walk import ListWalk
+from .realign import Gather, Scatter
 from .request import RUN, request_layout
 from .walk import Walk
 
@@ -56,26 +57,31 @@ class Port(wiring.Component):
     came : In(1), came_word : In(64), came_error : In(1)     A word that was asked for; it has room.
     word : Out(stream)      `WORD`: those of the bursts of `write`, in order.
     answered : In(1), answered_error : In(1)                 A burst is written.
+    whole : In(1), ragged : Out(1)     With `Dma.wide`: elements of the request come and go as whole words of 64 bits; with
+                            `ended`, they were no whole number of these. Lists are not `whole`.
 
-    Timing: an element a cycle each way. `WRITES` bursts, and words that fill `room`, may be under way.
+    Timing: with `whole` a word of memory, else an element a cycle each way. `WRITES` bursts, and words that fill `room`, may be
+    under way.
     Source: Stellar VI-C.
     """
 
     def __init__(self, dma: Dma) -> None:
         self.dma = dma
-        elements, bursts = stream.Signature(ELEMENT_BITS), stream.Signature(BURST)
-        super().__init__({"request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
+        elements, bursts = stream.Signature(dma.stream_bits), stream.Signature(BURST)
+        wide = {"whole": In(1), "ragged": Out(1)} if dma.wide else {}
+        super().__init__({**wide, "request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
                           "store": In(elements), "ended": Out(1), "failed": Out(1), "read": Out(bursts), "write": Out(bursts),
                           "came": In(1), "came_word": In(64), "came_error": In(1), "word": Out(stream.Signature(WORD)),
                           "answered": In(1), "answered_error": In(1)})
 
     @property
     def module_name(self) -> str:
-        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}{'_lists' if self.dma.lists else ''}"
+        more = "_lists" * self.dma.lists + "_wide" * self.dma.wide
+        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}{more}"
 
     @property
     def emit_key(self) -> tuple[int, ...]:
-        return self.dma.loops, self.dma.beats, self.dma.room, self.dma.lists
+        return self.dma.loops, self.dma.beats, self.dma.room, self.dma.lists, self.dma.wide
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -121,16 +127,52 @@ class Port(wiring.Component):
         ]
         lead(m, unpack.o, self.load)
         lead(m, self.store, pack.i)
+        took: Value = unpack.ended      # the last element
+        gave: Value = pack.ended
+        still: Value = pack.goes
+        if self.dma.wide:
+            gather, scatter = self._whole(m, parts, words, size, stores, (unpack, pack))
+            took, gave, still = took | gather.ended, gave | scatter.ended, still | scatter.goes
         ends = self._heads(m, lists, parts, words, unpack, pieces, stores) if lists is not None else Const(0)
         idle, full = self._bursts(m, pieces, words, stores)
-        m.d.comb += quiet.eq(idle & full & ~words.o.valid & ~pieces.o.valid & ~pack.goes)
+        m.d.comb += quiet.eq(idle & full & ~words.o.valid & ~pieces.o.valid & ~still)
         filled = Signal()
-        with m.If(pack.ended):
+        with m.If(gave):
             m.d.sync += filled.eq(1)
         with m.If(self.ended):
             m.d.sync += filled.eq(0)
-        m.d.comb += self.ended.eq(unpack.ended | (filled & idle & ~words.o.valid) | (going & ends))
+        m.d.comb += self.ended.eq(took | (filled & idle & ~words.o.valid) | (going & ends))
         return m
+
+    def _whole(self, m: Module, parts: Macro, words: Macro, size: Signal, stores: Value,
+               narrow: tuple[Macro, Macro]) -> tuple[Macro, Macro]:
+        """What moves whole words, in place of what moves elements, while the request is of such a stream."""
+        m.submodules.gather = gather = macro(Gather())
+        m.submodules.scatter = scatter = macro(Scatter())
+        whole = Signal()
+        torn = Signal()
+        with m.If(self.request.valid & self.request.ready):
+            m.d.sync += [whole.eq(self.whole), torn.eq(0)]
+        with m.Elif(scatter.ragged):
+            m.d.sync += torn.eq(1)
+        unpack, pack = narrow
+        m.d.comb += [
+            gather.size.eq(size), scatter.size.eq(size), self.ragged.eq(gather.ragged | torn),
+            gather.run.payload.eq(parts.o.payload), scatter.run.payload.eq(parts.o.payload),
+            gather.word.payload.eq(words.o.payload.data), scatter.i.payload.eq(self.store.payload)]
+        with m.If(whole):
+            # Over what elements say.
+            m.d.comb += [
+                unpack.run.valid.eq(0), pack.run.valid.eq(0), gather.run.valid.eq(parts.o.valid & ~stores),
+                scatter.run.valid.eq(parts.o.valid & stores),
+                parts.o.ready.eq(Mux(stores, scatter.run.ready, gather.run.ready)),
+                words.i.valid.eq(Mux(stores, scatter.word.valid, self.came)), scatter.word.ready.eq(words.i.ready),
+                words.i.payload.data.eq(Mux(stores, scatter.word.payload.data, self.came_word)),
+                words.i.payload.strobe.eq(scatter.word.payload.strobe), gather.word.valid.eq(words.o.valid & ~stores),
+                words.o.ready.eq(Mux(stores, self.word.ready, gather.word.ready)),
+                scatter.i.valid.eq(self.store.valid), self.store.ready.eq(scatter.i.ready)]
+            lead(m, gather.o, self.load)
+        return gather, scatter
 
     def _lists(self, m: Module, walk: Macro, runs: Any) -> Macro:
         """What follows lists, beside what walks loops."""
@@ -165,6 +207,12 @@ class Port(wiring.Component):
         # A run has a word or more, so that those wait here whose words have been asked for.
         m.submodules.parts = parts = macro(Fifo(PART, self.dma.room))
         m.submodules.pieces = pieces = macro(ShortPieces(self.dma.beats))
+        taker = pieces.i
+        if self.dma.wide:
+            # The words of a run that is stored need its part, and its burst needs the words: the next run does not wait for it.
+            m.submodules.ahead = ahead = macro(Fifo2(pieces.i.payload.shape()))
+            lead(m, ahead.o, pieces.i)
+            taker = ahead.i
         run = runs.payload
         there = run.there != 0
         end = Signal(END_BITS)
@@ -172,10 +220,10 @@ class Port(wiring.Component):
             end.eq(run.address[:3] + (run.there << size)),
             parts.i.payload.offset.eq(run.address), parts.i.payload.there.eq(run.there), parts.i.payload.pad.eq(run.pad),
             parts.i.payload.last.eq(run.last), parts.i.payload.head.eq(run.head),
-            parts.i.valid.eq(runs.valid & (pieces.i.ready | ~there)),
-            pieces.i.payload.line.eq(run.address[3:]), pieces.i.payload.lines.eq(Mux(run.head, 1, (end + 7) >> 3)),
-            pieces.i.valid.eq(runs.valid & there & parts.i.ready),
-            runs.ready.eq(parts.i.ready & (pieces.i.ready | ~there)),
+            parts.i.valid.eq(runs.valid & (taker.ready | ~there)),
+            taker.payload.line.eq(run.address[3:]), taker.payload.lines.eq(Mux(run.head, 1, (end + 7) >> 3)),
+            taker.valid.eq(runs.valid & there & parts.i.ready),
+            runs.ready.eq(parts.i.ready & (taker.ready | ~there)),
         ]
         return parts, pieces
 

@@ -15,6 +15,7 @@ from sardonyx.hw.arch.dma import Dma
 from sardonyx.hw.dma import port
 from sardonyx.hw.dma.lanes import Pack, Unpack
 from sardonyx.hw.dma.port import Port, ShortPieces
+from sardonyx.hw.dma.realign import Gather, Scatter
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.feeder import Feeder
 
@@ -94,6 +95,8 @@ def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:
 def test_elements_and_words_of_them_keep_the_contract(tmp_path: Path) -> None:
     assert prove(Side({"unpack": Between(Unpack(), ("run", "word"), "o", ("size",)),
                        "pack": Between(Pack(), ("run", "i"), "word", ("size",)),
+                       "gather": Between(Gather(), ("run", "word"), "o", ("size",)),
+                       "scatter": Between(Scatter(), ("run", "i"), "word", ("size",)),
                        "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
 
 

@@ -13,7 +13,7 @@ from sardonyx.hw.arch.dma import Dma, Loop, Request
 from sardonyx.hw.dma.request import request_bits
 from sardonyx.sim.golden.dma import addresses, loaded, stored
 
-DMA = Dma(ports=3, loops=3, beats=4, room=8, lists=True)
+DMA = Dma(ports=3, loops=3, beats=4, room=8, lists=True, wide=True)
 BYTES = 1 << 14
 # Each port stores into bytes of its own, and all load from those that nobody writes.
 LOADED = BYTES // 2
@@ -53,15 +53,24 @@ async def begun(dut: Any) -> None:
     for port in range(DMA.ports):
         for name in ("request", "store"):
             getattr(dut, f"{name}{port}__valid").value = 0
-        getattr(dut, f"load{port}__ready").value = 0
+        getattr(dut, f"load{port}__ready").value = getattr(dut, f"whole{port}").value = 0
     Clock(dut.clk, 10, "ns").start()
     dut.rst.value = 1
     await ClockCycles(dut.clk, 2)
     dut.rst.value = 0
 
 
-async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw: random.Random) -> "tuple[list[int], int]":
-    """Have a port do a request: the elements that it loads, and whether it failed."""
+def whole_words(elements: "list[int]", size: int) -> "list[int]":
+    """Elements as words of 64 bits, the last one filled up."""
+    content = b"".join((each % (1 << (8 << size))).to_bytes(1 << size, "little") for each in elements)
+    return [int.from_bytes(content[at:at + 8], "little") for at in range(0, len(content), 8)]
+
+
+async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw: random.Random,
+             whole: bool = False) -> "tuple[list[int], int]":
+    """Have a port do a request: the elements or words that it loads, and whether it failed."""
+    ragged = (len(addresses(request)) << request.size) % 8 if whole else 0
+    getattr(dut, f"whole{port}").value = int(whole)
     asks, load, store = ({part: getattr(dut, f"{name}{port}__{part}") for part in ("payload", "valid", "ready")}
                          for name in ("request", "load", "store"))
     asks["payload"].value, asks["valid"].value = request_bits(request, DMA.loops), 1
@@ -76,7 +85,7 @@ async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw:
         if offers and int(store["ready"].value):
             sent, offers = sent + 1, False
         if int(getattr(dut, f"ended{port}").value):
-            assert sent == len(elements)
+            assert sent == len(elements) and bool(int(getattr(dut, f"ragged{port}").value)) == bool(ragged)
             load["ready"].value = store["valid"].value = 0
             return given, int(getattr(dut, f"failed{port}").value)
         load["ready"].value = int(draw.random() < 0.7)
@@ -99,12 +108,17 @@ async def elements_move_as_in_numpy_whatever_the_memory_does(dut: Any) -> None:
             request = any_request(draw, port, draw.random() < 0.5)
             count = len(addresses(request))
             elements = [draw.getrandbits(32) for _ in range(count)] if request.stores else []
-            given, failed = await do(dut, port, request, elements, draw)
+            whole = draw.random() < 0.5
+            words = whole_words(elements, request.size) if whole else elements
+            given, failed = await do(dut, port, request, words, draw, whole)
             assert not failed
             if request.stores:
                 stored(golden, request, elements)
-            else:
-                assert given == loaded(golden, request), (number, request)
+                continue
+            wanted = loaded(golden, request)
+            if whole:
+                wanted = whole_words(wanted, request.size)[:(count << request.size) // 8]
+            assert given == wanted, (number, request)
 
     for task in [cocotb.start_soon(one(port)) for port in range(DMA.ports)]:
         await task
