@@ -38,14 +38,11 @@ from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
 from .compiler.spatial.elastic import elastic
-from .compiler.spatial.pareto import pareto
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
 from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
-from .compiler.spatial.search import DENSITY, Found
-from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.transform import Transform
 from .dump import Dump
 from .functionality import (
@@ -74,13 +71,14 @@ from .outcome import Computed, Outcome, silent
 from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
 from .runtime.data.private_buffers import filled
+from .search import Searched, search
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Buffer", "Computed", "Design", "MergerDesign", "Transform", "absolute", "different", "equal", "functionality",
-           "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search", "select", "shift",
-           "skip", "stored", "variables", "work_queue"]
+__all__ = ["Buffer", "Computed", "Design", "MergerDesign", "Searched", "Transform", "absolute", "different", "equal",
+           "functionality", "indices", "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outputs", "search",
+           "select", "shift", "skip", "stored", "variables", "work_queue"]
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
@@ -364,48 +362,3 @@ class Design:
             tensor, at, _ = self.pruned.unrolled.partial[0]
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")
-
-
-@dataclass(frozen=True)
-class Searched(Outcome):
-    """What a search found: the transforms that no other one beats in estimated area and time, the fastest first."""
-
-    best: tuple[Found, ...] = ()
-
-
-def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str | Path | None = None,
-           progress: Callable[[str], None] = silent, sparsity: Sequence[Skip] = (), density: float = DENSITY) -> Searched:
-    """Try transforms of some functionality, and list those that give the smallest and the fastest arrays.
-
-    bounds: the extent of every index, best small: other bounds seldom change the order. picture: a file for a plot of all of
-    them. sparsity: up to 4 skips, each of which an array may have or not. density: how much of the operands is not 0, above 0
-    to 1, for the time of arrays whose indices are found by values.
-    """
-    if not isinstance(functionality, Recurrences):
-        raise UserError(f"it is {arguments.said(functionality)}, which is no Recurrences", "functionality",
-                        "use sp.functionality(...)")
-    if not isinstance(sparsity, Sequence) or not all(isinstance(each, Skip) for each in sparsity):
-        raise UserError(f"it is {arguments.said(sparsity)}, which is no list of skips", "sparsity",
-                        "use [sp.skip(j, where=B(k, j) == 0)]")
-    if not isinstance(density, int | float) or not 0 < density <= 1:
-        raise UserError(f"it is {arguments.said(density)}", "density", "give a number above 0, up to 1")
-    found = try_transforms(unroll(functionality, bounds),
-                           lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"), sparsity, density)
-    if picture is not None:
-        Dump(Path(picture).parent).write({Path(picture).name: pareto(found)})
-    skipped = {each: [" and ".join(dict.fromkeys(index for skip in each.skips for index in skip.indices)) or "-"]
-               if sparsity else [] for each in found.best}
-    heads = ("gates", "path", "steps", "interval", "PEs", "transform", *(["skipped"] if sparsity else []), "on their way")
-    rows = [heads]
-    rows += [(f"{each.gates:,}", f"{each.path:.0f}", str(each.steps), str(each.interval), str(each.pes), str(each.transform),
-              *skipped[each], "; ".join(f"{way.variable} {way}" for way in each.ways)) for each in found.best]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads) - 1)]
-    lines = ["  ".join([*(f"{text:>{wide}}" for text, wide in zip(row, widths)), row[-1]]) for row in rows]
-    more = f", {found.left:,} more were not tried" if found.left else ""
-    tried = "arrays" if sparsity else "transforms"
-    lines.append(f"{len(found.found):,} of {found.tried:,} {tried} fit{more}")
-    best = [{"transform": each.transform.rows, "skips": list(map(str, each.skips)), "gates": each.gates,
-             "path": round(each.path, 1), "steps": each.steps, "interval": each.interval, "pes": each.pes}
-            for each in found.best]
-    return Searched({"best": best, "fit": len(found.found), "tried": found.tried, "not_tried": found.left}, "\n".join(lines),
-                    found.best)
