@@ -14,7 +14,7 @@ from .ir.mapped import MappedGraph
 from .ir.program import ELASTIC
 from .ir.sam import SamGraph
 from .ir.sam_dot import to_dot
-from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, finish, silent
+from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, check_resources, finish, silent
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
 from .sparse.certificate import uncertified
@@ -50,6 +50,7 @@ def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent,
     """
     tell(MAP)
     graph = map_graph(sam)
+    check_resources(graph, arch)
     linked = grouped(graph, arch, copies, dynamic, groups)
 
     def copy() -> MappedGraph:

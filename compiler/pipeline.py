@@ -16,8 +16,9 @@ from typing import Any
 
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import differing
-from ..hw.arch.errors import UserError
-from ..hw.arch.primitive import ACCUMULATOR, DIVIDER, LEVEL, LOCATE, MAXIMUM, PRIMITIVES, REDUCER, SCATTER
+from ..hw.arch.errors import Lacking, TooSmall
+from ..hw.arch.presets import PRESETS
+from ..hw.arch.primitive import ACCUMULATOR, LEVEL, LOCATE, MAXIMUM, PRIMITIVES, REDUCER, SCATTER
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
@@ -179,29 +180,29 @@ def has_slots(graph: MappedGraph, arch: Arch, chained: int) -> bool:
 
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:
-    """UserError naming every resource of which the program needs more than the machine has."""
+    """Lacking naming every resource of which the program needs more than the machine has."""
     primitives = {block.primitive for block in graph.blocks.values() if block.primitive}
-    missing = sorted(primitives - {p.name for tile in (arch.pe, arch.mem) for p in tile.primitives})
+    missing = sorted(primitives - mapped.primitives_of(arch))
     if missing:
+        known = mapped.having(missing, arch)
         fix = ("choose a machine with sparse primitives" if LEVEL.name in missing
                else "put the loops of the result outermost, or choose a machine that has it" if missing == [ACCUMULATOR.name]
-               else f"add {DIVIDER.name} to pe.primitives of its description" if missing == [DIVIDER.name]
-               else f"add {SCATTER.name} to mem.primitives of its description, or store the result compressed, or in loop order"
-               if missing == [SCATTER.name] else "add them to the machine's description")
-        raise UserError(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
+               else f"{known}, or store the result compressed, or in loop order" if missing == [SCATTER.name] else known)
+        raise Lacking(f"the program needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "", fix)
     if not arch.mem.locate and any(block.config.get("output") == LOCATE for block in graph.blocks.values()):
-        raise UserError(f"the program locates coordinates in dense levels, which the MEM tiles of '{arch.name}' cannot", "",
-                        "locate in outermost levels only (--locate outermost), or set mem.locate in the machine's description")
+        raise Lacking(f"the program locates coordinates in dense levels, which the MEM tiles of '{arch.name}' cannot", "",
+                      "locate in outermost levels only (--locate outermost), or set mem.locate in the machine's description")
     if not arch.pe.reduce_max and any(block.config.get("op") == MAXIMUM for block in graph.blocks.values()
                                       if block.primitive == REDUCER.name):
-        raise UserError(f"the program takes maxima of fibers, which the reducers of '{arch.name}' cannot", "",
-                        "set pe.reduce_max in the machine's description")
+        raise Lacking(f"the program takes maxima of fibers, which the reducers of '{arch.name}' cannot", "",
+                      f"use {', '.join(each.name for each in PRESETS.values() if each.pe.reduce_max)}, or set pe.reduce_max in "
+                      "the machine's description")
     mapped.check_operations({block.operation.name for block in graph.blocks.values() if block.operation}, arch.pe.ops)
     check_demands(mapped.graph_demands(graph, arch), arch)
 
 
 def check_demands(needs: Sequence[mapped.Demand], arch: Arch) -> None:
-    """UserError naming those that are more than the machine has."""
+    """TooSmall naming those that are more than the machine has."""
     short = [f"{needed} {what}, has {has}" for what, needed, has in needs if needed > has]
     if not short:
         return
@@ -210,7 +211,7 @@ def check_demands(needs: Sequence[mapped.Demand], arch: Arch) -> None:
         cut_off = len(arch.tiles) - len(arch.usable) - len(arch.avoid.tiles)
         what += f" without {arch.avoid.text()}" + (f" and {cut_off} tiles that these cut off" if cut_off else "")
         fix = mapped.avoiding_less(needs, arch)
-    raise UserError(f"{what}: it needs " + "; ".join(short), "", f"{fix}, or compute the expression in parts")
+    raise TooSmall(f"{what}: it needs " + "; ".join(short), "", f"{fix}, or compute the expression in parts")
 
 
 def routing_text(routing: Routing, arch: Arch) -> str:

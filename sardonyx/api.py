@@ -28,6 +28,7 @@ from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .hw.arch.primitive import SCATTER
 from .loops import choose
+from .machines import named, on_smallest
 from .options import DISPATCH, FEATURES, LOCATE, MOST, VALUES
 from .outcome import Outcome, plain, silent
 from .runtime.data.dispatch import ORDER
@@ -45,7 +46,7 @@ MATRIX_PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 
 def einsum(expression: str, /, *misplaced: object, order: str | None = None, formats: Mapping[str, str] | None = None,
-           arch: str | Arch = "small", engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
+           arch: str | Arch | None = None, engine: str | Device = "rtl", tile: int | Mapping[str, int] | None = None,
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
            locate: str = "auto", without: str | Sequence[str] | None = None, schedule: str | Schedule | None = None,
@@ -60,7 +61,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
                             statements the indices of the result as written, then the others. Of several statements with
                             ``;`` between the orders.
     formats : mapping       Storage by tensor, such as ``{"C": "ss10"}``; default: compressed, in loop order.
-    arch : str | Arch       A preset, a .json file, or a description.
+    arch : str | Arch       A preset, a .json file, or a description; default: the device, or the smallest of `small`, `sparse`
+                            and `onyx` that has what the program needs.
     engine : str | Device   golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
     tile : int | mapping    Extent of sub-tiles, for all indices or by index; default: that of the fewest estimated cycles.
     values : str            For files: exact, round or small.
@@ -88,11 +90,12 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     how = _how(engine, values, arch, dump, seed, power, avoid, counters)
     wanted = _plan(said, tile, unroll, dispatch, without, order)
     data = {name: operand(value, name, values, how.seed) for name, value in operands.items()}
-    return run_program(located(program, locate, how.arch), said.fused, data, how, wanted, progress)
+    return on_smallest(arch, how, progress, lambda each: run_program(
+        located(program, locate, each.arch), said.fused, data, each, wanted, progress))
 
 
 def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | None = None,
-           formats: Mapping[str, str] | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
+           formats: Mapping[str, str] | None = None, arch: str | Arch | None = None, engine: str | Device = "rtl",
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
            dispatch: str = "order", locate: str = "auto", without: str | Sequence[str] | None = None,
@@ -112,7 +115,8 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
     for number, (tensor, shape) in enumerate(extents.items()):
         if tensor not in data:
             data[tensor] = tensors.random_tensor(shape, density if shape else 1.0, how.seed + number)
-    return run_program(located(program, locate, how.arch), said.fused, data, how, wanted, progress)
+    return on_smallest(arch, how, progress, lambda each: run_program(
+        located(program, locate, each.arch), said.fused, data, each, wanted, progress))
 
 
 def simulated(arch: str | Arch = "small") -> Machine:
@@ -183,10 +187,10 @@ def _scipy(matrix: Coo) -> Any:
     return scipy.sparse.csr_array((matrix.values.astype(np.int64), tuple(matrix.coords.T)), shape=matrix.shape)
 
 
-def _how(engine: str | Device, values: str, arch: str | Arch, dump: str | Path | None, seed: int, power: str | None,
+def _how(engine: str | Device, values: str, arch: str | Arch | None, dump: str | Path | None, seed: int, power: str | None,
          avoid: object, counters: object) -> Options:
     arguments.choice("way to take values", values, VALUES)
-    return options(engine, arch, dump, seed, FILES, power, avoid, counters)
+    return options(engine, named(arch, engine), dump, seed, FILES, power, avoid, counters)
 
 
 def _edges(tile: int | Mapping[str, int] | None) -> int | Mapping[str, int] | None:

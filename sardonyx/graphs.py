@@ -20,6 +20,7 @@ from .execute import Result, execute, options
 from .graph_job import GraphData, GraphJob, check_statement, graph_data
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError, shown
+from .machines import named, on_smallest
 from .options import VALUES
 from .outcome import silent
 from .runtime.device import Device
@@ -37,7 +38,7 @@ ENDINGS = (".mtx", ".mtx.gz", ".tns", ".tns.gz", ".npy")
 
 
 def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: str | None = None, out: str | Path | None = None,
-          arch: str | Arch = "small", engine: str | Device = "rtl", values: str = "exact", dump: str | Path | None = None,
+          arch: str | Arch | None = None, engine: str | Device = "rtl", values: str = "exact", dump: str | Path | None = None,
           seed: int = 0, progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
           counters: bool = False, **operands: object) -> Result:
     """Run a graph in the Graphviz dialect of the public Sparse Abstract Machine tools on whole operands.
@@ -56,7 +57,7 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
     began = time.perf_counter()
     path, progress = Path(file), arguments.function("progress", progress)
     arguments.choice("way to take values", values, VALUES)
-    how = options(engine, arch, dump, seed, FILES, power, avoid, counters)
+    how = options(engine, named(arch, engine), dump, seed, FILES, power, avoid, counters)
     if how.engine == engines.GOLDEN:
         raise UserError("engine golden computes statements, not graphs", "engine",
                         "choose tokens, fabric or rtl; statement compares with NumPy")
@@ -72,10 +73,8 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
     if out is not None:
         Dump(Path(out)).check(files)
 
-    def job(tell: Callable[[str], None]) -> GraphJob:
-        return GraphJob(compile_graph(reading.graph, how.arch, how.seed, tell), data, program)
-
-    result = execute(how, job, began, progress)
+    result = on_smallest(arch, how, progress, lambda each: execute(
+        each, lambda tell: GraphJob(compile_graph(reading.graph, each.arch, each.seed, tell), data, program), began, progress))
     if out is not None:
         Dump(Path(out)).write(files)
     return result

@@ -89,9 +89,9 @@ def test_a_kernel_runs_on_random_operands_by_name():
      "B: value -1.5 at (0, 2) is not an integer (and 78 more)\n"
      "  try: scale and round the values (for a file: values='round')"),
     ({"B": B, "arch": "huge"},
-     "there is no preset 'huge'\n  try: choose one of tiny, small, fpga, amber, onyx, or give a .json file"),
+     "there is no preset 'huge'\n  try: choose one of tiny, small, sparse, fpga, amber, onyx, or give a .json file"),
     ({"B": B, "arch": 5}, "arch: it is of type int, which is no machine\n"
-                          "  try: name one of tiny, small, fpga, amber, onyx or a .json file, or give an Arch"),
+                          "  try: name one of tiny, small, sparse, fpga, amber, onyx or a .json file, or give an Arch"),
     ({"B": B, "tile": 2.5}, "tile: it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
     ({"B": B, "tile": {"i": 0}}, "tile['i']: it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ({"B": B, "seed": "a"}, "seed: it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
@@ -237,7 +237,7 @@ def test_every_operand_is_encoded_once(monkeypatch):
 
 def test_explanations_name_what_was_asked_for(tmp_path):
     assert "reducer" in str(explained.explain_arch("onyx").report["pe"])
-    assert set(explained.explain_arch().report) == {"tiny", "small", "fpga", "amber", "onyx"}
+    assert set(explained.explain_arch().report) == {"tiny", "small", "sparse", "fpga", "amber", "onyx"}
     assert explained.explain_register("status").report["address"] == "0x0010"
     assert explained.explain_register("0x10").report["name"] == "controller.status"
     assert api.explain_program("x(i) = b(i) * c(i)").report["tiles"]["mem"] == 6

@@ -263,7 +263,7 @@ def test_tiles_and_lanes_must_fit() -> None:
     ("shape", (-1, 4), "it is -1, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ("seed", "a", "it is 'a', which is no whole number\n  try: give a whole number, 0 or more"),
     ("arch", 5, "it is of type int, which is no machine\n"
-                "  try: name one of tiny, small, fpga, amber, onyx or a .json file, or give an Arch"),
+                "  try: name one of tiny, small, sparse, fpga, amber, onyx or a .json file, or give an Arch"),
     ("inputs", [PHOTO], "it is of type list, which says no names\n  try: give a dictionary, inputs={'name': ...}"),
     ("params", np.arange(2), "it is of type ndarray, which says no names\n  try: give a dictionary, params={'name': ...}"),
     ("params", [("a", 1)], "it is of type list, which says no names\n  try: give a dictionary, params={'name': ...}")])

@@ -153,6 +153,20 @@ def larger(short: Iterable[Demand], arch: Arch) -> str:
     return "describe a machine of more columns and rows"
 
 
+def primitives_of(arch: Arch) -> set[str]:
+    """The names of what tiles of a machine can be set to."""
+    return {each.name for tile in (arch.pe, arch.mem) for each in tile.primitives}
+
+
+def having(primitives: Sequence[str], arch: Arch) -> str:
+    """What to try where a machine lacks primitives: another preset that has them, or to add them."""
+    others = [other for other in PRESETS.values() if other.name != arch.name and primitives_of(other).issuperset(primitives)]
+    # Rather a larger one than the smallest of all, which is for boards.
+    others.sort(key=lambda other: (len(other.tiles) < len(arch.tiles), len(other.tiles)))
+    use = f"use {others[0].name}, or " if others else ""
+    return f"{use}add {'them' if len(primitives) > 1 else primitives[0]} to the machine's description"
+
+
 def avoiding_less(short: Sequence[Demand], arch: Arch) -> str:
     """What to try when the tiles that a machine is not to avoid are less than is needed."""
     whole = replace(arch, avoid=Mask())

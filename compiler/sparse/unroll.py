@@ -20,7 +20,7 @@ sub-tile that is not done everything has come or is next to come.
 
 Needs:   balanced MappedGraph of one copy.
 Gives:   MappedGraph, and which copies have which links.
-Errors:  UserError for more copies than there are tiles or links for.
+Errors:  TooSmall for more copies than there are tiles or links for.
 Source:  Onyx IEEE Micro, Unrolling; groups are what it leaves open ("utilizing free global buffer links").
 """
 
@@ -31,9 +31,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.errors import UserError
+from ...hw.arch.errors import Lacking, TooSmall, UserError
 from ...hw.arch.primitive import ARBITER, COPY_BITS, DISPATCHER, FILTER, Flow, Primitive
-from ..ir.mapped import LOAD, STORE, Block, Demand, MappedGraph, Net, Pin, Stream, demands
+from ..ir.mapped import LOAD, STORE, Block, Demand, MappedGraph, Net, Pin, Stream, demands, having
 
 MOST_COPIES = 1 << COPY_BITS
 # The stream of a group's numbers, in the order of its sub-tiles.
@@ -71,19 +71,21 @@ class Copies:
 def grouped(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool = False, groups: int | None = None) -> Copies:
     """Copies of a graph in as many groups as a machine has links for, `groups` at most, each of about as many.
 
-    Raises UserError where they are more than fit; what a single copy needs is for `check_resources` to say.
+    Raises TooSmall where they are more than fit, UserError where they are more than any machine has; what a single copy needs
+    is for `check_resources` to say.
     """
     if copies == 1:
         return Copies()
     _check_primitives(arch, dynamic)
     short = _short(graph, arch, _in_groups(graph, arch, copies, dynamic, groups)) if copies <= MOST_COPIES else []
     if short or copies > MOST_COPIES:
+        error = TooSmall if short else UserError
         most = most_copies(graph, arch, dynamic, groups)
         needs = "; ".join(f"they need {each.needed} {each.what}, it has {each.has}" for each in short)
         fix = f"use {most} or less" if most > 1 else "use one, or a larger machine"
         more = ", or add filter and arbiter to pe.primitives of its description" if _missing(arch, (FILTER, ARBITER)) else ""
-        raise UserError(f"they are too many for '{arch.name}': {needs or f'at most {MOST_COPIES} are told apart'}",
-                        f"{copies} copies of the program", fix + more)
+        raise error(f"they are too many for '{arch.name}': {needs or f'at most {MOST_COPIES} are told apart'}",
+                    f"{copies} copies of the program", fix + more)
     return _in_groups(graph, arch, copies, dynamic, groups)
 
 
@@ -102,8 +104,8 @@ def most_groups(graph: MappedGraph, arch: Arch, dynamic: bool = False) -> int:
 
 def _check_primitives(arch: Arch, dynamic: bool) -> None:
     if dynamic and (missing := _missing(arch, (FILTER, ARBITER, DISPATCHER))):
-        raise UserError(f"dynamic dispatch needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "dispatch",
-                        "add them to pe.primitives of its description, or choose another way to dispatch")
+        raise Lacking(f"dynamic dispatch needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "dispatch",
+                      f"{having(missing, arch)}, or choose another way to dispatch")
 
 
 def _missing(arch: Arch, needed: Sequence[Primitive]) -> list[str]:

@@ -37,3 +37,11 @@ class UserError(Exception):
         place = f"{self.where}: " if self.where else ""
         remedy = f"\n  try: {self.fix}" if self.fix else ""
         return f"{place}{self.what}{remedy}"
+
+
+class Lacking(UserError):
+    """A machine has not what a program needs, tiles, streams or primitives: another one may."""
+
+
+class TooSmall(Lacking):
+    """A machine has all kinds of what a program needs, but not as many."""

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
                   "sardonyx explain program 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --tile 64",
                   "sardonyx explain program 'x(i) = B(i,j) * c(j)' --graph out/spmv.gv"])
     program.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
-    add_program_options(program)
+    add_program_options(program, "small")
     program.add_argument("--graph", metavar="FILE", type=Path,
                          help="also write the graph as Graphviz, which `sardonyx run graph` and the public tools read")
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..hw.arch.errors import UserError, shown
 from .console import Console
 from .parser import Parser, add_common, whole
-from .program_options import Place, add_avoid, add_engine, add_power
+from .program_options import Place, add_arch, add_avoid, add_engine, add_power
 from .results import with_tables
 
 
@@ -39,8 +39,7 @@ def add_image(programs: Any, place: Place) -> Parser:
                         help="the value of a scalar Param")
     parser.add_argument("--unroll", metavar="N", type=whole(1),
                         help="neighbours in x that are computed at once (default: as the program is scheduled, else 1)")
-    parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
-                        help=f"a preset or a description file (default: {place.arch})")
+    add_arch(parser, place.arch or "small")
     add_avoid(parser)
     add_engine(parser, place)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")

@@ -21,24 +21,30 @@ class Place:
     Parameters
     ----------
     prog : str                   The command.
-    arch : str                   The machine by default.
+    arch : str                   The machine by default; none: the smallest that has what a program needs.
     engine : function            What runs a program, given the options; None: option --engine says it.
     examples : {str: lines}      By program; the others have their own.
     """
 
     prog: str = "sardonyx run"
-    arch: str = "small"
+    arch: str | None = None
     engine: Callable[[argparse.Namespace], Any] | None = None
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def add_program_options(parser: argparse.ArgumentParser, arch: str = "small") -> None:
+def add_arch(parser: argparse.ArgumentParser, arch: str | None) -> None:
+    """The machine, and its default; none: the smallest that does."""
+    default = arch or "the smallest of small, sparse and onyx that has what the program needs"
+    parser.add_argument("--arch", metavar="NAME|FILE", default=arch,
+                        help=f"a preset or a description file (default: {default})")
+
+
+def add_program_options(parser: argparse.ArgumentParser, arch: str | None) -> None:
     """The options that decide what a program compiles to."""
     parser.add_argument("--order", metavar="INDICES", help="loop order, outermost first, such as ijk")
     parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
                         help="levels of a tensor (s compressed, d dense) and mode order, such as C=ss10")
-    parser.add_argument("--arch", metavar="NAME|FILE", default=arch,
-                        help=f"a preset or a description file (default: {arch})")
+    add_arch(parser, arch)
     add_avoid(parser)
     add_locate(parser)
     parser.add_argument("--tile", metavar="N", type=whole(1),

@@ -13,6 +13,7 @@ from .image import add_image
 from .parser import Parser, add_common, fraction, whole
 from .program_options import (
     Place,
+    add_arch,
     add_avoid,
     add_copies,
     add_counters,
@@ -109,8 +110,7 @@ def _add_graph(programs: Any, place: Place) -> Parser:
     parser.add_argument("graph", metavar="FILE", type=Path, help="the graph, such as matmul.gv")
     parser.add_argument("--operands", metavar="DIR", dest="folder", type=Path, help="folder of the operands")
     parser.add_argument("--statement", metavar="EXPR", help="what the graph computes: the result is compared with NumPy")
-    parser.add_argument("--arch", metavar="NAME|FILE", default=place.arch,
-                        help=f"a preset or a description file (default: {place.arch})")
+    add_arch(parser, place.arch)
     add_avoid(parser)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     add_run_options(parser, place, "DIR", "folder for the result, as tensor_X_mode_0_seg and its like")

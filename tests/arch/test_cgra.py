@@ -133,7 +133,7 @@ def test_an_unknown_preset_names_the_near_one():
     with pytest.raises(UserError) as error:
         presets.get("onix")
     assert str(error.value) == ("there is no preset 'onix', do you mean 'onyx'?\n"
-                                "  try: choose one of tiny, small, fpga, amber, onyx, or give a .json file")
+                                "  try: choose one of tiny, small, sparse, fpga, amber, onyx, or give a .json file")
 
 
 @pytest.mark.parametrize("field", ["pe", "mem", "interconnect", "glb", "timing", "system"])

@@ -25,7 +25,8 @@ def test_build_reports_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("board build ulx3 --out o",
      "sardonyx: there is no board 'ulx3', do you mean 'ulx3s-85f'?\n  try: choose one of ulx3s-85f, arty-a7-100\n"),
     ("board build ulx3s-85f --out o --arch huge",
-     "sardonyx: there is no preset 'huge'\n  try: choose one of tiny, small, fpga, amber, onyx, or give a .json file\n"),
+     "sardonyx: there is no preset 'huge'\n"
+     "  try: choose one of tiny, small, sparse, fpga, amber, onyx, or give a .json file\n"),
     ("board run nowhere --port p kernel spmv",
      "sardonyx: there is no board 'nowhere'\n  try: choose one of ulx3s-85f, arty-a7-100\n"),
     ("board run ulx3s-85f kernel spmv",

@@ -67,10 +67,10 @@ def test_an_order_that_needs_an_accumulator_is_refused_by_a_machine_without_one(
 
 
 @pytest.mark.parametrize("text,form,lacks,fix", [
-    ("x(i) = b(i) / 3", "s", "divider", "add divider to pe.primitives of its description"),
-    ("x(i) = B(j,i)", "d", "accumulator, scatter", "add them to the machine's description"),
+    ("x(i) = b(i) / 3", "s", "divider", "use sparse, or add divider to the machine's description"),
+    ("x(i) = B(j,i)", "d", "accumulator, scatter", "use sparse, or add them to the machine's description"),
     ("X(i,j) = B(i,j)", "sd", "scatter",
-     "add scatter to mem.primitives of its description, or store the result compressed, or in loop order")])
+     "use sparse, or add scatter to the machine's description, or store the result compressed, or in loop order")])
 def test_a_machine_is_told_with_what_to_add_that_it_lacks(text, form, lacks, fix):
     arch = presets.get("small")
     arch = replace(arch, mem=replace(arch.mem, primitives=(LEVEL,)))

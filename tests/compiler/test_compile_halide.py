@@ -164,7 +164,8 @@ def test_a_global_buffer_of_one_bank_is_refused() -> None:
 def test_machines_without_buffers_are_refused() -> None:
     sparse = tuple(each for each in TINY.mem.primitives if each is not BUFFER)
     assert refused(BLUR, replace(TINY, mem=replace(TINY.mem, primitives=sparse)), (3, 2)) == (
-        "the program needs primitives that 'tiny' does not have: buffer\n  try: add them to the machine's description")
+        "the program needs primitives that 'tiny' does not have: buffer\n"
+        "  try: use small, or add buffer to the machine's description")
     plain = tuple(each for each in TINY.pe.primitives if each is not ALU)
     assert "does not have: alu" in refused(BLUR, replace(TINY, pe=replace(TINY.pe, primitives=plain)), (3, 2))
 

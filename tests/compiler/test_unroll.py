@@ -167,7 +167,7 @@ def test_tiles_that_are_avoided_are_no_room_for_copies():
     (99, sharing(ONYX), False, "99 copies of the program: they are too many for 'onyx': at most 64 are told apart\n"
                                "  try: use 14 or less"),
     (2, ONYX, True, "dispatch: dynamic dispatch needs primitives that 'onyx' does not have: filter, arbiter, dispatcher\n"
-                    "  try: add them to pe.primitives of its description, or choose another way to dispatch"),
+                    "  try: use sparse, or add them to the machine's description, or choose another way to dispatch"),
 ])
 def test_more_copies_than_fit_are_refused(copies, arch, dynamic, message):
     with pytest.raises(UserError) as error:
