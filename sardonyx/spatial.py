@@ -44,6 +44,7 @@ from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.transform import Transform
+from .compiler.spatial.written import written
 from .dump import Dump
 from .functionality import (
     absolute,
@@ -63,6 +64,7 @@ from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import PrivateBuffer
 from .hw.arch.spatial import Shaped, Spatial
+from .hw.arch.written import Written
 from .hw.spatial.array import SpatialArray
 from .hw.spatial.buffered_array import BufferedArray
 from .hw.spatial.elastic_array import ElasticArray
@@ -71,6 +73,7 @@ from .outcome import Computed, Outcome, silent
 from .runtime.data import fibers, ports
 from .runtime.data.groups import grouped
 from .runtime.data.private_buffers import filled
+from .runtime.data.written import read, together
 from .search import Searched, search
 from .sim import spatial as engines
 from .sim.golden.spatial import evaluate
@@ -83,6 +86,7 @@ __all__ = ["Buffer", "Computed", "Design", "MergerDesign", "Searched", "Transfor
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
                    r"balance_[0-9a-f]{8}|bit_scanner_\d+|list_level_[\dx_]+|two_halves_[\dx]+|"
+                   r"array_store_[\dx]+|(collect|write|written)_\w+|"
                    r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|loading_\d+)(_enabled)?")
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -99,7 +103,7 @@ class Design:
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     balance : sequence             Which work may move to rows of PEs that are free.
-    buffers : mapping              Private buffers, by operand: how each is stored in front of the array.
+    buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result: behind it.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
     clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
     name : str                     Of the Verilog module.
@@ -176,12 +180,21 @@ class Design:
     @functools.cached_property
     def private(self) -> tuple[PrivateBuffer, ...]:
         """The descriptions of the private buffers."""
-        return tuple(private_buffer(name, buffer, self.elastic or self.spatial) for name, buffer in self.buffers.items())
+        array = self.elastic or self.spatial
+        results = {each.name for each in array.results}
+        return tuple(private_buffer(name, buffer, array) for name, buffer in self.buffers.items() if name not in results)
+
+    @functools.cached_property
+    def written(self) -> tuple[Written, ...]:
+        """The descriptions of the buffers of results."""
+        array = self.elastic or self.spatial
+        results = {each.name for each in array.results}
+        return tuple(written(name, buffer, array) for name, buffer in self.buffers.items() if name in results)
 
     def hardware(self) -> SpatialArray | ElasticArray | BufferedArray:
         """The component that is the top of the Verilog, a new one each time."""
-        if self.private:
-            return BufferedArray(self.elastic or self.spatial, self.private)
+        if self.private or self.written:
+            return BufferedArray(self.elastic or self.spatial, self.private, self.written)
         return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
 
     def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int = 32, queue: int = 16,
@@ -221,7 +234,8 @@ class Design:
     def explain(self) -> Outcome:
         """How variables move, what skips cut, and what the array is made of."""
         try:
-            made, refusal, private = report.made(self.spatial, self.elastic), "", self.private
+            made, refusal = report.made(self.spatial, self.elastic), ""
+            private: tuple[PrivateBuffer | Written, ...] = (*self.private, *self.written)
         except UserError as refused:
             # What skips cut is worth knowing of arrays that cannot be made, too.
             made, refusal = report.facts(self.spatial), f"cannot be made: {refused.where}: {refused.what}; {refused.fix}"
@@ -253,7 +267,8 @@ class Design:
         description, whose ports say the order of the words of every stream.
         """
         self._check_runs()
-        buffers = {"buffers": [dataclasses.asdict(each) for each in self.private]} if self.private else {}
+        buffers = {name: [dataclasses.asdict(each) for each in found] for name, found in
+                   (("buffers", self.private), ("written", self.written)) if found}
         described = json.dumps((self.elastic or self.spatial).to_json() | buffers, indent=1)
         documents = {"array.json": described + "\n", "array.svg": self.picture()}
         facts = report.made(self.spatial, self.elastic)
@@ -285,6 +300,8 @@ class Design:
         wanted = self._golden(given, count)
         if cut is not None:
             wanted = {name: wanted[name] * is_done for name, is_done in ports.reached(self.spatial, count, cut).items()}
+        for each in self.written:
+            wanted[each.tensor.name] = together(each, wanted[each.tensor.name])
         facts: dict[str, object] = {"engine": engine, **report.made(self.spatial, self.elastic), "operations": count}
         cycles = None
         if engine != "golden":
@@ -329,12 +346,13 @@ class Design:
         """The results that the streams of an engine give, and its cycles: buffers have them in Verilog alone."""
         packed = self._packed(given)
         fills = {name: words for buffer in self.private for name, words in filled(buffer, packed[buffer.tensor]).items()}
-        held = engines.Held(self.private, fills, count)
+        held = engines.Held(self.private, fills, count, self.written)
         if self.elastic is not None:
             pairs = fibers.fed(self.elastic, given)
             gave = (engines.run_elastic_tokens(self.elastic, pairs, held) if engine == "tokens"
                     else engines.run_elastic_rtl(self.elastic, pairs, stalls, held))
-            return fibers.collected(self.elastic, gave.outputs, count), gave.cycles
+            found = fibers.collected(self.elastic, gave.outputs, count)
+            return found | {each.tensor.name: read(each, gave.arrays) for each in self.written}, gave.cycles
         words = ports.fed(self.spatial, packed, cut)
         ran = (engines.run_tokens(self.spatial, words, count, held) if engine == "tokens"
                else engines.run_rtl(self.spatial, words, count, stalls, held))

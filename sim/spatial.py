@@ -13,6 +13,7 @@ from ..hw.arch.elastic import Elastic
 from ..hw.arch.merger import Merger
 from ..hw.arch.private_buffer import PrivateBuffer
 from ..hw.arch.spatial import LENGTH, Spatial, wrapped
+from ..hw.arch.written import Written
 from ..hw.spatial.array import SpatialArray
 from ..hw.spatial.buffered_array import BufferedArray
 from ..hw.spatial.elastic_array import ElasticArray
@@ -22,6 +23,7 @@ from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger
 from .model.private_buffer import given
 from .model.spatial import simulate
+from .model.written import too_many, written
 from .rtl.bench import Bench, Result
 
 # Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
@@ -40,10 +42,11 @@ class Ran:
 
 @dataclass(frozen=True)
 class RanElastic:
-    """The pairs of every output port, and how many steps or cycles that took."""
+    """The pairs of every output port without a buffer, the words of arrays that buffers give, and how many cycles that took."""
 
     outputs: dict[str, list[Pair]]
     cycles: int | None
+    arrays: dict[str, list[int]]
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,15 @@ class RanMerger:
 
 @dataclass(frozen=True)
 class Held:
-    """Private buffers, and what they are filled with, by stream; words at the ports that they feed are then not used."""
+    """Private buffers, and what they are filled with, by stream; words at the ports that they feed are then not used.
+
+    results: the buffers of results, whose arrays take the place of words at their ports.
+    """
 
     buffers: tuple[PrivateBuffer, ...] = ()
     fills: Mapping[str, Sequence[int]] = field(default_factory=dict)
     operations: int = 1
+    results: tuple[Written, ...] = ()
 
     def ports(self) -> dict[str, list[Pair]]:
         """The pairs of all ports that they feed."""
@@ -99,18 +106,26 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
 
 
 def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, Sequence[int]], stalls: int | None, most: int,
-         idle: int) -> Result:
-    """Run words in Verilog; AssertionError if any are left, or a buffer does not hold what it is filled with."""
+         idle: int, results: Sequence[Written] = ()) -> Result:
+    """Run words in Verilog; UserError if the buffer of a result has no room.
+
+    AssertionError if words are left, or a buffer does not hold what it is filled with.
+    """
     found = Bench(top).run(words, stalls=stalls, max_cycles=most, idle=idle)
+    if found.status.get("fault") and results:
+        raise too_many(results[0])
     assert not found.left, f"words are left at ports {', '.join(found.left)}"
-    assert not found.status.get("fault"), "a private buffer was filled with what does not fit"
+    assert not found.status.get("fault"), "a buffer was filled with what does not fit"
     return found
 
 
 def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], held: Held = Held()) -> RanElastic:
     """Run an elastic array on its description; with buffers, on the pairs that these give, without their time."""
     found = simulate_elastic(elastic, {**inputs, **held.ports()})
-    return RanElastic(found.outputs, None if held.buffers else found.steps)
+    arrays = {name: words for each in held.results for name, words in written(each, found.outputs).items()}
+    taken = {name for each in held.results for name in each.ports}
+    outputs = {name: pairs for name, pairs in found.outputs.items() if name not in taken}
+    return RanElastic(outputs, None if held.buffers or held.results else found.steps, arrays)
 
 
 def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None,
@@ -119,10 +134,15 @@ def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stal
     bits = {port.name: elastic.bits(port.tensor) for port in (*elastic.inputs, *elastic.outputs)}
     words = {name: [value % (1 << bits[name]) | crd << bits[name] for crd, value in pairs] for name, pairs in inputs.items()}
     most = PATIENCE * (1 + sum(map(len, words.values())))
-    top = BufferedArray(elastic, held.buffers) if held.buffers else ElasticArray(elastic)
-    found = _ran(top, held.streams(words), stalls, most, PATIENCE)
-    return RanElastic({port.name: [(word >> bits[port.name], wrapped(word, bits[port.name]))
-                                   for word in found.outputs[port.name]] for port in elastic.outputs}, found.cycles)
+    top = BufferedArray(elastic, held.buffers, held.results) if held.buffers or held.results else ElasticArray(elastic)
+    # A buffer writes the zeros of a dense level, or of bits, while nothing moves.
+    quiet = max((each.stored for each in held.results), default=0)
+    found = _ran(top, held.streams(words), stalls, most + quiet * held.operations, PATIENCE + quiet, held.results)
+    taken = {name for each in held.results for name in each.ports}
+    outputs = {port.name: [(word >> bits[port.name], wrapped(word, bits[port.name])) for word in found.outputs[port.name]]
+               for port in elastic.outputs if port.name not in taken}
+    arrays = {each.name(name): found.outputs[each.name(name)] for each in held.results for name in each.arrays}
+    return RanElastic(outputs, found.cycles, arrays)
 
 
 def run_merger_tokens(kind: Merger, lanes: Sequence[Sequence[Sequence[Pair]]]) -> RanMerger:

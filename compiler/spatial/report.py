@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...hw.arch.elastic import Balance, Elastic, Spread
 from ...hw.arch.private_buffer import PrivateBuffer
 from ...hw.arch.spatial import Spatial
+from ...hw.arch.written import Written
 from ..lang.sparsity import dependencies
 from .border import chains
 from .points import Point, Unrolled
@@ -110,10 +111,17 @@ def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
             "ports": dict(borders)}
 
 
-def buffered(buffers: Sequence[PrivateBuffer]) -> list[str]:
-    """What private buffers hold, and how it gets to the ports."""
+def buffered(buffers: Sequence[PrivateBuffer | Written]) -> list[str]:
+    """What private buffers hold, and how it gets to the ports, or from there."""
     lines = []
     for buffer in buffers:
+        if isinstance(buffer, Written):
+            kinds = ", ".join([*("dense" for _ in buffer.outer), buffer.kind])
+            many = f" of {buffer.operations} operations" if buffer.operations > 1 else ""
+            givers = f"{len(buffer.ports)} port{'s' if len(buffer.ports) > 1 else ''}"
+            lines.append(f"{buffer.tensor.name} to a private buffer ({kinds}) of {buffer.words:,} words, twice: "
+                         f"fibers{many} of {givers}, one after the other")
+            continue
         bank, ports = buffer.banks[0], sum(map(len, buffer.sinks))
         kinds = ", ".join(level.kind for level in bank.levels)
         banks = f"{len(buffer.banks)} banks" if len(buffer.banks) > 1 else "a bank"
@@ -127,7 +135,7 @@ def buffered(buffers: Sequence[PrivateBuffer]) -> list[str]:
 
 
 def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None,
-              buffers: Sequence[PrivateBuffer] = ()) -> str:
+              buffers: Sequence[PrivateBuffer | Written] = ()) -> str:
     """All of it as text."""
     cuts = {(cut.use.variable, cut.use.distance): removed(cut, transform) for cut in pruned.cuts}
     rows = [("variable", "distance", "on its way")]

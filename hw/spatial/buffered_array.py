@@ -1,4 +1,4 @@
-"""An array with private buffers: streams that fill these in place of the ports that they feed."""
+"""An array with private buffers: streams of these in place of the ports that they feed or empty."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..arch.elastic import Elastic
 from ..arch.private_buffer import Bank, PrivateBuffer
 from ..arch.spatial import Spatial
 from ..arch.token import DATA_BITS
+from ..arch.written import Written
 from ..emit import macro
 from ..stream.lead import lead
 from .array import SpatialArray
@@ -21,40 +22,46 @@ from .array import streams as array_streams
 from .elastic_array import ElasticArray
 from .elastic_array import streams as elastic_streams
 from .private_buffer import PrivateBank
+from .written_result import WrittenResult
 
 
 class BufferedArray(Component):
-    """An array, and the private buffers of some of its operands.
+    """An array, and the private buffers of some of its operands and results.
 
     Parameters
     ----------
     array : Spatial | Elastic
     buffers : sequence of PrivateBuffer
+    results : sequence of Written
 
     Members
     -------
-    All streams of the array but those of operands that have a buffer, and
+    All streams of the array but those of operands and results that have a buffer, and
 
     B_level, B_values : In(stream)     What fills the buffer of an operand B, 16-bit words (`PrivateBank`); with a bank in the
                                        name where it has several.
-    fault : Out(1)                     A buffer was filled with what does not fit. Sticky until reset.
+    C_segments, ... : Out(stream)      What the buffer of a result C gives (`FormatWriter`).
+    fault : Out(1)                     A buffer was filled with what does not fit, or a result does not. Sticky until reset.
 
-    Timing: that of the array and of `PrivateBank`; two entries at each port of the array are between them.
+    Timing: that of the array, of `PrivateBank` and `WrittenResult`; two entries at each port of the array are between them.
     Source: Stellar Fig. 8. Departure: no register files, as the order in which a buffer gives is that in which the array takes.
     """
 
-    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer]) -> None:
-        self.array, self.buffers, self.module_name = array, tuple(buffers), array.name.lower()
+    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer], results: Sequence[Written] = ()) -> None:
+        self.array, self.buffers, self.results, self.module_name = array, tuple(buffers), tuple(results), array.name.lower()
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
+        fed |= {name for result in self.results for name in result.ports}
         streams = array_streams(array) if isinstance(array, Spatial) else elastic_streams(array)
         self._kept = {name: member for name, member in streams.items() if name not in fed}
         fills = {buffer.name(n, name): In(stream.Signature(DATA_BITS)) for buffer in self.buffers
                  for n, bank in enumerate(buffer.banks) for name in bank.streams}
-        super().__init__({**self._kept, **fills, "fault": Out(1)})
+        gives = {result.name(name): Out(stream.Signature(bits)) for result in self.results
+                 for name, bits in result.arrays.items()}
+        super().__init__({**self._kept, **fills, **gives, "fault": Out(1)})
 
     @property
     def emit_key(self) -> str:
-        return repr((self.array, self.buffers))
+        return repr((self.array, self.buffers, self.results))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -71,6 +78,13 @@ class BufferedArray(Component):
                     lead(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
                 for at, sink in enumerate(sinks):
                     lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
+        for result in self.results:
+            m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
+            faults.append(part.overflow)
+            for at, port in enumerate(result.ports):
+                lead(m, getattr(inside, port), getattr(part, f"i{at}"))
+            for name in result.arrays:
+                lead(m, getattr(part, name), getattr(self, result.name(name)))
         for name, member in self._kept.items():
             own, other = getattr(self, name), getattr(inside, name)
             lead(m, own, other) if member.flow is In else lead(m, other, own)

@@ -30,9 +30,14 @@ def fed(elastic: Elastic, operands: Mapping[str, np.ndarray]) -> dict[str, list[
 
 
 def collected(elastic: Elastic, streams: Mapping[str, Sequence[Pair]], operations: int) -> dict[str, np.ndarray]:
-    """The results, each with an axis for operations in front; AssertionError for fibers too many, or in no order."""
-    results = {tensor.name: np.zeros((operations, *tensor.shape), np.int64) for tensor in elastic.results}
-    for port in elastic.outputs:
+    """The results of the ports that are given, each with an axis for operations in front.
+
+    AssertionError for fibers too many, or in no order.
+    """
+    mine = [port for port in elastic.outputs if port.name in streams]
+    results = {tensor.name: np.zeros((operations, *tensor.shape), np.int64) for tensor in elastic.results
+               if any(port.tensor == tensor.name for port in mine)}
+    for port in mine:
         operation, last = 0, -1
         for crd, value in streams[port.name]:
             place = operation, *(crd if position == ALONG else position for _, position in port.at)

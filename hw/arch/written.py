@@ -1,0 +1,131 @@
+"""The description of what writes a result whose ports give fibers: in which format it is stored behind an array.
+
+In an operation each port gives the fiber of one place of the outer dimensions. Fibers are taken in the order of their places,
+and become the arrays of a level, each of which is held until it is complete, and then leaves behind its length; the next tensor
+is written meanwhile. A tensor is what one operation gives, or of linked lists what several give, each behind those before it.
+
+    dense         values
+    compressed    segments, coordinates, values
+    bitvector     bits, values
+    linked list   heads and the number of nodes, links (the next node, and above 16 bits how many elements), coordinates, values
+
+Source: Stellar III-E and IV-C (axes of buffers, written as they are read).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated
+
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .private_buffer import (
+    BITVECTOR,
+    COMPRESSED,
+    DENSE,
+    KINDS,
+    LEAST_WORDS,
+    LINKED,
+    MOST_SHARED,
+    MOST_WORDS,
+    NodeSize,
+)
+from .spatial import Shaped
+from .token import DATA_BITS
+
+MOST_PORTS = 256
+# Of a value.
+MOST_BITS = 32
+ARRAYS = {DENSE: ("values",), COMPRESSED: ("segments", "coordinates", "values"), BITVECTOR: ("bits", "values"),
+          LINKED: ("heads", "links", "coordinates", "values")}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A result that is stored in a format.
+
+    Parameters
+    ----------
+    tensor : Shaped
+    order : tuple       The dimensions of the tensor, as levels have them; fibers go along the last one.
+    ports : tuple       Of the array, in the order in which their fibers are stored.
+    kind : str          Of the last level; the others are dense.
+    words : int         Values of a tensor, at most.
+    node : int          Elements of a node of a linked list.
+    operations : int    Operations that make a tensor.
+    """
+
+    tensor: Shaped
+    order: Annotated[tuple[int, ...], Tuple((Whole(0, 63),), True)]
+    ports: Annotated[tuple[str, ...], Tuple((Identifier(),), True)]
+    kind: Annotated[str, OneOf(KINDS)]
+    words: Annotated[int, PowerOfTwo(LEAST_WORDS, MOST_WORDS)]
+    node: NodeSize = 4
+    operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
+
+    def __post_init__(self) -> None:
+        check(self, "result", self._misfits)
+
+    def _misfits(self) -> Iterator[Misfit]:
+        name = self.tensor.name
+        if sorted(self.order) != list(range(len(self.tensor.shape))):
+            yield Misfit("order", "does not name each dimension once", f"give 0 to {len(self.tensor.shape) - 1}")
+        elif prod(self.outer) != len(self.ports) or not 1 <= len(self.ports) <= MOST_PORTS:
+            yield Misfit("ports", f"are {len(self.ports)}, but {name} has {prod(self.outer)} fibers",
+                         f"give a port for each, up to {MOST_PORTS}")
+        elif self.kind in (DENSE, BITVECTOR) and self.stored > self.words:
+            yield Misfit("words", f"are {self.words}, but {name} takes {self.stored:,}",
+                         f"give {1 << (self.stored - 1).bit_length():,} or more, up to {MOST_WORDS:,}")
+        if self.tensor.bits > MOST_BITS:
+            yield Misfit("tensor", f"has {self.tensor.bits} bits", f"give {MOST_BITS} or fewer")
+        if self.kind == LINKED and self.node > self.words:
+            yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
+        if self.kind != LINKED and self.operations > 1:
+            yield Misfit("operations", f"are {self.operations}, but the last level is {self.kind}",
+                         "give 1: fibers of several operations follow each other in linked lists only")
+
+    @property
+    def outer(self) -> tuple[int, ...]:
+        """The extents of the outer levels."""
+        return tuple(self.tensor.shape[dimension] for dimension in self.order[:-1])
+
+    @property
+    def extent(self) -> int:
+        """Of a fiber."""
+        return self.tensor.shape[self.order[-1]]
+
+    @property
+    def fibers(self) -> int:
+        """Of a tensor."""
+        return len(self.ports)
+
+    @property
+    def across(self) -> int:
+        """Words of bits of a fiber."""
+        return -(-self.extent // DATA_BITS)
+
+    @property
+    def stored(self) -> int:
+        """Words of the array whose length is known: of values of a dense level, or of bits."""
+        return self.fibers * (self.extent if self.kind == DENSE else self.across)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of lists of a tensor, at most."""
+        return max(1, self.words // self.node)
+
+    @property
+    def lanes(self) -> int:
+        """16-bit lanes of a value."""
+        return -(-self.tensor.bits // DATA_BITS)
+
+    @property
+    def arrays(self) -> dict[str, int]:
+        """The bits of a word of each array that leaves."""
+        return {name: 2 * DATA_BITS if name == "links" else self.lanes * DATA_BITS if name == "values" else DATA_BITS
+                for name in ARRAYS[self.kind]}
+
+    def name(self, array: str) -> str:
+        """Of the stream of an array."""
+        return f"{self.tensor.name}_{array}"
