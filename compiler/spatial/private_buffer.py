@@ -84,12 +84,16 @@ class Buffer:
 
 @dataclass(frozen=True)
 class _Taken:
-    """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber."""
+    """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
+
+    dealt: the elements of a fiber go to so many sinks from there on.
+    """
 
     form: str
     paired: bool
     sinks: tuple[str, ...]
     reads: tuple[tuple[int, tuple[int, ...]], ...]
+    dealt: int = 0
 
 
 def private_buffer(name: str, buffer: Buffer, array: Spatial | Elastic) -> PrivateBuffer:
@@ -169,6 +173,8 @@ class _Maker:
         (form, indices), = read
         found = {each.index: each for each in array.found}
         by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
+        if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
+            return self._dealt(ports, last)
         if by_values:
             raise self._mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
                                 f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
@@ -192,6 +198,19 @@ class _Maker:
         reads = tuple((sink, self._stored([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
         return _Taken(FIBER, True, tuple(port.name for port in ports), reads)
 
+    def _dealt(self, ports: Sequence[elastic.Border], last: int) -> _Taken:
+        """Words that are the elements of fibers without zeros, one after the other."""
+        if self._kind == DENSE:
+            raise self._mistake(f"its last level is dense, but the array takes no zeros of {self._tensor.name}",
+                                "make it compressed")
+        ordered = sorted(ports, key=lambda port: self._stored([at for _, at in port.at[:len(self._tensor.shape)]]))
+        count = self._tensor.shape[last]
+        assert len(ordered) % count == 0, "each fiber has a port for each of its coordinates"
+        assert all(port.crd == port.at[last][0] for port in ordered), "coordinates that are found go along"
+        reads = tuple((sink, self._stored([at for _, at in port.at[:len(self._tensor.shape)]])[:-1])
+                      for sink, port in enumerate(ordered) if sink % count == 0)
+        return _Taken(WORD, True, tuple(port.name for port in ordered), reads, count)
+
     def _banked(self, taken: _Taken) -> tuple[int, list[int]]:
         """By which level banks are chosen, and the bank of each port: the outermost level that gives every port one bank."""
         count = self._buffer.banks
@@ -200,7 +219,8 @@ class _Maker:
         for axis in range(len(taken.reads[0][1])):
             places: dict[int, set[int]] = {}
             for sink, at in taken.reads:
-                places.setdefault(sink, set()).add(at[axis] % count)
+                for nth in range(max(1, taken.dealt)):
+                    places.setdefault(sink + nth, set()).add(at[axis] % count)
             if all(len(each) == 1 for each in places.values()) and set().union(*places.values()) == set(range(count)):
                 return axis, [min(places[sink]) for sink in range(len(taken.sinks))]
         raise self._mistake(f"there is no dimension by which each port of {self._tensor.name} would have one of {count} banks",
@@ -209,7 +229,7 @@ class _Maker:
     def _bank(self, taken: _Taken, axis: int, nth: int, mine: list[int]) -> Bank:
         count, words = self._buffer.banks, self._buffer.words
         shape = [-(-(extent - nth) // count) if at == axis and count > 1 else extent for at, extent in enumerate(self._shape)]
-        outer = shape[:-1] if taken.form == FIBER else shape
+        outer = shape[:-1] if taken.form == FIBER or taken.dealt else shape
         values, fibers = prod(shape), prod(shape[:-1])
         if self._kind == DENSE and values > words:
             raise self._mistake(f"a tensor has {values:,} values in a bank, which has {words:,} words",
@@ -231,7 +251,7 @@ class _Maker:
         if self._kind == BITVECTOR and numbers != list(range(fibers)):
             raise self._mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, and "
                                 "the values of bitvectors are counted", "make the last level compressed")
-        along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER else None
+        along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
         places = [number * (along or 1) for number in numbers]
         points = np.array([[place, sink] for place, (sink, _) in zip(places, local)], np.int64)
         nest = loops(points)
@@ -250,4 +270,4 @@ class _Maker:
                                     f"give {len(taken.sinks)} banks, one for each port")
         kinds = [Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True)]
         return Bank(self._tensor.bits, tuple(kinds), words, places[0], local[0][0], made, len(mine), taken.form, taken.paired,
-                    depth, self._buffer.operations, self._buffer.node)
+                    depth, self._buffer.operations, self._buffer.node, taken.dealt)

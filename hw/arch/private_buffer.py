@@ -74,6 +74,8 @@ class Bank:
     depth : int         Pairs that wait in front of each port: 2 in a FIFO of the array, and more in a skew buffer.
     operations : int    Operations in a row that a tensor serves.
     node : int          Elements of a node of a linked list.
+    dealt : int         Each element of a fiber goes to a port of its own, as a word with its coordinate, and ``N`` to ports
+                        that are left: so many ports for a fiber; 0: fibers stay whole.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -88,6 +90,7 @@ class Bank:
     depth: Annotated[int, Whole(2, MOST_DEPTH)] = 2
     operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
     node: NodeSize = 4
+    dealt: Annotated[int, Whole(0, MOST_BANKS)] = 0
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -95,7 +98,7 @@ class Bank:
     def _misfits(self) -> Iterator[Misfit]:
         if any(level.kind != DENSE for level in self.levels[:-1]) or not self.levels:
             yield Misfit("levels", "has a level that is not dense above another one, or none", "make the last one compressed")
-        elif self.has_zeros_left_out and self.form == WORD:
+        elif self.has_zeros_left_out and (self.form == WORD) != bool(self.dealt):
             yield Misfit("form", f"is word, but a level that is {self.kind} has fibers", f"give {FIBER}")
         if self.kind == LINKED and self.node > self.words:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
@@ -115,7 +118,7 @@ class Bank:
     @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        return self.form == FIBER and self.kind in (DENSE, BITVECTOR)
+        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE)
 
     @property
     def across(self) -> tuple[Loop, ...]:

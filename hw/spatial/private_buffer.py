@@ -9,7 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ..arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, LINKED, Bank
-from ..arch.token import DATA_BITS, DONE, TOKEN, stop
+from ..arch.token import DATA_BITS, DONE, MAYBE, TOKEN, stop
 from ..emit import macro
 from ..memory.bit_scanner import BitScanner
 from ..memory.list_level import ListLevel
@@ -28,7 +28,8 @@ class PrivateBank(Component):
     """Holds tensors, and gives their elements to the ports of an array.
 
     Behaviour: for each operation it walks its request, and each element or fiber goes to the port that the request says. A
-    fiber has pairs of coordinate and value, and an end. After as many operations as a tensor serves, its room is free.
+    fiber has pairs of coordinate and value, and an end; if it is dealt each pair goes to a port of its own, and ``N`` to those
+    that are left. After as many operations as a tensor serves, its room is free.
 
     Example: with levels dense and compressed, of 2 and 4, a loop of 2 with stride 1 and hop 1, filled with
     ``3 0 1 3  3 2 0 3`` and ``3 7 8 9``: ``(2, 7) S0`` to port 0, and ``(0, 8) (3, 9) S0`` to port 1.
@@ -89,8 +90,8 @@ class PrivateBank(Component):
         lead(m, self.values, values.fill)
         lead(m, refs, fifo.i)
         lead(m, fifo.o, values.ref)
-        m.d.comb += self.fault.eq(Cat(faults).any())
-        self._deal(m, crds, values.crd)
+        crowded = self._deal_apart(m, crds, values.crd) if bank.dealt else self._deal(m, crds, values.crd)
+        m.d.comb += self.fault.eq(Cat(*faults, crowded).any())
         return m
 
     def _request(self, m: Module, refs: Any) -> None:
@@ -120,8 +121,41 @@ class PrivateBank(Component):
                 with m.If(request.last):
                     m.d.sync += served.eq(Mux(is_last, 0, served + 1))
 
-    def _deal(self, m: Module, crds: Any, values: Any) -> None:
-        """Each word or fiber to the port whose turn it is."""
+    def _deal_apart(self, m: Module, crds: Any, values: Any) -> Value:
+        """Each element of a fiber to a port of its own; whether there was one without a port."""
+        bank = self.bank
+        m.submodules.turn = turn = Nest(bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across),
+                                        max(1, (bank.sinks - 1).bit_length()))
+        place = Signal(range(bank.dealt + 1))      # elements of this fiber that have a port
+        crowded = Signal()
+        ends = Signal()
+        over = Signal()
+        gives = Signal()
+        moves = Signal()
+        there = values.valid & crds.valid & turn.valid & ~crowded
+        m.d.comb += [over.eq(is_done(values.payload)), ends.eq(is_stop(values.payload)),
+                     gives.eq(there & ~over & (place != bank.dealt))]
+        taken = []
+        for n in range(bank.sinks):
+            sink, mine = getattr(self, f"o{n}"), Signal(name=f"mine{n}")
+            m.d.comb += [mine.eq(gives & (turn.number + place == n)), sink.valid.eq(mine),
+                         sink.payload.value.eq(Mux(ends, 0, values.payload.data[:bank.bits])),
+                         sink.payload.crd.eq(Mux(ends, MAYBE, crds.payload.data))]
+            taken.append(mine & sink.ready)
+        goes = Cat(taken).any()
+        # The end of a fiber stays until each port has a word of it.
+        m.d.comb += [moves.eq(there & (over | Mux(ends, place == bank.dealt, goes))), values.ready.eq(moves),
+                     crds.ready.eq(moves), turn.step.eq(moves & ends)]
+        with m.If(there & ~over & ~ends & (place == bank.dealt)):
+            m.d.sync += crowded.eq(1)
+        with m.If(moves & ends):
+            m.d.sync += place.eq(0)
+        with m.Elif(goes):
+            m.d.sync += place.eq(place + 1)
+        return crowded
+
+    def _deal(self, m: Module, crds: Any, values: Any) -> Value:
+        """Each word or fiber to the port whose turn it is; never anything else."""
         bank = self.bank
         fibers = bank.form == FIBER
         value = values.payload
@@ -154,3 +188,4 @@ class PrivateBank(Component):
                      turn.step.eq(moves & ~over & (ends if fibers else 1))]
         if crds is not None:
             m.d.comb += crds.ready.eq(moves)
+        return Const(0)

@@ -34,7 +34,7 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
 
 def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
     """The blocks of a tensor in a bank."""
-    fibers = tensor.reshape(-1, tensor.shape[-1])
+    fibers = np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]))
     if not bank.has_zeros_left_out:
         return {"values": _block(tensor.reshape(-1))}
     rows, coordinates = np.nonzero(fibers)

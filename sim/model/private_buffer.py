@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
 from ...hw.arch.spatial import wrapped
-from ...hw.arch.token import DATA_BITS, stop
+from ...hw.arch.token import DATA_BITS, MAYBE, stop
 
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
 END: Pair = stop(0), 0
+NOTHING: Pair = MAYBE, 0
 
 
 def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations: int) -> dict[str, list[Pair]]:
@@ -26,7 +27,13 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                 levels = {name: streams[bank.streams[0]].next() for name in stored}
                 arrays = levels | {"values": streams["values"].next()}
             for place, sink in _request(bank):
-                sinks[sink] += _read(bank, arrays, place)
+                pairs = _read(bank, arrays, place)
+                if not bank.dealt:
+                    sinks[sink] += pairs
+                    continue
+                words = [*pairs[:-1], *[NOTHING] * (bank.dealt + 1 - len(pairs))]
+                for nth, word in enumerate(words):
+                    sinks[sink + nth].append(word)
         assert all(each.is_over for each in streams.values()), f"{buffer.tensor} is filled with more than it gives"
         found |= dict(zip(names, sinks))
     return found

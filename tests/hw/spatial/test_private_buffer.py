@@ -222,6 +222,8 @@ def test_levels_in_another_order_are_read_by_a_nest() -> None:
     (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, order=(1, 0))), "fibers go along j, which is not the last level"),
     (lambda: _design(skips=[COLUMNS_OF_A], A=sp.Buffer(*DENSE)),
      "which elements of A a port takes is found by values: i is skipped"),
+    (lambda: _design(skips=[COLUMNS_OF_A], A=sp.Buffer(*DENSE, order=(1, 0))),
+     "its last level is dense, but the array takes no zeros of A"),
     (lambda: _design(OUTPUT, [ROWS_OF_A], B=sp.Buffer(*DENSE, order=(1, 0))),
      "which k of B a port takes is found by another operand"),
     (lambda: sp.Design(PRODUCT, sp.Transform(INPUT), {"i": 2, "j": 2, "k": 2}, buffers={"B": 3}),     # type: ignore[dict-item]
