@@ -54,6 +54,7 @@ class Written:
     words : int         Values of a tensor, at most.
     node : int          Elements of a node of a linked list.
     operations : int    Operations that make a tensor.
+    sums : bool         A tensor is the sum of operations, of as many as an input of the hardware says.
     """
 
     tensor: Shaped
@@ -63,6 +64,7 @@ class Written:
     words: Annotated[int, PowerOfTwo(LEAST_WORDS, MOST_WORDS)]
     node: NodeSize = 4
     operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
+    sums: bool = False
 
     def __post_init__(self) -> None:
         check(self, "result", self._misfits)
@@ -81,6 +83,8 @@ class Written:
             yield Misfit("tensor", f"has {self.tensor.bits} bits", f"give {MOST_BITS} or fewer")
         if self.kind == LINKED and self.node > self.words:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
+        if self.sums and self.operations > 1:
+            yield Misfit("sums", "is set, but lists gather operations as they are", "choose one of both")
         if self.kind != LINKED and self.operations > 1:
             yield Misfit("operations", f"are {self.operations}, but the last level is {self.kind}",
                          "give 1: fibers of several operations follow each other in linked lists only")

@@ -10,6 +10,7 @@ from amaranth.hdl import Cat, Elaboratable, Module, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
+from ..arch.dma import SPAN_BITS
 from ..arch.elastic import Elastic
 from ..arch.private_buffer import Bank, PrivateBuffer
 from ..arch.spatial import Spatial
@@ -41,6 +42,7 @@ class BufferedArray(Component):
     B_level, B_values : In(stream)     What fills the buffer of an operand B, 16-bit words (`PrivateBank`); with a bank in the
                                        name where it has several.
     C_segments, ... : Out(stream)      What the buffer of a result C gives (`FormatWriter`).
+    parts : In(16)                     Operations of a result that is a sum, as of `FiberBank`.
     fault : Out(1)                     A buffer was filled with what does not fit, or a result does not. Sticky until reset.
 
     Timing: that of the array, of `PrivateBank` and `WrittenResult`; two entries at each port of the array are between them.
@@ -57,7 +59,8 @@ class BufferedArray(Component):
                  for n, bank in enumerate(buffer.banks) for name in bank.streams}
         gives = {result.name(name): Out(stream.Signature(bits)) for result in self.results
                  for name, bits in result.arrays.items()}
-        super().__init__({**self._kept, **fills, **gives, "fault": Out(1)})
+        parts = {"parts": In(SPAN_BITS)} if any(result.sums for result in self.results) else {}
+        super().__init__({**self._kept, **fills, **gives, "fault": Out(1), **parts})
 
     @property
     def emit_key(self) -> str:
@@ -81,6 +84,8 @@ class BufferedArray(Component):
         for result in self.results:
             m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
             faults.append(part.overflow)
+            if result.sums:
+                m.d.comb += part.parts.eq(self.parts)
             for at, port in enumerate(result.ports):
                 lead(m, getattr(inside, port), getattr(part, f"i{at}"))
             for name in result.arrays:

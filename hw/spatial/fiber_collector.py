@@ -8,12 +8,19 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
+from ..arch.dma import SPAN_BITS
 from ..arch.token import DONE, stop
 from ..arch.written import Written
 from ..emit import macro
 from ..stream.fifo import Fifo
 from ..stream.lead import lead
 from .elastic_pe import pair
+from .fiber_bank import FiberBank
+
+
+def parts(written: Written) -> dict[str, Any]:
+    """The input that says of how many operations a result is the sum, if it is one."""
+    return {"parts": In(SPAN_BITS)} if written.sums else {}
 
 
 class FiberCollector(Component):
@@ -30,6 +37,7 @@ class FiberCollector(Component):
     -------
     i0, ... : In(stream)     `pair`s, of each port.
     o : Out(stream)          `pair`s; done behind the last fiber of a tensor.
+    parts : In(16)           If the result is a sum: of how many operations, as of `FiberBank`.
 
     Timing: a pair a cycle, and one for done. `i.ready` and `o.valid` come from registers.
     Source: a design of its own.
@@ -38,7 +46,7 @@ class FiberCollector(Component):
     def __init__(self, written: Written) -> None:
         self.written = written
         pairs = stream.Signature(pair(written.tensor.bits))
-        super().__init__({**{f"i{n}": In(pairs) for n in range(written.fibers)}, "o": Out(pairs)})
+        super().__init__({**{f"i{n}": In(pairs) for n in range(written.fibers)}, "o": Out(pairs), **parts(written)})
 
     @property
     def module_name(self) -> str:
@@ -57,7 +65,11 @@ class FiberCollector(Component):
         head = Signal.like(self.o.payload)
         ends = Signal()
         for n in range(written.fibers):
-            m.submodules[f"fiber{n}"] = fifo = macro(Fifo(len(Value.cast(head)), written.extent + 1))
+            bits = len(Value.cast(head))
+            fifo = macro(FiberBank(written.extent, written.tensor.bits) if written.sums else Fifo(bits, written.extent + 1))
+            m.submodules[f"fiber{n}"] = fifo
+            if written.sums:
+                m.d.comb += fifo.parts.eq(self.parts)
             lead(m, getattr(self, f"i{n}"), fifo.i)
             with m.If((turn == n) & ~over):
                 m.d.comb += [Value.cast(head).eq(fifo.o.payload), self.o.valid.eq(fifo.o.valid), fifo.o.ready.eq(self.o.ready)]

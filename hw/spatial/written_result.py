@@ -16,7 +16,7 @@ from .bit_writer import BitWriter
 from .compressed_writer import CompressedWriter
 from .dense_writer import DenseWriter
 from .elastic_pe import pair
-from .fiber_collector import FiberCollector
+from .fiber_collector import FiberCollector, parts
 from .list_writer import ListWriter
 
 WRITERS = {DENSE: DenseWriter, COMPRESSED: CompressedWriter, BITVECTOR: BitWriter, LINKED: ListWriter}
@@ -33,6 +33,7 @@ class WrittenResult(Component):
     -------
     i0, ... : In(stream)     `pair`s, of each port.
     values, ... : Out(stream), overflow : Out(1)     As of `FormatWriter`.
+    parts : In(16)           As of `FiberCollector`.
 
     Timing: that of `FiberCollector` and of the writer of the format.
     Source: Stellar IV-C.
@@ -41,7 +42,8 @@ class WrittenResult(Component):
     def __init__(self, written: Written) -> None:
         self.written = written
         super().__init__({**{f"i{n}": In(stream.Signature(pair(written.tensor.bits))) for n in range(written.fibers)},
-                          **{name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}, "overflow": Out(1)})
+                          **{name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}, "overflow": Out(1),
+                          **parts(written)})
 
     @property
     def module_name(self) -> str:
@@ -61,4 +63,6 @@ class WrittenResult(Component):
         for name in self.written.arrays:
             lead(m, getattr(writer, name), getattr(self, name))
         m.d.comb += self.overflow.eq(writer.overflow)
+        if self.written.sums:
+            m.d.comb += collector.parts.eq(self.parts)
         return m

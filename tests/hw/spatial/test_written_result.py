@@ -13,6 +13,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import Shaped
 from sardonyx.hw.arch.token import stop
 from sardonyx.hw.arch.written import Written
+from sardonyx.hw.spatial.fiber_bank import FiberBank
 from sardonyx.hw.spatial.written_result import WrittenResult
 from sardonyx.runtime.data import written as data
 from sardonyx.sim.model import written as model
@@ -133,3 +134,23 @@ def test_an_array_leaves_while_the_next_one_is_written() -> None:
 def test_results_that_cannot_be_are_refused(changed: "dict[str, object]", said: str) -> None:
     with pytest.raises(Misfits, match=said):
         dataclasses.replace(RESULTS["compressed"], **changed)     # type: ignore[arg-type]
+
+
+@settings(max_examples=20)
+@given(parts=st.integers(1, 4), tensors=st.integers(1, 3), stalls=stalls, seed=st.integers(0, 1 << 30))
+def test_fibers_of_several_operations_are_added_by_coordinate(parts: int, tensors: int, stalls: "int | None",
+                                                              seed: int) -> None:
+    operations = random(parts * tensors, 60, seed)[:, 0]
+    words = [crd << BITS | value % (1 << BITS) for fiber in operations for crd, value in [
+        *((int(crd), int(fiber[crd])) for crd in np.flatnonzero(fiber)), (stop(0), 0)]]
+    found = fiber_bank().run({"i": words}, {"parts": parts}, stalls=stalls)
+    wanted = list[int]()
+    for group in operations.reshape(tensors, parts, EXTENT):
+        there = np.flatnonzero((group != 0).any(axis=0))
+        wanted += [int(crd) << BITS | int(group[:, crd].sum()) % (1 << BITS) for crd in there] + [stop(0) << BITS]
+    assert found.outputs["o"] == wanted and not found.left
+
+
+@cache
+def fiber_bank() -> Bench:
+    return Bench(FiberBank(EXTENT, BITS))
