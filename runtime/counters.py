@@ -39,7 +39,7 @@ def check(arch: Arch) -> None:
     """UserError for a machine without counters."""
     if not arch.counter_bits:
         raise UserError("it has no performance counters", f"machine '{arch.name}'",
-                        "give counter_bits=32 in its description, for 32 bits each")
+                        "give counter_bits=32 in its description, for 32 bits each; engine tokens counts without")
 
 
 def _counts(words: list[int]) -> Counts:

@@ -226,9 +226,7 @@ def save(result: Result, path: Path) -> None:
     """Write the value of a result: a matrix as Matrix Market, anything else as a NumPy file (.npy)."""
     path = Path(path)
     matrix = scipy.sparse.issparse(result.value)
-    if path.suffix != (".mtx" if matrix else ".npy"):
-        raise UserError("only a matrix is written as Matrix Market" if not matrix else "a matrix is written as Matrix Market",
-                        str(path), f"give a file name that ends in {'.mtx' if matrix else '.npy'}")
+    check_ending(path, matrix)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A file that is open is written to the end or raises; a name alone is not.
@@ -240,6 +238,13 @@ def save(result: Result, path: Path) -> None:
     except OSError as error:
         raise UserError(f"cannot write the result: {error.strerror or error}", str(path),
                         "name a file that can be written") from None
+
+
+def check_ending(path: Path, matrix: bool) -> None:
+    """UserError for a file name that does not end as that of a result does, a matrix or anything else."""
+    if path.suffix != (".mtx" if matrix else ".npy"):
+        raise UserError("only a matrix is written as Matrix Market" if not matrix else "a matrix is written as Matrix Market",
+                        str(path), f"give a file name that ends in {'.mtx' if matrix else '.npy'}")
 
 
 def explain_program(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None,

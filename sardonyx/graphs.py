@@ -123,6 +123,8 @@ def _from_folder(folder: Path | None, tensor: str, form: Format, values: str, se
     whole = [folder / name for name in names if (folder / name).is_file()]
     apart = [path for path in folder.glob(f"tensor_{tensor}_mode_*") if re.fullmatch(r"vals|shape|[0-9]+_(seg|crd)",
                                                                                   path.name[len(f"tensor_{tensor}_mode_"):])]
+    if not folder.is_dir():
+        raise UserError("there is no such folder", str(folder), "name the folder of the operands, or give each by name")
     if len(whole) + bool(apart) > 1:
         both = [path.name for path in whole] + [path.name for path in apart[:1]]
         raise UserError(f"tensor {tensor} is there more than once: {', '.join(sorted(both))}", str(folder),

@@ -149,7 +149,31 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
     ("run kernel k --density 2",
      "sardonyx run kernel: argument --density: '2' is not a number from 0 to 1\n"
      "  try: sardonyx run kernel --help\n"),
-    ("run demo --B 3", "sardonyx: unrecognized arguments: --B 3\n  try: sardonyx --help\n"),
+    ("run demo --B 3", "sardonyx run demo: there is no option --B\n  try: sardonyx run demo --help\n"),
+    ("run demo a.mtx", "sardonyx run demo: there is nothing that 'a.mtx' could be\n  try: sardonyx run demo --help\n"),
+    ("run image gaussian --inptu p.png", "sardonyx run image: there is no option --inptu\n  try: use --input\n"),
+    ("run image gaussian --order ijk",
+     "sardonyx run image: there is no option --order here: 'sardonyx run einsum' has it\n"
+     "  try: leave it out, or see sardonyx run image --help\n"),
+    ("run graph m.gv --B a.mtx --order ijk",
+     "sardonyx run graph: there is no option --order here: 'sardonyx run einsum' has it\n"
+     "  try: leave it out, or see sardonyx run graph --help\n"),
+    ("tune x(i)=b(i) --b v.npy --schedule split(i,3)",
+     "sardonyx tune: there is no option --schedule here: 'sardonyx run einsum' has it\n"
+     "  try: leave it out, or see sardonyx tune --help\n"),
+    ("run einsum x(i)=b(i) --b v.npy --size 3",
+     "sardonyx run einsum: there is no option --size here: 'sardonyx run kernel' has it\n"
+     "  try: leave it out, or see sardonyx run einsum --help\n"),
+    ("run einsum x(i)=size(i) --size v.npy",
+     "sardonyx: --size: a tensor cannot be called 'size'\n  try: rename it in the expression\n"),
+    ("run kernel spmv --engine tocens", "sardonyx run kernel: there is no 'tocens' for --engine\n  try: use tokens\n"),
+    ("run kernel spmv --dispatch fast",
+     "sardonyx run kernel: there is no 'fast' for --dispatch\n  try: choose one of order, sorted, expected, dynamic\n"),
+    ("rnu", "sardonyx: there is no 'rnu' for COMMAND\n  try: use run\n"),
+    ("run einsum x(i)=b(i) --b v.npy --out x.mtx",
+     "sardonyx: x.mtx: only a matrix is written as Matrix Market\n  try: give a file name that ends in .npy\n"),
+    ("run kernel spmspm --out x.npy",
+     "sardonyx: x.npy: a matrix is written as Matrix Market\n  try: give a file name that ends in .mtx\n"),
     ("", "sardonyx: the following arguments are required: COMMAND\n  try: sardonyx --help\n"),
     ("verilog --preset small --arch mine.json --out v",
      "sardonyx verilog: argument --arch: not allowed with argument --preset\n"

@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -61,7 +62,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As always, but the operands are taken out first: argparse would give their files to positionals."""
         if not self.operands:
-            return super().parse_known_args(args, namespace)
+            found, extra = super().parse_known_args(args, namespace)
+            self._refuse(extra)
+            return found, extra
+        args = [*args]
         rest, operands = self._split(args)
         try:
             found, extra = super().parse_known_args(rest, namespace)
@@ -71,8 +75,39 @@ class Parser(argparse.ArgumentParser):
         self._check_names([getattr(found, "expression", "")])
         if unnamed := [word for word in extra if not word.startswith("-")]:
             raise UserError("an operand has no name", shown(unnamed[0]), "give it by the name of its tensor, as --B FILE")
+        self._refuse(extra)
+        if tensors := _tensors(args):
+            for name in operands.keys() - tensors:
+                self._check_elsewhere(f"--{name}")
         found.operands = operands
         return found, extra
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """UserError for what is none of the choices, with the nearest one."""
+        if action.choices is None or value in action.choices:
+            return
+        option, near = "/".join(action.option_strings) or str(action.metavar), _near(str(value), action.choices)
+        raise UserError(f"there is no '{shown(str(value))}' for {option}", self.prog,
+                        f"use {near}" if near else f"choose one of {', '.join(map(str, action.choices))}")
+
+    def _refuse(self, extra: Sequence[str]) -> None:
+        """UserError for words that a command itself, not a group of them, does not know."""
+        if not extra or self.get_default("body") is None:
+            return
+        option = extra[0].partition("=")[0]
+        if not option.startswith("-"):
+            raise UserError(f"there is nothing that '{shown(option)}' could be", self.prog, f"{self.prog} --help")
+        self._check_elsewhere(option)
+        near = _near(option, sorted(self._known))
+        raise UserError(f"there is no option {shown(option)}", self.prog, f"use {near}" if near else f"{self.prog} --help")
+
+    def _check_elsewhere(self, option: str) -> None:
+        """UserError for an option that another command has, with the name of that."""
+        from . import parser  # the whole, which has this one in it
+
+        if others := [each.prog for each in _all(parser()) if option in each._known and each.get_default("body")]:
+            raise UserError(f"there is no option {option} here: '{others[0]}' has it", self.prog,
+                            f"leave it out, or see {self.prog} --help")
 
     def _check_names(self, words: Iterable[str]) -> None:
         """UserError for an expression with a tensor called like an option, which takes what is given for the tensor."""
@@ -90,7 +125,8 @@ class Parser(argparse.ArgumentParser):
     def _split(self, words: Iterable[str]) -> tuple[list[str], dict[str, Path | Number]]:
         rest: list[str] = []
         operands: dict[str, Path | Number] = {}
-        words = iter(words)
+        all_ = [*words]
+        words = iter(all_)
         for word in words:
             option, equals, text = word.partition("=")
             name = _TENSOR.fullmatch(option)
@@ -102,8 +138,35 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"option {option} is not known, and as a tensor it needs a file or a number")
             if name[1] in operands:
                 self.error(f"tensor {name[1]} is given twice")
-            operands[name[1]] = operand(text, option, self._known)
+            try:
+                operands[name[1]] = operand(text, option, self._known)
+            except UserError:
+                if name[1] not in _tensors(all_):
+                    self._check_elsewhere(option)
+                raise
         return rest, operands
+
+
+def _tensors(words: Iterable[str]) -> set[str]:
+    """The tensors that expressions among some words read."""
+    from ..compiler.lang.program import parse_program  # here, so that help and doctor work where a package is broken
+
+    found = set[str]()
+    for word in words:
+        with suppress(UserError):
+            found.update(parse_program(word).inputs)
+    return found
+
+
+def _all(one: Parser) -> list[Parser]:
+    """A parser and all below it."""
+    below = [child for action in one._actions if isinstance(action.choices, dict) for child in action.choices.values()]
+    return [one, *(found for child in below for found in _all(child))]
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """The known word that is closest, or none."""
+    return next(iter(difflib.get_close_matches(word, [*map(str, known)], n=1)), "")
 
 
 def operand(text: str, option: str, known: Iterable[str] = ()) -> Path | Number:
@@ -114,10 +177,10 @@ def operand(text: str, option: str, known: Iterable[str] = ()) -> Path | Number:
     # No scalar has more digits than a tenth of that.
     if _NUMBER.fullmatch(text) and len(text) <= 200:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
-    near = difflib.get_close_matches(option, sorted(known), n=1)
+    near = _near(option, sorted(known))
     raise UserError("no such file", where=f"{option} {shown(text)}",
                     fix="give a file (.mtx, .tns, .npy), or a number for a scalar"
-                        + (f"; if no tensor is meant, {near[0]}" if near else ""))
+                        + f"; if no tensor is meant, {near}" * bool(near))
 
 
 def tensor_format(text: str) -> tuple[str, str]:

@@ -11,11 +11,21 @@ from ..hw.arch.errors import UserError
 from .console import Console, table
 
 
-def check_out(out: Path | None) -> None:
-    """UserError for a result file of no kind that is written, before the run, which may take minutes."""
-    if out is not None and (out.suffix not in (".mtx", ".npy") or out.is_dir()):
+def check_out(out: Path | None, expression: str, order: str | None, formats: Mapping[str, str]) -> None:
+    """UserError for a file of another kind than the result of an expression, before the run, which may take minutes."""
+    from .. import api
+    from ..compiler.lang.program import parse_program
+
+    if out is None:
+        return
+    if out.suffix not in (".mtx", ".npy") or out.is_dir():
         raise UserError("the result is written to a file that ends in .mtx (a matrix) or .npy (a vector or tensor)", str(out),
                         "name such a file")
+    try:
+        form = parse_program(expression, order or "", formats).result.result.format
+    except UserError:
+        return      # the run says what is wrong
+    api.check_ending(out, form.rank == 2 and form.dense_levels < 2)
 
 
 def with_tables(result: Any) -> Any:

@@ -124,7 +124,7 @@ def run_einsum(options: argparse.Namespace, console: Console) -> int:
     """Run an expression."""
     from .. import api  # here, so that help and doctor work where a package is broken
 
-    check_out(options.out)
+    check_out(options.out, options.expression, options.order, dict(options.format))
     result = api.einsum(options.expression, **program_arguments(options), **engine_arguments(options, console),
                         **copy_arguments(options))
     return finish(result, options, console)
@@ -133,13 +133,16 @@ def run_einsum(options: argparse.Namespace, console: Console) -> int:
 def run_kernel(options: argparse.Namespace, console: Console) -> int:
     """Run a kernel, or list them."""
     from .. import api
+    from ..compiler.lang.kernel import load_kernel
 
     if options.list:
         console.show(api.kernels())
         return 0
     if options.name is None:
         raise UserError("no kernel is named", where="sardonyx run kernel", fix="sardonyx run kernel --list")
-    check_out(options.out)
+    if options.out is not None:
+        kernel = load_kernel(options.name)
+        check_out(options.out, kernel.expression, options.order or kernel.order, {**kernel.formats, **dict(options.format)})
     result = api.kernel(options.name, size=options.size, density=options.density,
                         **program_arguments(options), **engine_arguments(options, console), **copy_arguments(options))
     return finish(result, options, console)

@@ -115,7 +115,7 @@ def test_the_token_model_counts_the_events_of_kernels_as_their_verilog_does(name
 
 @pytest.mark.parametrize("named,message", [
     ({"arch": LEAST}, "machine 'least': it has no performance counters\n"
-                      "  try: give counter_bits=32 in its description, for 32 bits each"),
+                      "  try: give counter_bits=32 in its description, for 32 bits each; engine tokens counts without"),
     ({"engine": "golden"}, "counters: engine golden reads no counters of tiles\n"
                            "  try: choose rtl or rtl-full, or tokens for those of a model"),
     ({"counters": 1}, "counters: it is 1, which is neither true nor false\n  try: give True or False")])
