@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, repeat
 
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import WORD_BYTES, Transfer
+from ..compiler.ir.transfer import PLACES, WORD_BYTES, Transfer
 from ..hw.arch.glb import LANES, Glb
 from ..hw.arch.soc import MOVED_WINDOW
 from .data.load_loops import Reads
@@ -30,10 +30,11 @@ LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
 RUN_LIMIT = 1 << 32
 # A launch of so many cycles is worth it if nobody arranges words for it: between two pass some hundred (docs/soc.md).
 LONG = 4096
-# Launches in one run are in thirds of banks, and have so many words of their longest stream: the first ones, and the others.
-# Measured (docs/soc.md): the processor takes 1,400 cycles to bring, queue, await and take one, in which a sparse product gives
-# some 2,000 words.
-THIRDS = 3
+# Launches in one run take `PLACES` in turn: one computes, one is queued, and words of a third one come or are asked for.
+# The processor takes so many cycles to bring, queue, await and take one (docs/soc.md).
+LEAST_CYCLES = 1400
+# In which a sparse product gives some 2,000 words. Of such a program launches have so many words of their longest stream: the
+# first ones, and the others.
 FIRST_WORDS, WORDS = (512, 1024), 2304
 
 
@@ -52,8 +53,8 @@ class Work:
 class Place:
     """Where the streams of a launch are: in whole banks (None), or in one of so many parts of them.
 
-    The halves of a stream that is alone in its GLB tile are in two banks: while the array reads or writes one, the host has
-    every cycle of the other.
+    The parts of a stream that is alone in its GLB tile are in two banks in turn: while the array reads or writes one, the host
+    has every cycle of the other.
 
     lone: such tiles.
     """
@@ -65,13 +66,20 @@ class Place:
 
     def room(self, each: Transfer) -> int:
         """16-bit words that a stream may take; a part begins at a line, as all that the host writes does."""
-        return each.room if self.part is None else each.room // self.parts // LANES * LANES
+        if self.part is None:
+            return each.room
+        shares = self.parts // 2 if self.parts > 2 and self._alternate(each) else self.parts
+        return each.room // shares // LANES * LANES
 
     def start(self, each: Transfer) -> int:
         """The first byte of a stream in its GLB tile."""
-        if self.part and self.parts == 2 and each.tiles == 1 and self.tile(each) in self.lone:
-            return (each.bank + 1) % self.glb.banks * self.glb.bank_bytes + each.address
-        return each.bank * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * (self.part or 0)
+        part = self.part or 0
+        bank, place = (part % 2, part // 2) if self._alternate(each) else (0, part)
+        return (each.bank + bank) % self.glb.banks * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * place
+
+    def _alternate(self, each: Transfer) -> bool:
+        """Whether parts of a stream are in two banks in turn."""
+        return each.tiles == 1 and self.tile(each) in self.lone
 
     def tile(self, each: Transfer) -> int:
         """Its GLB tile."""
@@ -101,14 +109,14 @@ def batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch
     halves = {each.name: Place(glb, 0).room(each) for each in program.transfers}
     ahead: deque[Work] = deque()
     taken = _taken(program, glb, ahead, works, whole)
-    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
+    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops, _worth(taken)) == len(taken)):
         yield from [Batch(taken, None)] * bool(taken)
         return
     ahead.extendleft(reversed(taken))
     half = 0
     while ahead:
         if taken := _taken(program, glb, ahead, works, halves):
-            count = _in_step(taken, halves, glb.store_loops)
+            count = _in_step(taken, halves, glb.store_loops, _worth(taken))
             ahead.extendleft(reversed(taken[count:]))
             yield Batch(taken[:count], half)
             half = 1 - half
@@ -123,30 +131,63 @@ def lone(program: Program, glb: Glb) -> frozenset[int]:
 
 
 def chains(program: Program, glb: Glb) -> bool:
-    """Whether launches in one run are worth it: in smaller banks the host would take longer for one than the array."""
-    return glb.queue and program.mode != STATIC and all(Place(glb, 0, THIRDS).room(each) >= WORDS for each in program.transfers)
+    """Whether launches in one run are worth it: in smaller banks the host would take longer for one than the array. Tiles of a
+    dense program take a loop more, and more cycles than that where they fit."""
+    if not glb.queue:
+        return False
+    if program.mode == STATIC:
+        return glb.load_loops > 1 and all(len(each.loops) < glb.store_loops for each in program.stores)
+    return all(Place(glb, 0, PLACES, lone(program, glb)).room(each) >= WORDS for each in program.transfers)
 
 
 def chained_batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch]:
-    """What launches in one run compute, in thirds of the banks in turn, as one computes, one is queued, and words of a third
-    one come: so many words of the longest stream, of the first ones fewer, and the last two are alike. A transaction that takes
-    more than a third has whole banks, and a run, for itself."""
+    """What launches in one run compute, in parts of the banks in turn. A transaction that takes more has whole banks, and a
+    run, for itself."""
     whole = {each.name: each.room for each in program.transfers}
-    thirds = {each.name: Place(glb, 0, THIRDS).room(each) for each in program.transfers}
+    parts = {each.name: Place(glb, 0, PLACES, lone(program, glb)).room(each) for each in program.transfers}
     ahead: deque[Work] = deque()
-    part = 0
+    number = 0
+    for each in (_tiles if program.mode == STATIC else _blocks)(program, glb, ahead, works, parts):
+        if each:
+            yield Batch(each, number, PLACES)
+            number = (number + 1) % PLACES
+        else:
+            yield Batch(_taken(program, glb, ahead, works, whole, 1), None)
+
+
+def _tiles(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],
+           room: Mapping[str, int]) -> Iterator[tuple[Work, ...]]:
+    """The tiles of launches in one run: as many as take long enough, but one in the first launch and in the last one, whose
+    words move alone; none before one that has no room."""
+    count = 1       # of the first launch
+    while True:
+        taken = _taken(program, glb, ahead, works, room, count)
+        if not taken and not ahead:
+            return
+        if taken:
+            together = _in_step(taken, room, glb.store_loops, 1)
+            ahead.extendleft(reversed(taken[together:]))
+            taken = taken[:together]
+            count = -(-LEAST_CYCLES // _cycles(program, taken[0]))
+        # Before the last one nothing is split off that is alone.
+        for each in (taken[:-1], taken[-1:]) if taken and not ahead else (taken,):
+            if each or not taken:
+                yield each
+
+
+def _blocks(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],
+            room: Mapping[str, int]) -> Iterator[tuple[Work, ...]]:
+    """The transactions of launches in one run: so many words of the longest stream, of the first ones fewer, and the last two
+    are alike; none before one that has no room."""
     before: tuple[Work, ...] = ()
     for most in chain(FIRST_WORDS, repeat(WORDS)):
-        shares = {name: min(words, most) for name, words in thirds.items()}
-        taken = _taken(program, glb, ahead, works, shares) or _taken(program, glb, ahead, works, thirds, 1)
+        shares = {name: min(words, most) for name, words in room.items()}
+        taken = _taken(program, glb, ahead, works, shares) or _taken(program, glb, ahead, works, room, 1)
         ends = not ahead or not taken
-        for each in _even(before, taken, thirds) if ends else (before,):
-            if each:
-                yield Batch(each, part, THIRDS)
-                part = (part + 1) % THIRDS
+        yield from (each for each in (_even(before, taken, room) if ends else (before,)) if each)
         before = () if ends else taken
         if not taken and ahead:
-            yield Batch(_taken(program, glb, ahead, works, whole, 1), None)
+            yield ()
         elif ends:
             return
 
@@ -180,11 +221,19 @@ def _taken(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work]
     return tuple(taken)
 
 
-def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int) -> int:
+def _worth(taken: Sequence[Work]) -> int:
+    """How many of some transactions are worth a launch of their own: most of them, or some that take long."""
+    return min(len(taken) // 2 + 1, -(-LONG // max(each.count for each in taken[0].reads.values())))
+
+
+def _cycles(program: Program, work: Work) -> int:
+    """Those of a transaction of a static program, but for filling and draining."""
+    return max([each.count for each in work.reads.values()] + [each.count for each in program.stores])
+
+
+def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int, least: int) -> int:
     """How many of the first transactions are a launch of their own, so that they come and go as boxes: all of a row of tiles,
-    if that is most of them or takes long. Else as many as there are. loops: those of the store DMA."""
-    cycles = max(each.count for each in taken[0].reads.values())
-    least = min(len(taken) // 2 + 1, -(-LONG // cycles))
+    if these are as many as `least`. Else as many as there are. loops: those of the store DMA."""
     most = [next((count for count in range(_longest(streams), least - 1, -1) if joint(streams[:count], room[name])), None)
             for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
     most += [next((count for count in range(beside(parts), least - 1, -1)
@@ -220,8 +269,7 @@ def _follows(program: Program, glb: Glb, taken: Sequence[Work], work: Work) -> b
     if program.mode != STATIC:
         return True
     first = taken[0]
-    cycles = max([each.count for each in first.reads.values()] + [each.count for each in program.stores])
-    if (len(taken) + 1) * (cycles + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
+    if (len(taken) + 1) * (_cycles(program, first) + WATCHDOG_CYCLES) > LAUNCH_LIMIT:
         return False
     loads = all(one.size == other.size and one.loops == other.loops and len(one.loops) < glb.load_loops
                 for one, other in zip(first.reads.values(), work.reads.values(), strict=True))

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..compiler.ir.program import Program
+from ..compiler.ir.transfer import PLACES
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import QUEUED_BITS
@@ -37,7 +38,7 @@ from .pages import Chain, Pages, note_bytes, page_bytes
 from .plan import Launch, Transaction, avoided, check_avoided, launches, prepare
 from .region import Place, side_by_side
 from .report import Layout, Mark, head
-from .writer import CYCLES_PER_BYTE, Memory, Note, Noted, Result, Writer
+from .writer import BROUGHT, CYCLES_PER_BYTE, TAKEN, Memory, Note, Noted, Result, Writer
 
 # Far above what the processor takes for a command.
 CYCLES_PER_COMMAND = 10_000
@@ -259,20 +260,26 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
     """The launches of a job, and where each leaves its words."""
     counts: dict[Launch, dict[str, Count]] = {}
     numbers: dict[Launch, int] = {}
+    loaded: dict[Launch, int] = {}      # transfers up to its words
+    read: list[int] = []                # of each launch, those up to what it gave
     lines = writer.jobs[-1]
     taken: int | None = None        # where what is taken stands, if nothing stands behind it
     for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)):
         match phase:
             case Phase.LOADS:
-                if not numbers:
+                if not loaded:
                     # Nothing runs yet, so registers are set while words come.
                     writer.write(launch.starts[:-1])
                 brought = len(lines)
                 writer.write(launch.loads)
+                loaded[launch] = writer.moves[BROUGHT]
                 if taken is not None:
                     writer.both_ways(taken, brought)
             case Phase.STARTS:
-                writer.write(launch.starts if numbers else launch.starts[-1:])
+                # Launches of a run take places in turn: of this one the words of another one have gone.
+                other = len(numbers) - PLACES
+                gone = writer.moves[TAKEN] if not launch.joins else read[other] if other >= 0 else 0
+                writer.write(launch.starts if numbers else launch.starts[-1:], needs={BROUGHT: loaded[launch], TAKEN: gone})
                 numbers[launch] = len(numbers)
                 if not launch.joins:
                     writer.mark(Mark(number, "start", numbers[launch]))
@@ -281,6 +288,7 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
             case Phase.READS:
                 taken = len(lines)
                 yield launch, tuple(writer.read(launch, job.program, counts[launch]))
+                read.append(writer.moves[TAKEN])
                 continue
         taken = None
 

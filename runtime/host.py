@@ -16,7 +16,8 @@ from .data.images import address as streamed_address
 from .device import Device, fingerprint
 from .faults import explain
 from .order import Phase, ordered
-from .plan import QUEUED, Launch, Transaction, launches, prepare
+from .plan import Launch, Transaction, launches, prepare
+from .registers import QUEUED
 
 # Between two looks at what has ended.
 POLL_CYCLES = 64

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from itertools import chain
 
 from .plan import Launch
 
@@ -27,9 +26,9 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
         LOADS 1, STARTS 1, LOADS 2, ENDS 1, STARTS 2, READS 1, LOADS 3, ENDS 2, STARTS 3, READS 2, ENDS 3, READS 3
 
     Reads come first, whose places the launch after the next one needs. Of launches in one run one is queued while another one
-    computes, and the words of a third one are there before that ends:
+    computes, and words of a third one are asked for before anyone waits for those of the one to be queued:
 
-        LOADS 1, STARTS 1, LOADS 2, STARTS 2, LOADS 3, ENDS 1, STARTS 3, READS 1, LOADS 4, ENDS 2, STARTS 4, READS 2, ...
+        LOADS 1, STARTS 1, LOADS 2, LOADS 3, STARTS 2, ENDS 1, READS 1, LOADS 4, STARTS 3, ENDS 2, READS 2, ...
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
     started.
@@ -37,37 +36,47 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
     computes: Launch | None = None
     queued: Launch | None = None        # in the run of the one that computes
     ended: Launch | None = None         # whose words have not been read
-    for launch in chain(launches, [None]):
+    loaded: Launch | None = None        # in the run of the one that is next, with words that were written
+    coming = iter(launches)
+    after = next(coming, None)
+    while computes is not None or after is not None:
+        launch = after
+        after = None if launch is None or not launch.goes_on else next(coming, None)
         if launch is not None and launch.joins:
             if ended is not None:
                 yield Phase.READS, ended
                 ended = None
-            yield Phase.LOADS, launch
-            done, computes = (computes, queued) if queued is not None else (None, computes)
-            if done is not None:
-                yield Phase.ENDS, done
+            if loaded is not launch:
+                yield Phase.LOADS, launch
+            if queued is not None:
+                assert computes is not None, "what is queued is behind another one"
+                yield Phase.ENDS, computes
+                yield Phase.READS, computes
+                computes = queued
+            if after is not None:
+                yield Phase.LOADS, (loaded := after)
             yield Phase.STARTS, launch
             queued = launch
-            if done is not None:
-                yield Phase.READS, done
-            continue
-        early = overlapped and launch is not None and launch.apart
-        if computes is not None and queued is not None:
-            yield Phase.ENDS, computes
-            ended, computes, queued = computes, queued, None
-        if ended is not None:
-            yield Phase.READS, ended
-            ended = None
-        if launch is not None and early:
-            yield Phase.LOADS, launch
-        if computes is not None:
-            yield Phase.ENDS, computes
-            ended = computes
-        if ended is not None and not early:
-            yield Phase.READS, ended
-            ended = None
-        if launch is not None:
-            if not early:
+        else:
+            early = overlapped and launch is not None and launch.apart
+            if computes is not None and queued is not None:
+                yield Phase.ENDS, computes
+                ended, computes, queued = computes, queued, None
+            if ended is not None:
+                yield Phase.READS, ended
+                ended = None
+            if launch is not None and early:
                 yield Phase.LOADS, launch
-            yield Phase.STARTS, launch
-        computes = launch
+            if computes is not None:
+                yield Phase.ENDS, computes
+                ended = computes
+            if ended is not None and not early:
+                yield Phase.READS, ended
+                ended = None
+            if launch is not None:
+                if not early:
+                    yield Phase.LOADS, launch
+                yield Phase.STARTS, launch
+            computes = launch
+        if after is None and launch is not None and not launch.goes_on:
+            after = next(coming, None)

@@ -16,12 +16,13 @@ between them so that every schedule begins anew.
 Work of more than one launch takes halves of the banks in turn, a stream that is alone in its GLB tile those of two banks, so
 that the words of the next launch are written, and those of the one before are read, while one computes.
 
-With `Glb.queue` a host that is quick may have launches of an elastic program in one run (`chained`): the array sees no end
-between them. The registers of the next launch are written while one computes, and its descriptors are queued; a register holds
-the run open till the last one. Then launches are as small as it takes the host to queue one, the first ones smaller, for their
-words move alone.
+With `Glb.queue` a host that is quick may have launches in one run (`chained`): the array sees no end between them, and the
+first tile of a launch follows the last one of another as tiles of a launch do. The registers of the next launch are written
+while one computes, and its descriptors are queued; a register holds the run open till the last one. Then launches are as small
+as it takes the host to queue one, the first ones smaller, for their words move alone.
 
-    starts    WriteRegister ... for every load and store, their control with `queued` last; hold 0 with the last one
+    starts    WriteRegister ... for every load and store, their control with `queued` last; runs of static ones; hold 0 with the
+              last one
     ends      WaitTaken, Count before ...; of the last one Wait, Count
 
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
@@ -38,24 +39,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
 
 import numpy as np
 
 from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
-from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import Glb
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
+from ..hw.arch.soc import glb_registers, named
 from .batches import (
     LAUNCH_LIMIT,
-    WATCHDOG_CYCLES,
     Batch,
     Place,
     Runs,
@@ -67,18 +65,27 @@ from .batches import (
     lone,
     pairs,
 )
-from .commands import Command, Configure, Count, Landing, Read, Start, Wait, WaitTaken, WriteMemory, WriteRegister
+from .commands import Command, Configure, Landing, Read, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
-from .data.load_loops import Loop, Reads, in_order
+from .data.load_loops import Reads, in_order
 from .data.result import Writes, landed
 from .data.tile import Source, Tile
+from .registers import (
+    going_on,
+    interrupts,
+    launch_ended,
+    load_registers,
+    outermost,
+    queued,
+    run_ended,
+    started,
+    store_registers,
+)
 
 # Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
 # combination shows as a few tokens at each level.
 CYCLES_PER_WORD = 16
-# The bit of both control registers.
-QUEUED = named(glb_registers(Glb(queue=True)))["load_control"].word(queued=1)
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 
@@ -187,7 +194,7 @@ def streaming(given: Mapping[int, tuple[int, Sequence[Command]]], arch: Arch) ->
         yield from brings
         yield WriteRegister("config_start", 0, tile)
         yield WriteRegister("config_words", count, tile)
-    yield from _interrupts()
+    yield from interrupts()
     yield Start(configure=True)
     yield Wait(max(count for count, _ in given.values()) + arch.rows + CONFIG_CYCLES, configure=True)
 
@@ -197,8 +204,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     """The launches that compute transactions, in order.
 
     bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
-    single: each transaction is a launch of its own. chained: launches of an elastic program are in one run, where that is worth
-    it (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
+    single: each transaction is a launch of its own. chained: launches are in one run, where that is worth it
+    (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
     """
     most = {each.name: (bounds or {}).get(each.name, each.sections * (arch.mem.level_words + 1)) for each in program.stores}
     static = program.mode == STATIC
@@ -210,7 +217,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     pictures: dict[str, np.ndarray] = {}      # what store streams give
     found = ((Batch((work,), None) for work in works) if single else chained_batches(program, arch.glb, works) if chained
              else batches(program, arch.glb, works))
-    runs = Runs(chained)
+    runs, tiles = Runs(chained), 0      # of the run, up to the launch at hand
     alone = lone(program, arch.glb)
     for batch, after in pairs(found) if chained else ((each, None) for each in found):
         place = Place(arch.glb, batch.part, batch.parts, alone)
@@ -218,11 +225,15 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         joins, goes_on = runs.next(batch, after, cycles)
-        sliced = static and count > 1
+        # What is queued begins with a run of its own, and so does all that it follows.
+        sliced = static and (count > 1 or joins or goes_on)
+        tiles = count + tiles * joins
+        assert count > 1 or not sliced or all(len(each.loops) < arch.glb.load_loops for each in reads.values()), \
+            "the outermost loop is for tiles"
         writes = {each.name: _stored(each, batch.works, place, sliced) for each in program.stores if static}
-        starts = chain(_load_registers(program, place, reads, sliced), _store_registers(program, place, writes, count, sliced))
-        starts = (chain(_queued(starts), _goes_on(runs.cycles, goes_on)) if joins
-                  else chain(starts, _run(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
+        starts = chain(load_registers(program, place, reads, sliced), store_registers(program, place, writes, count, sliced))
+        starts = (chain(queued(starts), going_on(tiles if static else 1, runs.cycles, goes_on)) if joins
+                  else chain(starts, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
         loads = tuple(chain.from_iterable(_brought(place.address(each), reads[each.name]) for each in program.loads))
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
@@ -230,7 +241,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                 pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
         gives = tuple(_reads(program, place, writes, pictures, count))
         placed = sum(each.words or 0 for each in gives if each.landing)
-        ends = _ended(program, place, runs.cycles) if goes_on else _ends(program, place, runs.cycles)
+        ends = (launch_ended if goes_on else run_ended)(program, place, runs.cycles)
         yield Launch(loads, tuple(starts), tuple(ends), gives, count,
                      # Loops may read a word that is held once several times.
                      sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
@@ -305,7 +316,7 @@ def _in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Re
         if not static:
             return in_order(held)
         first, step = Reads(held, reads[0].loops), reads[0].size
-    return first if len(streams) == 1 else replace(first, loops=_outermost(first.loops, glb.load_loops, len(streams), step))
+    return first if len(streams) == 1 else replace(first, loops=outermost(first.loops, glb.load_loops, len(streams), step))
 
 
 def _stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -> Writes:
@@ -313,107 +324,6 @@ def _stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -
     parts = [work.parts[each.name] for work in works if each.name in work.parts]
     found = landed(parts, place.glb.store_loops - sliced, place.room(each)) if parts else None
     return found or Writes(each.loops, each.count)
-
-
-def _outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
-    """Loops with one more in the outermost one of `levels`; those that are left over turn once."""
-    return (*loops, *[(1, 0)] * (levels - 1 - len(loops)), (count, stride))
-
-
-@cache
-def _control(glb: Glb, name: str) -> Register:
-    """A register of the GLB tiles; kept, as making and checking them all took most of the time of a plan."""
-    return named(glb_registers(glb))[name]
-
-
-def _load_registers(program: Program, place: Place, reads: Mapping[str, Reads], sliced: bool) -> Iterator[Command]:
-    """The registers of the load streams."""
-    control = _control(place.glb, "load_control")
-    for each in program.loads:
-        tile = place.tile(each)
-        yield WriteRegister("load_control", control.word(enable=1, sliced=int(sliced), column=place.column(each)), tile)
-        yield WriteRegister("load_start", place.start(each) + WORD_BYTES * reads[each.name].first, tile)
-        yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
-
-
-def _store_registers(program: Program, place: Place, writes: Mapping[str, Writes], transactions: int,
-                     sliced: bool) -> Iterator[Command]:
-    """The registers of the store streams."""
-    control = _control(place.glb, "store_control")
-    for each in program.stores:
-        tile, static = place.tile(each), int(bool(each.loops))
-        yield WriteRegister("store_control",
-                            control.word(enable=1, static=static, sliced=int(sliced), column=place.column(each)), tile)
-        first = writes[each.name].first if static else 0
-        yield WriteRegister("store_start", place.start(each) + WORD_BYTES * first, tile)
-        if each.loops:
-            levels, how = place.glb.store_loops, writes[each.name]
-            loops = _outermost(how.loops, levels, transactions, how.step) if sliced else how.loops
-            yield WriteRegister("store_limit", each.count * transactions, tile)
-            yield from _loops("store", loops, levels, tile)
-        else:
-            yield WriteRegister("store_limit", place.room(each), tile)
-            yield WriteRegister("store_sections", each.sections * transactions, tile)
-
-
-def _loops(unit: str, loops: Sequence[Loop], levels: int, tile: int) -> Iterator[Command]:
-    """The loop registers of a DMA; loops that are left over turn once."""
-    extents, strides = zip(*loops, strict=True)
-    for level, (extent, delta) in enumerate(zip(extents, recurrence(extents, strides), strict=True)):
-        yield WriteRegister(f"{unit}_extent{level}", extent - 1, tile)
-        yield WriteRegister(f"{unit}_stride{level}", WORD_BYTES * delta, tile)
-    for level in range(len(extents), levels):
-        yield WriteRegister(f"{unit}_extent{level}", 0, tile)
-
-
-def _queued(registers: Iterable[Command]) -> Iterator[Command]:
-    """Registers as those of the descriptors that are to be next: control with `queued`, and behind the others."""
-    controls = []
-    for each in registers:
-        assert isinstance(each, WriteRegister)
-        if each.name in ("load_control", "store_control"):
-            controls.append(replace(each, value=each.value | QUEUED))
-        else:
-            yield each
-    yield from controls
-
-
-def _goes_on(most: int, held: bool) -> Iterator[Command]:
-    """Let the run have more cycles, and end if nothing more is to be queued."""
-    yield WriteRegister("cycle_limit", most)
-    if not held:
-        yield WriteRegister("hold", 0)
-
-
-def _run(runs: int, most: int, held: bool | None = None) -> Iterator[Command]:
-    """Start all runs; most: cycles after which they are stopped. held: whether the machine
-    holds the run open, None if it cannot."""
-    if held is not None:
-        yield WriteRegister("hold", int(held))
-    yield WriteRegister("runs", runs - 1)
-    yield WriteRegister("cycle_limit", most)
-    yield WriteRegister("watchdog_limit", WATCHDOG_CYCLES)
-    yield from _interrupts()
-    yield Start()
-
-
-def _interrupts() -> Iterator[Command]:
-    """Forget the events of before, and enable all but those of single loads and stores."""
-    yield WriteRegister("irq_status", 0xFFFFFFFF)
-    yield WriteRegister("irq_enable", 0xFFFFFFFF & ~(1 << LOAD_ENDED | 1 << STORE_ENDED))
-
-
-def _ends(program: Program, place: Place, most: int) -> Iterator[Command]:
-    """Wait for the end, and ask what was stored."""
-    yield Wait(most + WATCHDOG_CYCLES)
-    yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
-
-
-def _ended(program: Program, place: Place, most: int) -> Iterator[Command]:
-    """Wait for the end of a launch in a run that goes on, and ask what was stored."""
-    loads, stores = ([place.tile(each) for each in streams] for streams in (program.loads, program.stores))
-    yield WaitTaken(most + WATCHDOG_CYCLES, tuple(loads), tuple(stores))
-    yield from (Count(each.name, tile, before=True) for each, tile in zip(program.stores, stores, strict=True))
 
 
 def _reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],

@@ -41,8 +41,9 @@ from .commands import (
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
 from .pages import Line
-from .plan import QUEUED, Launch
+from .plan import Launch
 from .region import Place
+from .registers import QUEUED
 from .report import Mark
 from .rows import rows
 
@@ -106,6 +107,8 @@ class Memory:
 
 # A note: of which chain of commands, and which of those.
 Note = tuple[int, int]
+# What waits for transfers of each way.
+WAYS = BROUGHT, TAKEN = "BROUGHT", "TAKEN"
 # Registers, or of any region those of its controller and of its GLB tiles.
 REGISTERS, GLB_REGISTERS = "REGISTERS", "GLB_REGISTERS"
 
@@ -141,7 +144,10 @@ class Writer:
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
         self._job, self._resumes = 0, 0
         self._held: dict[tuple[str, int | None], int] = {}
-        self._moving: dict[str, None] = {}      # what waits for transfers that may go on
+        # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
+        self.moves = dict.fromkeys(WAYS, 0)
+        self._awaited = dict.fromkeys(WAYS, 0)
+        self._unsure: dict[str, list[int]] = {way: [] for way in WAYS}      # those of no words, perhaps
         self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
                       for each in registers if each.access == RW and not _falls(each.name, tiled, self.arch.glb)}
 
@@ -163,23 +169,28 @@ class Writer:
     def back(self) -> list[Line]:
         """What stands in for the commands before, where these were not all done: transfers have ended, and registers hold what
         they would hold."""
-        found = [_line("BROUGHT"), _line("TAKEN")]
+        found = [_line(BROUGHT), _line(TAKEN)]
         return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.items()]
 
     def mark(self, mark: Mark) -> None:
         """The next event, after what is written so far."""
         self._noted.marks.append((mark, self.add("MARK", notes=1, remark=f"{mark.what} {mark.launch}"), None))
 
-    def settle(self) -> None:
-        """Wait for the transfers that go on."""
-        for line in self._moving:
-            self.add(line)
-        self._moving.clear()
+    def settle(self, needs: Mapping[str, int] | None = None) -> None:
+        """Wait for the transfers that go on; needs: for so many of the first ones of each way."""
+        for end in WAYS:
+            wanted = self.moves[end] if needs is None else needs[end]
+            if wanted > self._awaited[end]:
+                later = self.moves[end] - wanted - sum(each >= wanted for each in self._unsure[end])
+                self.add(f"{end}_BUT({later}u)" if later else end)
+                self._awaited[end] = wanted
 
-    def move(self, line: str, words: int, end: str) -> None:
-        """A transfer, and what waits for its end."""
+    def move(self, line: str, words: int, end: str, sure: bool = True) -> None:
+        """A transfer, and what waits for its end. sure: it moves something."""
         self.add(line, words)
-        self._moving[end] = None
+        if not sure:
+            self._unsure[end].append(self.moves[end])
+        self.moves[end] += 1
 
     def both_ways(self, first: int, second: int) -> None:
         """Let commands of the job from these two on alternate, as each way has room for few transfers that wait."""
@@ -217,9 +228,9 @@ class Writer:
         for each in rows(box):
             where = f"{outside + each.outside:#x}u, {self._byte(address + each.glb):#x}u, {each.size:#x}u"
             if each.number == 1:
-                self.move(f"BRING({where})", 4, "BROUGHT")
+                self.move(f"BRING({where})", 4, BROUGHT)
             else:
-                self.move(f"BRING_ROWS({each.number}u, {where}, {each.outside_pitch:#x}u)", 5, "BROUGHT")
+                self.move(f"BRING_ROWS({each.number}u, {where}, {each.outside_pitch:#x}u)", 5, BROUGHT)
             self.limit += CYCLES_PER_BYTE * each.number * each.size
 
     def take(self, address: int, landing: Landing, outside: int) -> None:
@@ -227,18 +238,18 @@ class Writer:
         for each in rows(landing):
             where = f"{self._byte(address + each.glb):#x}u, {outside + each.outside:#x}u, {each.size:#x}u"
             if each.number == 1:
-                self.move(f"TAKE({where})", 4, "TAKEN")
+                self.move(f"TAKE({where})", 4, TAKEN)
             else:
-                self.move(f"TAKE_ROWS({each.number}u, {where}, {each.glb_pitch:#x}u, {each.outside_pitch:#x}u)", 6, "TAKEN")
+                self.move(f"TAKE_ROWS({each.number}u, {where}, {each.glb_pitch:#x}u, {each.outside_pitch:#x}u)", 6, TAKEN)
             self.limit += CYCLES_PER_BYTE * each.number * each.size
 
-    def write(self, commands: Iterable[Command], ends: Mark | None = None) -> None:
-        """Commands that read no words; ends: the event that is waited for."""
+    def write(self, commands: Iterable[Command], ends: Mark | None = None, needs: Mapping[str, int] | None = None) -> None:
+        """Commands that read no words; ends: the event that is waited for. needs: of what starts, as of `settle`."""
         for command in commands:
             match command:
                 case WriteRegister(name, value, glb_tile):
                     if glb_tile is not None and _falls(name, True, self.arch.glb) and value & QUEUED:
-                        self.settle()       # a descriptor may begin as soon as it is queued
+                        self.settle(needs)      # a descriptor may begin as soon as it is queued
                     self.register(name, value, glb_tile)
                 case WriteMemory(address, words, box):
                     if box is not None:
@@ -246,9 +257,9 @@ class Writer:
                     elif len(words):
                         lines = whole_lines(words)
                         outside = self.memory.hold(lines)
-                        self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {len(lines):#x}u)", 4, "BROUGHT")
+                        self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {len(lines):#x}u)", 4, BROUGHT)
                 case Start(configure):
-                    self.settle()
+                    self.settle(needs)
                     what = {"configure": 1} if configure else {"start": 1}
                     self.register("control", named(CONTROLLER)["control"].word(**what), None)
                 case Wait(limit, configure):
@@ -271,11 +282,11 @@ class Writer:
                     outside = self.saved[self._job][address] = self.memory.room(8 * pairs)
                     there = address + (self._first * self.arch.glb.columns_per_tile << 24)
                     _, meant = streamed_address(address, self.arch)
-                    self.move(f"SAVE({pairs}u, {there:#x}u, {meant:#x}u, {outside:#x}u)", 4, "TAKEN")
+                    self.move(f"SAVE({pairs}u, {there:#x}u, {meant:#x}u, {outside:#x}u)", 4, TAKEN)
                     self.limit += CYCLES_PER_PAIR * pairs
                 case Restore(address, saved, first, pairs):
                     outside = self.saved[self._resumes][saved] + 8 * first
-                    self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {8 * pairs:#x}u)", 4, "BROUGHT")
+                    self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {8 * pairs:#x}u)", 4, BROUGHT)
                 case Count(_, glb_tile, before):
                     self._counted[glb_tile] = len(self._noted.counts)
                     self._noted.counts.append(self.add(f"COUNT{'_BEFORE' * before}({self._tile(glb_tile)}u)", notes=1))
@@ -308,9 +319,10 @@ class Writer:
             if each.words is None:
                 tile = counts[each.stream].glb_tile
                 number = self._counted[tile]
-                self.move(f"TAKE_COUNTED({self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u)", 3, "TAKEN")
+                where = f"{self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u"
+                self.move(f"TAKE_COUNTED({where})", 3, TAKEN, sure=False)
             elif size:
-                self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, "TAKEN")
+                self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, TAKEN)
             yield Result(each.stream, place, each.words, number)
 
     def _tile(self, glb_tile: int) -> int:

@@ -366,8 +366,8 @@ def outside() -> list[Row]:
     blur = import_module("sardonyx.apps.dense.gaussian").build()
     photo = sardonyx.halide.prepared(blur, {"photo": skimage.data.camera()}, None, {}, silent)
     arch, rows = together.demo_arch(), []
-    for what, size, lanes in (("", None, None), (", in four lanes, tile 256 x 51", (256, 51), 4)):
-        ran, _ = together.run({"blur": photo.job(Wanted(photo.size, size, lanes, arch, 0), silent)}, arch)
+    for what, lanes in (("", None), (", in four lanes", 4)):
+        ran, _ = together.run({"blur": photo.job(Wanted(photo.size, None, lanes, arch, 0), silent)}, arch)
         computing, all_ = ran.machine_cycles(0), ran.left(0) - ran.spans(0, "configure")[-1][1]
         rows.append(Row(f"gaussian, 512 x 512 pixels in{what}, on `small` behind a processor, memory outside 50 cycles away: "
                         "cycles from configured to the last word outside; those that compute",

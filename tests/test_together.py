@@ -98,8 +98,10 @@ def test_jobs_without_a_region_take_the_first_that_is_free_and_what_stops_one_is
 
 @needs_compiler
 def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
-    """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared."""
-    arch = replace(STENCILS, rows=5, mem_every=2, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+    """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared. Launches of each
+    are in one run."""
+    arch = replace(STENCILS, rows=5, mem_every=2, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4),
+                   glb=replace(STENCILS.glb, queue=True))
     half, draw = part(arch, 2), np.random.default_rng(0)
     jobs = {}
     for name, size in (("west", (90, 111)), ("east", (79, 120))):
@@ -109,6 +111,7 @@ def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
     ran, reports = together.run(jobs, arch, columns=[2, 2], regions={"east": 1})
     assert ran.firmware.commands.count("BRING_ROWS(41u") >= 12
     assert [report["elements_checked"] for report in reports.values()] == [89 * 110, 78 * 119]
+    assert all(each.joins for job in ran.firmware.launches for each, _ in job[1:])
 
 
 def test_a_region_for_no_job_is_refused() -> None:

@@ -21,6 +21,8 @@ from ..ir.mapped import LOAD, STORE, MappedGraph, Net
 from ..ir.program import Site
 from .native import library
 
+STREAM = "stream"
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -29,7 +31,7 @@ class Slot:
     Parameters
     ----------
     x, y : int      The tile; one slot of a kind a tile.
-    kind : str      Kind of block: ``pe``, ``mem``, ``load`` or ``store``.
+    kind : str      Kind of block: ``pe``, ``mem``, ``load`` or ``store``, or ``stream`` for either.
     group : int     Slots of one kind and group >= 0 take one block together; -1: a slot of its own.
     """
 
@@ -56,10 +58,11 @@ class Placement:
     rounds: int
 
 
-def slots_of(arch: Arch, chained: int = 1) -> tuple[Slot, ...]:
+def slots_of(arch: Arch, chained: int = 1, apart: bool = False) -> tuple[Slot, ...]:
     """All slots of the tiles that programs may use: an IO tile can load and store, a GLB tile has one stream each way.
 
-    chained: GLB tiles of a chain, of which only the first one has streams; those that are left over have none.
+    chained: GLB tiles of a chain, of which only the first one has streams; those that are left over have none. apart: a GLB
+    tile has one stream of either way.
     """
     width = arch.glb.columns_per_tile
     begins = {tile for tile in arch.stream_tiles if tile % chained == 0 and tile + chained <= arch.glb_tiles
@@ -68,15 +71,18 @@ def slots_of(arch: Arch, chained: int = 1) -> tuple[Slot, ...]:
     for (x, y), tile in arch.usable.items():
         if tile.kind == "io":
             if x // width in begins:
-                slots += [Slot(x, y, direction, x // width) for direction in (LOAD, STORE)]
+                slots += [Slot(x, y, direction, x // width) for direction in ([STREAM] if apart else [LOAD, STORE])]
         else:
             slots.append(Slot(x, y, tile.kind))
     return tuple(slots)
 
 
-def slot_kinds(graph: MappedGraph) -> dict[str, str]:
-    """The kind of slot of every block of a graph: io blocks need one for the direction of their stream."""
-    direction = {stream.block: stream.direction for stream in graph.streams}
+def slot_kinds(graph: MappedGraph, apart: bool = False) -> dict[str, str]:
+    """The kind of slot of every block of a graph: io blocks need one for the direction of their stream.
+
+    apart: see `slots_of`.
+    """
+    direction = {stream.block: STREAM if apart else stream.direction for stream in graph.streams}
     return {name: direction.get(name, block.kind) for name, block in graph.blocks.items()}
 
 

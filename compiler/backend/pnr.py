@@ -9,6 +9,8 @@ Source:  Onyx JSSC IV-E; the sweep of placement exponents follows the public flo
 
 from __future__ import annotations
 
+from itertools import product
+
 from ...hw.arch.cgra import Arch
 from ..ir.mapped import MappedGraph
 from .place import Placement, place, slot_kinds, slots_of
@@ -19,13 +21,18 @@ EXPONENTS = (1, 2, 3)
 
 def place_and_route(graph: MappedGraph, arch: Arch, *, seed: int = 0, attempts: int = 6,
                     chained: int = 1) -> tuple[Placement, Routing]:
-    """The first legal result of several attempts; the same arguments give the same result. chained: see `slots_of`."""
+    """The first legal result of several attempts; the same arguments give the same result. chained: see `slots_of`.
+
+    With `Glb.queue` words come and go while the array computes. Then streams are apart where there are as many GLB tiles, and
+    no routing fails for it: a bank that one stream uses is free in the cycles in which another one is used.
+    """
     assert attempts >= 1, "without an attempt there is no result"
-    kinds, slots = slot_kinds(graph), slots_of(arch, chained)
+    alone = arch.glb.queue and len(graph.streams) <= len({slot.group for slot in slots_of(arch, chained, apart=True)} - {-1})
     closest: Unroutable | None = None
-    for attempt in range(attempts):
+    for apart, attempt in product((True, False) if alone else (False,), range(attempts)):
         exponent = EXPONENTS[attempt % len(EXPONENTS)]
-        placement = place(kinds, graph.nets, slots, seed=seed + attempt, exponent=exponent)
+        placement = place(slot_kinds(graph, apart), graph.nets, slots_of(arch, chained, apart), seed=seed + attempt,
+                          exponent=exponent)
         try:
             return placement, route(arch.graph, graph.nets, placement.tiles)
         except Unroutable as error:

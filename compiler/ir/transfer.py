@@ -26,6 +26,8 @@ from ...hw.arch.glb import Glb
 from .mapped import STORE, Stream
 
 WORD_BYTES = 2
+# Launches of one run have the words of each stream in so many parts of its place in turn (`runtime/batches.py`).
+PLACES = 4
 
 
 class Region(NamedTuple):

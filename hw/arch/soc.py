@@ -184,7 +184,7 @@ GROUP = register_file(
 _QUEUES: tuple[Row, ...] = (
     ("hold", RW, "holds runs open",
      (("hold", 0, 1, "a run goes on though all of its loads and stores have ended, for descriptors that are queued "
-                     "later; it ends when this is 0 again"),)),
+                     "later; it ends when this is 0 again. Where `runs` is raised the next one begins"),)),
     ("queued", RO, "descriptors that wait, as `queued` of the GLB tiles says; one that begins waits no more, as the one before "
                    "it has ended",
      (("loads", 0, QUEUED_BITS, f"bit i: a load of a GLB tile t with t mod {QUEUED_BITS} = i"),

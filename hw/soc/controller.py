@@ -61,7 +61,8 @@ class Controller(wiring.Component):
     they wait). A run that moves for ever shows in moved_columns where. Where `running` ends and fewer than `runs` have followed
     the first one, there is no event: flush is held again, and `start` pulses with `again`.
 
-    With `Glb.queue` a run whose loads and stores have all ended goes on while `hold` is 1: more may be queued.
+    With `Glb.queue` a run whose loads and stores have all ended goes on while `hold` is 1: more may be queued. If `runs` is
+    raised it ends, and what is queued begins with the next one.
 
     Writing control.configure ends a run, pulses `configure` to the global buffer and holds `flush` until all words that
     `configuring` announces are in their registers (event configured). A run that is started with it or meanwhile begins there.
@@ -172,7 +173,6 @@ class Controller(wiring.Component):
             m.d.sync += stands.eq(~passes[0])
             goes = goes | stands | self._owed(m, starting, stands)
         if self.arch.glb.queue:
-            goes = goes | values["hold"][0]
             m.d.sync += values["queued"].eq(Cat(folded(self.load_queued, QUEUED_BITS),
                                                 Const(0, max(0, QUEUED_BITS - self.arch.glb_tiles)),
                                                 folded(self.store_queued, QUEUED_BITS)))
@@ -181,6 +181,7 @@ class Controller(wiring.Component):
         ended = Signal()
         going = Signal()
         stops = Signal()
+        goes = goes | values["hold"][0] & ~more if self.arch.glb.queue else goes
         failed = reduce(or_, (signal for event, signal in events.items() if event in FAILURES))
         m.d.comb += [
             more.eq(values["runs_done"] < values["runs"]), going.eq(active & (goes | between | more)),

@@ -351,11 +351,12 @@ static enum state execute(struct queue *queue, uint32_t region)
             continue;
         }
         case KIND_BROUGHT:
-            if (!attend(IN, queue->brought))
+            /* Others may be between those of this region: then it waits for some more. */
+            if (!attend(IN, queue->brought - number))
                 goto later;
             continue;
         case KIND_TAKEN:
-            if (!attend(OUT, queue->taken))
+            if (!attend(OUT, queue->taken - number))
                 goto later;
             continue;
         case KIND_JOB:

@@ -48,9 +48,11 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
                                                                    (outside), (bytes), (pitch), (pitch_outside)
 /* Take as many 16-bit words as the count of a GLB tile has found. */
 #define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
-/* Wait until all is brought, or taken. */
-#define BROUGHT COMMAND(KIND_BROUGHT, 0u)
-#define TAKEN COMMAND(KIND_TAKEN, 0u)
+/* Wait until all is brought, or taken, or all but so many of the last ones. */
+#define BROUGHT BROUGHT_BUT(0u)
+#define TAKEN TAKEN_BUT(0u)
+#define BROUGHT_BUT(last) COMMAND(KIND_BROUGHT, (last))
+#define TAKEN_BUT(last) COMMAND(KIND_TAKEN, (last))
 /* Wait for the region's interrupt, and note the time and the cycles of its run; that bit of its status says that all is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */

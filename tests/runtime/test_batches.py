@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from machines import LEAST, copier
 
-from sardonyx.runtime.batches import FIRST_WORDS, LAUNCH_LIMIT, THIRDS, WORDS, Batch, Runs
+from sardonyx.compiler.ir.transfer import PLACES
+from sardonyx.runtime.batches import FIRST_WORDS, LAUNCH_LIMIT, WORDS, Batch, Runs
 from sardonyx.runtime.commands import WriteRegister
 from sardonyx.runtime.data.blocks import Bounded
 from sardonyx.runtime.plan import launches
 
 PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=16384))
 PROGRAM = copier(PART)
-ROOM = PART.glb.bank_bytes // 2
-THIRD = ROOM // THIRDS // 4 * 4
+# Its streams are each alone in a GLB tile, and so have two of the places in each of two banks.
+PLACE = PART.glb.bank_bytes // 2 // 2
 
 
 def given(*sizes: int) -> "list[dict[str, np.ndarray]]":
@@ -23,34 +24,34 @@ def given(*sizes: int) -> "list[dict[str, np.ndarray]]":
 
 
 def chained(*sizes: int) -> "list[tuple[int, int | None]]":
-    """Transactions of each launch, and in which third of the banks."""
+    """Transactions of each launch, and in which half of the two banks."""
     made = launches(PROGRAM, PART, given(*sizes), {"b_vals": max(sizes)}, chained=True)
-    return [(launch.transactions, start.value // (2 * THIRD)) for launch in made for start in launch.starts
+    return [(launch.transactions, start.value // (2 * PLACE)) for launch in made for start in launch.starts
             if isinstance(start, WriteRegister) and start.name == "load_start"]
 
 
-def test_launches_are_in_thirds_in_turn_and_the_last_two_are_alike() -> None:
-    assert FIRST_WORDS == (512, 1024) and WORDS == 2304 <= THIRD
-    assert chained(*[256] * 30) == [(2, 0), (4, 1), (9, 2), (8, 0), (7, 1)]
-    assert chained(*[256] * 3) == [(2, 0), (1, 1)] and chained(256) == [(1, 0)]
+def test_launches_are_in_two_banks_in_turn_and_the_last_two_are_alike() -> None:
+    assert FIRST_WORDS == (512, 1024) and WORDS == 2304 <= PLACE
+    assert chained(*[256] * 30) == [(2, 0), (4, 2), (9, 1), (8, 3), (7, 0)]
+    assert chained(*[256] * 3) == [(2, 0), (1, 2)] and chained(256) == [(1, 0)]
 
 
 def test_all_of_a_run_but_its_ends_join_and_go_on() -> None:
-    made = list(launches(PROGRAM, PART, given(*[THIRD] * 4), {"b_vals": THIRD}, chained=True))
+    made = list(launches(PROGRAM, PART, given(*[PLACE] * 4), {"b_vals": PLACE}, chained=True))
     assert [(each.joins, each.goes_on, each.apart) for each in made] == [
         (False, True, False), (True, True, True), (True, True, True), (True, False, True)]
     held = [[each.value for each in one.starts if isinstance(each, WriteRegister) and each.name == "hold"] for one in made]
     assert held == [[1], [], [], [0]]
 
 
-def test_a_transaction_that_takes_more_than_a_third_is_a_run_of_its_own() -> None:
-    made = list(launches(PROGRAM, PART, given(3, 3, THIRD + 1, 3), {"b_vals": THIRD + 1}, chained=True))
+def test_a_transaction_that_takes_more_than_a_place_is_a_run_of_its_own() -> None:
+    made = list(launches(PROGRAM, PART, given(3, 3, PLACE + 1, 3), {"b_vals": PLACE + 1}, chained=True))
     assert [each.transactions for each in made] == [1, 1, 1, 1] and not any(each.joins for each in made)
 
 
 def test_a_transaction_that_knows_its_bounds_takes_no_more_room() -> None:
     blocks = [Bounded(each, lambda: {"b_vals": 4}) for each in given(*[4] * 40)]
-    known, unknown = (len(list(launches(PROGRAM, PART, each, {"b_vals": THIRD}, chained=True)))
+    known, unknown = (len(list(launches(PROGRAM, PART, each, {"b_vals": PLACE}, chained=True)))
                       for each in (blocks, given(*[4] * 40)))
     assert (known, unknown) == (2, 40)
 
@@ -58,7 +59,7 @@ def test_a_transaction_that_knows_its_bounds_takes_no_more_room() -> None:
 @pytest.mark.parametrize("cycles, runs", [(LAUNCH_LIMIT, 2), (1, 1)])
 def test_a_run_is_no_longer_than_a_register_counts(cycles: int, runs: int) -> None:
     found, joined = Runs(True), []
-    for one, other in itertools.pairwise([*(Batch((), number % THIRDS, THIRDS) for number in range(100)), None]):
+    for one, other in itertools.pairwise([*(Batch((), number % PLACES, PLACES) for number in range(100)), None]):
         assert one is not None
         joined.append(found.next(one, other, cycles)[0])
         assert found.cycles < 1 << 32

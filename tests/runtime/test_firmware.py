@@ -77,15 +77,27 @@ def test_what_the_machine_clears_itself_is_written_each_time() -> None:
 def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(queue: bool) -> None:
     arch = replace(ARCH, glb=replace(ARCH.glb, queue=queue, bank_bytes=16384))
     blocks = [{LOAD: block(*range(2000))}] * 7
-    found = [line.strip() for line in written(Job("copy", copier(arch), blocks, {STORE: 2001}),
-                                              arch=arch).commands.splitlines()]
-    begins = r"SET\(SARDONYX_CONTROL|SET\(SARDONYX_GLB\(\d\) \+ SARDONYX_GLB_(LOAD|STORE)_CONTROL, 0x9u"
-    starts = [number for number, line in enumerate(found) if re.match(begins, line)]
-    assert len(starts) > 2 and sum("CONTROL, 0x9u" in line for line in found) == 12 * queue
-    for start in starts:
-        moves = [line for line in found[:start] if line.startswith(("BRING", "TAKE", "BROUGHT"))]
-        # Nobody waits for what is taken where nothing was taken before.
-        assert "BROUGHT," in moves[-2:] and ("TAKEN," in moves[-2:] or not any(line.startswith("TAKE") for line in moves))
+    text = written(Job("copy", copier(arch), blocks, {STORE: 2001}), arch=arch).commands
+    held: dict[str, int] = {}
+    asked: dict[str, list[int]] = {"BROUGHT": [], "TAKEN": []}
+    gone, starts = dict.fromkeys(asked, 0), 0
+    for line in map(str.strip, text.splitlines()):
+        if found := re.match(r"SET\(SARDONYX_(GLB\(\d\) \+ \w+|\w+), (0x\w+)u\)", line):
+            held[found[1]] = int(found[2], 16)
+        elif found := re.match(r"BRING\(0x\w+u, (0x\w+)u", line):
+            asked["BROUGHT"].append(int(found[1], 16))
+        elif found := re.match(r"TAKE_COUNTED\(1u, (0x\w+)u", line):
+            asked["TAKEN"].append(int(found[1], 16))
+        elif found := re.match(r"(BROUGHT|TAKEN)(?:_BUT\((\d)u\))?,", line):
+            gone[found[1]] = max(gone[found[1]], len(asked[found[1]]) - int(found[2] or 0))
+        if not re.match(r"SET\(SARDONYX_CONTROL, 0x1u|.*LOAD_CONTROL, 0x9u", line):
+            continue
+        starts += 1
+        load = held["GLB(0) + SARDONYX_GLB_LOAD_START"]
+        store = arch.glb.tile_bytes + held["GLB(1) + SARDONYX_GLB_STORE_START"]
+        assert load in asked["BROUGHT"][starts - 1:gone["BROUGHT"]], "its words are there"
+        assert store not in asked["TAKEN"][gone["TAKEN"]:], "those that it writes over are gone"
+    assert (starts == 7 and "BROUGHT_BUT" in text) or not queue
 
 
 def test_the_name_of_a_program_ends_no_comment() -> None:

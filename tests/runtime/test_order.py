@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from sardonyx.compiler.ir.transfer import PLACES
 from sardonyx.runtime.order import ordered
 from sardonyx.runtime.plan import Launch
 
@@ -11,7 +12,9 @@ PLAIN = Launch((), (), (), (), 1, 0, 0, 0, {}, 0, 0, apart=False)
 
 
 def said(apart: "list[bool]", overlapped: bool = True, joins: "list[bool] | None" = None) -> list[str]:
-    launches = [replace(PLAIN, apart=each, joins=both) for each, both in zip(apart, joins or [False] * len(apart), strict=True)]
+    joined = joins or [False] * len(apart)
+    launches = [replace(PLAIN, apart=each, joins=both, goes_on=on)
+                for each, both, on in zip(apart, joined, [*joined[1:], False])]
     numbers = {launch: number for number, launch in enumerate(launches, 1)}
     return [f"{phase.value} {numbers[launch]}" for phase, launch in ordered(launches, overlapped)]
 
@@ -34,8 +37,15 @@ def test_a_launch_that_takes_the_places_of_others_waits_for_their_words() -> Non
 
 def test_of_launches_in_one_run_one_is_queued_and_words_of_another_one_come_while_one_computes() -> None:
     assert said([False, True, True, True], joins=[False, True, True, True]) == [
-        "loads 1", "starts 1", "loads 2", "starts 2", "loads 3", "ends 1", "starts 3", "reads 1", "loads 4", "ends 2",
-        "starts 4", "reads 2", "ends 3", "reads 3", "ends 4", "reads 4"]
+        "loads 1", "starts 1", "loads 2", "loads 3", "starts 2", "ends 1", "reads 1", "loads 4", "starts 3", "ends 2",
+        "reads 2", "starts 4", "ends 3", "reads 3", "ends 4", "reads 4"]
+
+
+def test_places_of_a_run_are_written_when_what_was_in_them_has_ended() -> None:
+    found = said([False, *[True] * 9], joins=[False, *[True] * 9])
+    for number in range(1 + PLACES, 11):
+        assert found.index(f"ends {number - PLACES}") < found.index(f"loads {number}") < found.index(f"starts {number}")
+        assert found.index(f"reads {number - PLACES}") < found.index(f"starts {number}")
 
 
 def test_a_run_of_its_own_begins_when_the_one_before_has_ended() -> None:

@@ -6,7 +6,8 @@ A picture takes, with `points` those of the grid of a tile, its margin included:
 
 and those of its words on the way from and to memory outside, four a cycle and direction, in which nothing computes: all in one
 launch, those of the first and of the last launch where tiles take half of a bank or less (`runtime/plan.py`), and those of
-every launch where they take more.
+every launch where they take more. With `Glb.queue` a launch is few tiles, and follows the one before as soon as its words are
+there: then a picture takes no less than its words, brought or taken beside what computes.
 
 Every tile takes as long as a whole one, also where it reaches beyond the picture, so the sides tried are those that divide the
 picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is kept takes a MEM tile or more; so what does not
@@ -37,7 +38,7 @@ from ....hw.arch.errors import UserError
 from ....hw.arch.glb import LANES
 from ...ir.dataflow import PeGraph
 from ...ir.mapped import graph_demands
-from ...ir.transfer import WORD_BYTES
+from ...ir.transfer import PLACES, WORD_BYTES
 from .grid import Walk, walk
 from .storage import Overfull, store
 
@@ -47,8 +48,12 @@ Tile = tuple[int, ...]
 START, HOP = 4, 3
 # 16-bit words in a beat of the bus.
 WORDS_A_BEAT = 4
+# Cycles from the words of a launch to its start, where these are waited for, and those of its commands (docs/soc.md).
+TURN = 100
 # Parts into which a side is divided at most, tiles of the fewest cycles that are mapped to see whether they fit.
 PARTS, TRIED = 32, 12
+# Of the heights of lower tiles each so manieth is tried.
+LOWER = 3
 # Columns of tiles that are wider than a picture.
 WIDER = (48, 64, 96)
 # Sides of a tile in the first two dimensions if none that was tried fits; what is short is said when it is compiled.
@@ -84,12 +89,15 @@ def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int])
     return count * (walked.grid.points + START + HOP * _longest(pes))
 
 
-def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch) -> int:
-    """Cycles in which words of a picture are brought or taken and nothing computes."""
+def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch, computes: int = 0) -> int:
+    """Cycles in which words of a picture are brought or taken and nothing computes, where all tiles compute so many."""
     count = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
     stored = [math.prod(each.counts) for each in walked.stores]
     brought, taken = len(walked.loads) * walked.grid.points // WORDS_A_BEAT, sum(stored) // WORDS_A_BEAT
     bank, most = arch.glb.bank_bytes // WORD_BYTES, max(walked.grid.points, *stored)
+    rows = held(walked, tile[0] >= size[0])
+    if arch.glb.queue and PLACES * max(rows, *stored) <= bank:
+        return brought + taken + max(0, count * (len(walked.loads) * rows // WORDS_A_BEAT + TURN) - computes)
     if most * count > bank and (each := bank // 2 // most):
         last = count % each or each
         return each * brought + last * taken
@@ -116,14 +124,16 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
         rest = tuple(min(asked.get(dim, side), side) for dim, side in zip(pes.dims[2:], size[2:], strict=True))
         rows = _sides(size[1], asked.get(pes.dims[1]), 1, blocks[1])
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
-        # which two fit.
+        # which two fit; and, where launches are few tiles, lower ones still.
         high, half = (next((at for at, side in enumerate(rows)
                             if _walked(pes, size, (columns, side, *rest), lanes, arch, times)), len(rows)) for times in (1, 2))
-        found += [(columns, side, *rest) for side in dict.fromkeys((*rows[high:high + 3], *rows[half:half + 3]))]
+        some = (*rows[high:high + 3], *rows[half:half + 3], *(rows[half + 3::LOWER] if arch.glb.queue else ()))
+        found += [(columns, side, *rest) for side in dict.fromkeys(some)]
     costs = {}
     for tile in found:
         if walked := _walked(pes, size, tile, lanes, arch):
-            costs[tile] = cycles(pes, walked, size, tile) + transfers(walked, size, tile, arch)
+            computes = cycles(pes, walked, size, tile)
+            costs[tile] = computes + transfers(walked, size, tile, arch, computes)
     return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from netlists import check_routed, check_trees, machine, random_graph
 
+from sardonyx.compiler.backend import pnr
 from sardonyx.compiler.backend.place import place, slot_kinds, slots_of
 from sardonyx.compiler.backend.pnr import place_and_route
 from sardonyx.compiler.backend.route import Unroutable, route
@@ -144,6 +146,35 @@ def test_a_graph_is_placed_and_routed_on_onyx():
     graph = random_graph(arch, {"pe": 10, "mem": 9, LOAD: 6, STORE: 3}, 28, 34)
     placement, routing = place_and_route(graph, arch)
     check_routed(arch.graph, graph.nets, placement.tiles, routing)
+
+
+@pytest.mark.parametrize("loads, stores, apart", [(3, 2, True), (5, 4, False)])
+def test_streams_of_a_machine_with_queues_are_apart_where_there_are_as_many_tiles_of_the_global_buffer(loads, stores, apart):
+    plain = machine(8, 8)
+    arch = replace(plain, glb=replace(plain.glb, queue=True))
+    assert arch.glb_tiles == 8
+    graph = random_graph(arch, {"pe": 10, "mem": 6, LOAD: loads, STORE: stores}, 20, 30)
+    placement, routing = place_and_route(graph, arch)
+    check_routed(arch.graph, graph.nets, placement.tiles, routing)
+    columns = [placement.tiles[stream.block][0] for stream in graph.streams]
+    assert (len(set(columns)) == len(columns)) == apart
+
+
+def test_what_cannot_be_routed_with_its_streams_apart_is_routed_otherwise(monkeypatch):
+    plain = machine(8, 8)
+    arch, tried = replace(plain, glb=replace(plain.glb, queue=True)), []
+    graph = random_graph(arch, {"pe": 4, LOAD: 2, STORE: 2}, 6, 8)
+
+    def crowded(routes, nets, tiles):
+        columns = [tiles[stream.block][0] for stream in graph.streams]
+        tried.append(len(set(columns)))
+        if tried[-1] == 4 and len(tried) < 3:
+            raise Unroutable("crowded", "", tiles, route(routes, nets, tiles))
+        return route(routes, nets, tiles)
+
+    monkeypatch.setattr(pnr, "route", crowded)
+    place_and_route(graph, arch, attempts=2)
+    assert tried[:2] == [4, 4] and len(tried) == 3
 
 
 def test_the_attempt_that_came_closest_is_reported():

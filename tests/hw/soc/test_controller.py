@@ -372,6 +372,36 @@ def test_a_run_that_is_held_open_goes_on_and_ends_when_it_no_longer_is() -> None
     simulate(scenario, replace(ARCH, glb=replace(ARCH.glb, queue=True)))
 
 
+@pytest.mark.parametrize("late", [0, 3, 20])
+@pytest.mark.parametrize("arch", [replace(ARCH, glb=replace(ARCH.glb, queue=True)),
+                                  replace(STALLING, glb=replace(STALLING.glb, queue=True))], ids=["plain", "stalling"])
+def test_a_run_that_is_held_open_is_followed_by_what_is_asked_for_before_or_after_its_end(late: int, arch: Arch) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.write("hold", 1)
+        await driver.run()
+        for number, held in enumerate((1, 1, 0), 1):
+            if not late:
+                await driver.write("runs", number)
+            driver.put(running=0)
+            await driver.tick(late)
+            assert driver.read("runs_done") == number - 1 and driver.read("status") == 1 << BUSY
+            asked = driver.cycle
+            if late:
+                await driver.write("runs", number)
+            await driver.write("hold", held)
+            driver.put(running=1)
+            await driver.tick(FLUSH_CYCLES + 12)
+            assert driver.read("runs_done") == number
+            assert driver.seen["start"][-1] == driver.seen["again"][-1] and len(driver.seen["start"]) == number + 1
+            assert driver.seen["start"][-1] == asked + FLUSH_CYCLES + 1 + (late > 0), "as soon as without a hold"
+        assert driver.read("status") == 1 << BUSY
+        driver.put(running=0)
+        await driver.tick(60)
+        assert driver.read("status") == 1 << FINISHED and driver.read("runs_done") == 4
+
+    simulate(scenario, arch)
+
+
 @pytest.mark.parametrize("columns, loads, stores, told", [(6, 0b101, 0b010, 0b010 << 16 | 0b101),
                                                           (40, 1 << 19 | 1, 1 << 16, 1 << 16 | 0b1001)])
 def test_which_descriptors_wait_is_told_of_all_tiles_at_once(columns: int, loads: int, stores: int, told: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.dense.map.tiles import cycles, tiles
+from sardonyx.compiler.dense.map.tiles import cycles, tiles, transfers
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.dataflow import Stream
 from sardonyx.compiler.ir.mapped import Pin
@@ -81,6 +81,17 @@ def test_an_image_has_room_as_it_lies(size: tuple[int, int], lanes: int) -> None
     for transaction in islice(Frames(walked, {"photo": image}, size, tile).transactions(most), 2):
         for window in transaction.values():
             assert isinstance(window, Window) and boxed([window], room if 2 * window.size > room else room // 2) is not None
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+def test_where_launches_are_queued_tiles_are_small_as_words_of_the_first_and_the_last_one_move_alone(lanes: int) -> None:
+    queued = replace(SMALL, glb=replace(SMALL.glb, queue=True))
+    tile, whole = (best(510, 510, lanes=lanes, arch=arch) for arch in (queued, SMALL))
+    assert 1.5 * tile[0] * tile[1] < whole[0] * whole[1] and a_pixel(BLUR, (510, 510), tile) < 1.12
+    computes = cycles(BLUR, walk(BLUR, tile, lanes), (510, 510), tile)
+    over = transfers(walk(BLUR, tile, lanes), (510, 510), tile, queued, computes)
+    # In four lanes words come as fast as they are computed, and lines of rows are not full.
+    assert over < (0.04 if lanes < 4 else 0.14) * computes
 
 
 def test_what_the_program_says_stays() -> None:
