@@ -43,7 +43,8 @@ from .sim.golden import halide as halide_golden
 def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape: Sequence[int] | None = None,
         tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
         params: Mapping[str, int] | None = None, dump: str | Path | None = None, seed: int = 0,
-        progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None) -> Result:
+        progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
+        counters: bool = False) -> Result:
     """Run a Halide program on images and check every element against NumPy.
 
     Parameters
@@ -64,11 +65,17 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     power : str               Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
     avoid : str | sequence    Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
                               or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
+    counters : bool           Read the performance counters of the program's loads and stores, on a machine that has some
+                              (`Arch.counter_bits`), and say what its other tiles do, which move words in every cycle; engines
+                              rtl and rtl-full, and devices.
 
     Returns a `Result`: `value` is an array of the type of the Func. Raises UserError for whatever does not fit.
     """
     progress = arguments.function("progress", progress)
-    began, how = time.perf_counter(), options(engine, arch, dump, seed, FILES, power, avoid)
+    began, how = time.perf_counter(), options(engine, arch, dump, seed, FILES, power, avoid, counters)
+    if how.counters and how.engine in (engines.TOKENS, engines.FABRIC):
+        raise UserError(f"engine {how.engine} runs programs of pictures without a clock, so that it has no cycles to count",
+                        "counters", f"choose {engines.RTL} or {engines.RTL_FULL}")
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None

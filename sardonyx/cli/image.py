@@ -10,7 +10,7 @@ from typing import Any
 from ..hw.arch.errors import UserError, shown
 from .console import Console
 from .parser import Parser, add_common, whole
-from .program_options import Place, add_arch, add_avoid, add_engine, add_power
+from .program_options import Place, add_arch, add_avoid, add_counters, add_engine, add_power
 from .results import with_tables
 
 
@@ -45,6 +45,7 @@ def add_image(programs: Any, place: Place) -> Parser:
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
     parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
     add_power(parser, place)
+    add_counters(parser)
     add_common(parser)
     parser.set_defaults(body=run_image)
     return parser
@@ -90,7 +91,8 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
                               unroll=options.unroll, arch=options.arch, engine=options.engine_of(options), seed=options.seed,
-                              dump=options.dump, progress=console.progress, power=options.power, avoid=options.avoid)
+                              dump=options.dump, progress=console.progress, power=options.power, avoid=options.avoid,
+                              counters=options.counters)
     console.show(with_tables(result))
     console.end(f"look at {options.output}" if options.output else "--output FILE writes the result as a picture")
     return 0

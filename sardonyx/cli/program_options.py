@@ -96,10 +96,11 @@ def add_copies(parser: argparse.ArgumentParser) -> None:
 
 
 def add_counters(parser: argparse.ArgumentParser) -> None:
-    """Performance counters, of programs of streams: static streams move a word in every cycle."""
+    """Performance counters; streams of static programs move a word in every cycle."""
     parser.add_argument("--counters", action="store_true",
                         help="read the performance counters of the program's tiles, on a machine that is described with some "
-                             "(counter_bits), or count on the token model: tokens, cycles busy, starved and blocked")
+                             "(counter_bits), or count on the token model, which has a clock for sparse programs: tokens, "
+                             "cycles busy, starved and blocked")
 
 
 def copies(text: str) -> int | str:

@@ -11,15 +11,20 @@ from waveform import Vcd
 
 import sardonyx
 import sardonyx.counters
+import sardonyx.halide
 from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.ir.mapped import LOAD
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.counters import EVENTS, Counts
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.primitive import LEVEL, Flow
 from sardonyx.hw.arch.tile import DATA, MEM
+from sardonyx.programs import shipped
 from sardonyx.runtime import counters, host
 from sardonyx.runtime.plan import prepare
+from sardonyx.sim import engines
 from sardonyx.sim.engines import Run
 from sardonyx.sim.model.counters import added, counted
 from sardonyx.sim.rtl import simulator
@@ -130,3 +135,46 @@ def test_counts_of_two_runs_add_up_as_far_as_a_register_goes():
     assert Counts(1, 2, 3, most) + Counts(4, 5, 6, 1) == Counts(5, 7, 9, most)
     one, other = Run(counts={(0, 1): Counts(1)}), Run(counts={(0, 1): Counts(2), (1, 1): Counts(3)})
     assert (one + other).counts == {(0, 1): Counts(3), (1, 1): Counts(3)}
+
+
+GAUSSIAN = shipped("gaussian")
+PHOTO = np.random.default_rng(0).integers(0, 255, (20, 26)).astype(np.uint8)
+
+
+def check_static(result):
+    """Words of loads and stores, and of all else in every cycle."""
+    rows = result.report["counters"]
+    ends = {each["block"]: each for each in rows if each["primitive"] == "io"}
+    assert ends["photo"]["tokens"] == 20 * 26 and ends["photo"]["busy"] + ends["photo"]["starved"] <= result.cycles
+    assert (ends["blur"]["tokens"], ends["blur"]["busy"] + ends["blur"]["starved"]) == (18 * 24, result.cycles)
+    inside = [each for each in rows if each["primitive"] != "io"]
+    assert inside and all(each["busy"] == result.cycles and each["tokens"] % result.cycles == 0 and
+                          2 <= each["tokens"] // result.cycles <= 4 and not each["starved"] + each["blocked"]
+                          for each in inside)
+
+
+def test_of_static_streams_words_that_move_in_every_cycle_are_counted(monkeypatch):
+    words = engines.run
+
+    def run(engine, compiled, data, take, *_):
+        words(engines.TOKENS, compiled, data, take)
+        (load,) = (compiled.placement.tiles[each.block] for each in compiled.graph.streams if each.direction == LOAD)
+        return Run(700, 1, placed=18 * 24, counts={load: Counts(520, 520)})
+
+    monkeypatch.setattr(engines, "run", run)
+    arch = replace(presets.get("small"), counter_bits=32)
+    check_static(sardonyx.halide.run(GAUSSIAN, inputs={"photo": PHOTO}, arch=arch, counters=True))
+
+
+@pytest.mark.slow
+def test_loads_of_a_static_program_are_counted_in_verilog():
+    arch = replace(presets.get("small"), name="counting", counter_bits=32)
+    check_static(sardonyx.halide.run(GAUSSIAN, inputs={"photo": PHOTO}, arch=arch, counters=True))
+
+
+@pytest.mark.parametrize("engine", ["tokens", "fabric"])
+def test_a_program_of_pictures_has_nothing_to_count_without_a_clock(engine):
+    with pytest.raises(UserError) as error:
+        sardonyx.halide.run(GAUSSIAN, inputs={"photo": PHOTO}, engine=engine, counters=True)
+    assert str(error.value) == (f"counters: engine {engine} runs programs of pictures without a clock, so that it has no "
+                                "cycles to count\n  try: choose rtl or rtl-full")
