@@ -243,7 +243,8 @@ class Search:
 
     def _estimated(self, edges: Mapping[str, int]) -> _Tried:
         nothing = _Tried(edges, float("inf"), 0, fits=False)
-        if sums_overflow(self.einsum, edges, self.capacity):
+        program = self._program(edges)
+        if sums_overflow(program, edges, self.capacity):
             return nothing
         if any(self.slots[access.slot].nnz > self.capacity * prod(-(-self.extents[index] // edges[index])
                                                                        for index in access.indices)
@@ -253,7 +254,7 @@ class Search:
         self.spent += sum(len(each.values) for each in tiles)
         if operands_overflow(tiles, dict(edges), self.capacity):
             return nothing
-        copying = self.share(narrow(self.einsum, edges)[0] if self.narrow else self.einsum)
+        copying = self.share(program)
         least = min(self.cycles, self.beat)
         most = min(MOST_ITEMS, copying.most * least / LEAST) / times
         try:
@@ -309,11 +310,15 @@ class Search:
     def _whole(self, edges: Mapping[str, int], rows: int | None = None) -> tuple[str, Tiling | None]:
         """All work with some edges, or what does not fit. `rows`: see `results_overflow`."""
         whole, tiles = cut(self.einsum, self.operands, self.extents, self._clipped(edges))
-        if fault := operands_overflow(tiles, whole, self.capacity) or sums_overflow(self.einsum, whole, self.capacity):
+        if fault := operands_overflow(tiles, whole, self.capacity) or sums_overflow(self._program(whole), whole, self.capacity):
             return fault, None
         tiling = self._meet(whole, tiles, MOST_ITEMS)
         fault = results_overflow(self.root, tiling, rows)
         return fault, None if fault else tiling
+
+    def _program(self, edges: Mapping[str, int]) -> Einsum:
+        """The program of an item: a loop that turns once accumulates nothing."""
+        return narrow(self.einsum, edges)[0] if self.narrow else self.einsum
 
     def _clipped(self, edges: Mapping[str, int]) -> dict[str, int]:
         """Edges not longer than what they cut, and the whole extent of indices that cannot be cut."""

@@ -376,3 +376,13 @@ def test_an_index_that_is_accumulated_inside_a_function_is_not_cut():
     tiling = tile(einsum, operands, 512)
     assert (tiling.edges["k"], max(tiling.edges["i"], tiling.edges["j"]) <= 32) == (50, True)
     assert tiling.combine(run(tiling)) == golden.evaluate(einsum, operands)
+
+
+@pytest.mark.parametrize("order,least", [("kij", {"i": 200, "j": 200}), ("kji", {"i": 200, "j": 200}), ("ikj", {"j": 2000})])
+def test_a_loop_that_turns_once_accumulates_nothing_that_would_bound_edges(order, least):
+    extents = {"i": 200, "j": 200, "k": 30} | least
+    einsum = parse("X(i,j) = B(i,k) * C(k,j)", order)
+    tiling = tile(einsum, random_operands(einsum, extents, [0.02], 3), 1024, {**extents, "k": 1}, narrow=True)
+    assert not tiling.einsum.accumulated and tiling.edges == {**extents, "k": 1}
+    chosen = tile(einsum, random_operands(einsum, extents, [0.02], 3), 1024, narrow=True)
+    assert all(chosen.edges[index] == extent for index, extent in {**least, "k": 1}.items())
