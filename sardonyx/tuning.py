@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import shlex
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import prod
@@ -35,10 +33,11 @@ from .cutting import Plan
 from .execute import options
 from .expected import estimated, orders
 from .hw.arch.cgra import Arch
-from .hw.arch.errors import UserError
+from .hw.arch.errors import UserError, shown
 from .options import DISPATCH, MOST, VALUES
 from .outcome import Outcome, silent
 from .sim import engines
+from .spread import LOCAL, Workers, workers
 from .statements import run_program
 from .tensors.coordinates import Coo
 
@@ -115,17 +114,8 @@ class Task:
             return Found(refused=refused.what)
 
 
-_task: Task | None = None       # Of this process.
-
-
-def _begin(task: Task) -> None:
-    global _task
-    _task = task
-
-
-def _look(point: Point, engine: str) -> Found:
-    assert _task is not None, "a process of the pool begins with its task"
-    return _task.look(point, engine)
+def _look(task: Task, asked: tuple[Point, str]) -> Found:
+    return task.look(*asked)
 
 
 class _Kept:
@@ -172,39 +162,25 @@ def _check(said: str) -> str:
 
 
 class _Sweep:
-    """Looks at points, each once, in several processes."""
+    """Looks at points, each once, on some workers."""
 
-    def __init__(self, task: Task, kept: _Kept, jobs: int, progress: Callable[[str], None]) -> None:
-        self.task, self.kept, self.jobs, self.progress = task, kept, jobs, progress
+    def __init__(self, task: Task, kept: _Kept, found: Workers, progress: Callable[[str], None]) -> None:
+        self.task, self.kept, self.workers, self.progress = task, kept, found, progress
 
     def all(self, points: Sequence[Point], engine: str, what: str) -> dict[Point, Found]:
         """What each point takes; what is not known yet is looked at."""
         keys = {point: json.dumps([engine, asdict(point)]) for point in points}
-        open_ = [point for point in keys if keys[point] not in self.kept.found]
-        for done, (point, found) in enumerate(self._looked(open_, engine), 1):
+        open_ = [(point, engine) for point in keys if keys[point] not in self.kept.found]
+        for done, ((point, _), found) in enumerate(self.workers.each(self.task, _look, open_), 1):
             self.kept.add(keys[point], found)
             self.progress(f"{what}: {done} of {len(open_)}, {len(keys) - len(open_)} known before")
         return {point: self.kept.found[key] for point, key in keys.items()}
-
-    def _looked(self, points: Sequence[Point], engine: str) -> Iterator[tuple[Point, Found]]:
-        if self.jobs == 1 or len(points) < 2:
-            for point in points:
-                yield point, self.task.look(point, engine)
-            return
-        # Forked, so that a program of the user need not be one that can be imported.
-        pool = ProcessPoolExecutor(min(self.jobs, len(points)), multiprocessing.get_context("fork"), _begin, (self.task,))
-        try:
-            running = {pool.submit(_look, point, engine): point for point in points}
-            for each in as_completed(running):
-                yield running[each], each.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None, arch: str | Arch = "small",
          engine: str = ESTIMATE, budget: int = BUDGET, jobs: int | None = None, state: str | Path | None = None,
          unroll: int | str = 1, dispatch: str = "order", locate: str = "auto", values: str = "exact", seed: int = 0,
-         progress: Callable[[str], None] = silent, **operands: object) -> Outcome:
+         cluster: str | None = None, progress: Callable[[str], None] = silent, **operands: object) -> Outcome:
     """Try orders, formats and edges of a statement and report the best ones.
 
     Parameters
@@ -213,6 +189,8 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     engine : str                     estimate, or what the best programs are run on: rtl, rtl-full.
     budget : int                     At most so many programs are estimated, and so many points looked at on the engine.
     jobs : int                       Processes; default: one for each core.
+    cluster : str                    Workers of dask.distributed in their place: ``local``, so many of a cluster here, or the
+                                     address of a scheduler, such as ``tcp://host:8786``, whose workers are as many as it has.
     state : Path                     File in which results are kept: a run that was stopped goes on.
 
     The others are as of `einsum`. Report: `schedule` and `formats` of the best point, `command` that runs it, and all `points`,
@@ -220,6 +198,9 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     """
     engine = arguments.choice("engine to tune on", engine, ENGINES)
     budget = arguments.whole("budget", budget, 1, MOST_BUDGET)
+    if cluster is not None and arguments.text("cluster", cluster) != LOCAL and jobs is not None:
+        raise UserError(f"the workers of {shown(cluster)} are as many as it has", "jobs",
+                        "leave jobs out, or use cluster local")
     jobs = arguments.whole("jobs", (os.cpu_count() or 1) if jobs is None else jobs, 1, MOST_JOBS)
     arguments.choice("way to take values", values, VALUES)
     program = arguments.statements(expression, order, formats, operands, (), Schedule())
@@ -231,10 +212,12 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     data = {name: api.operand(value, name, values, arguments.seed(seed)) for name, value in operands.items()}
     program.shapes({name: tensor.shape for name, tensor in data.items()})
     task = Task(expression, data, machine, engine, plan, locate, seed)
-    sweep = _Sweep(task, _Kept(task, None if state is None else Path(state)), jobs, progress)
+    kept = _Kept(task, None if state is None else Path(state))
     programs = _programs(task, program, order, arguments.formats(formats))[:budget]
-    expected = sweep.all(programs, ESTIMATE, "estimating programs")
-    found = _descended(sweep, expected, budget)
+    with workers(cluster, jobs) as found_workers:
+        sweep = _Sweep(task, kept, found_workers, progress)
+        expected = sweep.all(programs, ESTIMATE, "estimating programs")
+        found = _descended(sweep, expected, budget)
     if not found:
         raise UserError(f"none of {len(programs)} programs fits: {next(iter(expected.values())).refused}", expression,
                         "choose a larger machine")

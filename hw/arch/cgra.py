@@ -234,6 +234,10 @@ class Arch:
         return {"format": FORMAT} | {name: parts.get(name, getattr(self, name)) for name in MACHINE
                                      if name != AVOID or self.avoid}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Primitives are what they are by identity, which bytes do not keep.
+        return from_json, (self.to_json(),)
+
     @cached_property
     def fingerprint(self) -> int:
         """64 bits that tell machines apart: of everything that changes configuration or what hardware does in a cycle, not of

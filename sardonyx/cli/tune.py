@@ -22,13 +22,17 @@ def add(commands: Any) -> None:
         about="Try loop orders, formats of operands and edges of sub-tiles of an expression, by an estimate or\n"
               "on an engine, and print the best ones and the command that runs the best. Operands are --NAME FILE.",
         examples=["sardonyx tune 'X(i,j) = B(i,k) * C(k,j)' --B a.mtx --C b.mtx --arch onyx",
-                  "sardonyx tune 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --engine rtl --budget 20 --state tuned.jsonl"])
+                  "sardonyx tune 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --engine rtl --budget 20 --state tuned.jsonl",
+                  "sardonyx tune 'x(i) = B(i,j) * c(j)' --B a.mtx --c v.npy --cluster tcp://host:8786 --state tuned.jsonl"])
     parser.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0], metavar="ENGINE",
                         help="estimate: no run; rtl, rtl-full: the best programs run in generated Verilog (default: estimate)")
     parser.add_argument("--budget", metavar="N", type=whole(1), default=40,
                         help="at most so many programs are estimated, and so many points looked at on the engine (default: 40)")
     parser.add_argument("--jobs", metavar="N", type=whole(1), help="processes (default: one for each core)")
+    parser.add_argument("--cluster", metavar="local|ADDRESS",
+                        help="workers of dask.distributed in place of processes: a cluster here, or those of the scheduler at "
+                             "an address, such as tcp://host:8786 (needs the extra sardonyx[cluster])")
     parser.add_argument("--state", metavar="FILE", type=Path, help="keep results in a file: a run that was stopped goes on")
     parser.add_argument("--order", metavar="INDICES", help="this loop order and no other one")
     parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
@@ -55,7 +59,8 @@ def body(options: argparse.Namespace, console: Console) -> int:
     if len(formats) < len(options.format):
         raise UserError("a tensor has two formats", where="--format", fix="give --format once a tensor")
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "engine": options.engine,
-             "budget": options.budget, "jobs": options.jobs, "state": options.state, "unroll": options.unroll,
+             "budget": options.budget, "jobs": options.jobs, "cluster": options.cluster, "state": options.state,
+             "unroll": options.unroll,
              "dispatch": options.dispatch, "locate": options.locate, "values": options.values, "seed": options.seed,
              "progress": console.progress}
     if taken := sorted(options.operands.keys() & named.keys()):

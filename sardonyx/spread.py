@@ -1,0 +1,175 @@
+"""Spread work over processes of this machine, or over the workers of a cluster (dask.distributed, the extra ``cluster``).
+
+    with workers(None, 4) as found:             four processes, forked
+    with workers("local", 4) as found:          a cluster of four processes here, for what a cluster would do
+    with workers("tcp://host:8786") as found:   the workers of a scheduler that runs there
+        for item, result in found.each(shared, call, items): ...
+
+Input:   shared: what every item needs, sent once; call(shared, item), a function of a module; on a cluster all are pickled.
+Output:  items with their results, as they come.
+Errors:  UserError for a cluster that is not there or goes away, for workers with another Sardonyx, and what `call` raises.
+Cost:    a cluster here takes some seconds to start. Items are looked at again elsewhere where a worker dies.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
+from typing import Any, Protocol, TypeVar
+
+from .hw.arch.errors import UserError, shown
+
+LOCAL = "local"
+PATIENCE_S = 10     # For a scheduler to answer.
+MISSING = "pip install 'sardonyx[cluster]'"
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Workers(Protocol):
+    """Where items are looked at."""
+
+    def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
+             ) -> Iterator[tuple[Item, Result]]:
+        """Every item with what `call` gives for it, as it comes."""
+
+
+@contextmanager
+def workers(cluster: str | None, jobs: int) -> Iterator[Workers]:
+    """Processes, or the workers of a cluster: ``local``, with so many, or the address of a scheduler, which has its own."""
+    if cluster is None:
+        yield Processes(jobs)
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise UserError("a cluster needs the package distributed, which is not installed", "cluster", MISSING) from None
+    with _quiet(), _client(distributed, cluster, jobs) as client:
+        found = Cluster(client, cluster)
+        found.check()
+        yield found
+
+
+@contextmanager
+def _client(distributed: Any, cluster: str, jobs: int) -> Iterator[Any]:
+    own = nullcontext() if cluster != LOCAL else distributed.LocalCluster(
+        n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL")
+    with own as local:
+        try:
+            client = distributed.Client(local or cluster, timeout=PATIENCE_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise UserError(f"no scheduler answers: {shown(str(error), 200)}", f"cluster {shown(cluster)}",
+                            "start one with 'dask scheduler', and workers with 'dask worker ADDRESS', or use local") from None
+        with client:
+            yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Whatever goes wrong with a cluster is said once, by an error."""
+    levels = {name: logging.getLogger(name).level for name in ("distributed", "asyncio", "tornado")}
+    try:
+        for name in levels:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+class Processes:
+    """Processes of this machine, forked: what they work on need not be a program that can be imported."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
+             ) -> Iterator[tuple[Item, Result]]:
+        """Every item with what `call` gives for it, as it comes; here for a single process or item."""
+        if self.jobs == 1 or len(items) < 2:
+            for item in items:
+                yield item, call(shared, item)
+            return
+        pool = ProcessPoolExecutor(min(self.jobs, len(items)), multiprocessing.get_context("fork"), _begin, (shared, call))
+        try:
+            running = {pool.submit(_next, item): item for item in items}
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Cluster:
+    """The workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    name : str                     As the user calls it.
+    """
+
+    def __init__(self, client: Any, name: str) -> None:
+        self.client, self.name = client, name
+
+    def check(self) -> None:
+        """UserError where there are no workers, or some have another Sardonyx than this process."""
+        own = _version()
+        try:
+            found = self.client.run(_version)
+        except ImportError:
+            found = {"": "none"}
+        except OSError as error:
+            raise self._gone(error) from None
+        if not found:
+            raise UserError("the cluster has no workers", f"cluster {shown(self.name)}",
+                            "start some with 'dask worker ADDRESS'")
+        if others := sorted({version for version in found.values() if version != own}):
+            raise UserError(f"workers have version {', '.join(others)} of Sardonyx, here it is {own}",
+                            f"cluster {shown(self.name)}", "install the same one everywhere")
+
+    def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
+             ) -> Iterator[tuple[Item, Result]]:
+        """Every item with what `call` gives for it, as it comes."""
+        import distributed
+
+        if not items:
+            return      # It would not know of which client.
+        running: dict[Any, Item] = {}
+        try:
+            there = self.client.scatter(shared, hash=False, broadcast=True)
+            running = {self.client.submit(call, there, item, pure=False): item for item in items}
+            for done in distributed.as_completed(list(running), loop=self.client.loop):
+                yield running[done], done.result()
+        except (distributed.CancelledError, distributed.scheduler.KilledWorker, distributed.comm.CommClosedError, OSError,
+                TimeoutError) as error:
+            raise self._gone(error) from None
+        finally:
+            if self.client.status == "running":
+                self.client.cancel(list(running))
+
+    def _gone(self, error: Exception) -> UserError:
+        return UserError(f"the cluster went away: {type(error).__name__} {shown(str(error), 100)}".rstrip(),
+                         f"cluster {shown(self.name)}", "start it again; what is kept in a file (--state) is not done again")
+
+
+_here: tuple[Any, Callable[[Any, Any], Any]] | None = None      # Of a process of the pool.
+
+
+def _begin(shared: Any, call: Callable[[Any, Any], Any]) -> None:
+    global _here
+    _here = shared, call
+
+
+def _next(item: Any) -> Any:
+    assert _here is not None, "a process of the pool begins with what its items share"
+    shared, call = _here
+    return call(shared, item)
+
+
+def _version() -> str:
+    return importlib.metadata.version("sardonyx")
