@@ -61,7 +61,8 @@ def part(draw: DrawFn, wanted: str, names: Names, depth: int, inside: bool) -> s
     if kind == "access":
         return _access(draw, wanted, names)
     if kind == "scaled":
-        return f"{draw(st.integers(-3, 3).filter(bool))} * ({part(draw, wanted, names, depth - 1, inside)})"
+        factor = draw(st.sampled_from(["-", *(f"{number} * " for number in (-3, -2, -1, 1, 2, 3))]))
+        return f"({factor}({part(draw, wanted, names, depth - 1, inside)}))"
     free = sorted(set(NAMED) - set(wanted))
     if kind == "total" and free:
         index = draw(st.sampled_from(free))
