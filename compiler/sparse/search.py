@@ -1,16 +1,18 @@
 """Look for the edges of sub-tiles with the fewest estimated cycles.
 
 First one edge for all indices, of 65536, 49152, 32768, 24576, ..., 3, 2, 1 and the whole extent, powers of two before those
-between them around the best; then for one index after the other, and for one against another, smaller and larger ones for as
-long as that gains. Of edges that are as good within `ALIKE` those that make the fewest items are taken, since the host hands
-over each.
+between them around the best. Then tiles of one coordinate of all indices but one, or but those of the result, of which they
+have as much as fits. From the best of these on, for one index after the other, and for one against another, smaller and larger
+ones for as long as that gains. Of edges that are as good within `ALIKE` those that make the fewest items are taken, since the
+host hands over each.
 
 Of large operands a sample is looked at (`sample.py`). What is chosen is cut and checked as a whole: every level of every tile,
 and of every item's result, fits, or the next best is taken. Edges that make more than `MOST_ITEMS` items are not, nor are
 those with more than the best ones had time for: both are known from counts before an item is made.
 
 Errors:  as of `tiling.py`.
-Cost:    at most `TRIES` edges, and beyond those for all indices no more than `BUDGET` nonzeros and items.
+Cost:    at most `TRIES` edges with which items are met, and `REFUSED` others; beyond the first ones no more than `BUDGET`
+         nonzeros and items.
 Source:  ours; Onyx takes edges by hand.
 """
 
@@ -39,7 +41,7 @@ MOST_ITEMS = 25_000_000
 ITEM_BYTES = 80     # What the host needs for an item while items are listed.
 ALIKE = 1.02        # Cycles that are worth fewer items.
 PARTS = 5           # Parts of an extent whose edges are tried.
-TRIES = 100
+TRIES, REFUSED = 100, 200
 BUDGET = 10_000_000
 # The copies of the program of a statement.
 Share = Callable[[Einsum], Copying]
@@ -173,6 +175,11 @@ class Search:
             at = bisect_left(candidates, -max(best.edges.values()), key=lambda edge: -edge)
             for edge in candidates[max(at - 1, 0):at + 2]:
                 self._try(dict.fromkeys(self.extents, edge))
+        for corner in self._corners() if len(self.extents) > 2 else ():
+            for index in corner:
+                longest = {other: self._ladder(other)[0] if other in corner else 1 for other in self.extents}
+                if self._goes_on and not self._try(longest).fits:
+                    self._shortened(longest, index)
         while len(self.extents) > 1 and self.tried:
             before = self._best
             # Then to either end: what gathers nothing until a tile is very large looks as good at every edge before.
@@ -180,6 +187,11 @@ class Search:
                 self._round(steps)
             if self._best is before:
                 break
+
+    def _corners(self) -> list[tuple[str, ...]]:
+        """Indices of which tiles have many coordinates, and one of all others: where several have to be small together, no step
+        of one or two of them leads there."""
+        return list(dict.fromkeys([self.einsum.result.indices, *((index,) for index in self.einsum.order)]))
 
     def _round(self, steps: Sequence[int]) -> None:
         """Move the edge of one index after the other, and of one against another, until that gains nothing."""
@@ -216,7 +228,8 @@ class Search:
 
     @property
     def _goes_on(self) -> bool:
-        return len(self.tried) < TRIES and self.spent < self.budget
+        met = sum(each.cycles < float("inf") for each in self.tried.values())
+        return met < TRIES and len(self.tried) - met < REFUSED and self.spent < self.budget
 
     def _shortened(self, edges: Mapping[str, int], index: str) -> _Tried:
         """The largest edge of an index below this one with which everything fits, as far as is known; the smallest one if
