@@ -102,7 +102,7 @@ def refusal(*arguments, engine="tokens", **named):
     ({"schedule": "split(i,12) parallelize(i,2)"}, "index i is one tile of 12, so that copies would share nothing"),
     ({"schedule": "fuse(y) split(i,12) parallelize(i,2)"}, "index i is one tile of 12, so that copies would share nothing"),
     ({"schedule": "fuse(y) split(j2,3)"}, "index j2, of 12, is summed for what MEM tiles keep, so that it cannot be cut"),
-    ({"schedule": "fuse(y) split(j2,3)", "formats": {"y": "d"}}, "y has dense levels, and MEM tiles hand over compressed ones"),
+    ({"schedule": "fuse(y) split(j2,3)", "formats": {"y": "d"}}, "y is kept dense, but loop j meets only what is stored of"),
     ({"formats": {"A": "q" * 2000}}, f"format {'q' * 30} ... {'q' * 30} of A(i,j): it is not a letter d or s"),
     ({"formats": {"b" * 2000: "s"}}, f"formats: there is a format for {'b' * 30} ... {'b' * 30} but no such tensor"),
     ({"schedule": 5}, "schedule: it is of type int, which is no text")])

@@ -27,7 +27,8 @@ from itertools import pairwise
 from sardonyx.compiler.lang.einsum import Einsum, factors, fold, parse, shared
 from sardonyx.compiler.lang.expr import Access, Call, Expr, Total, accesses, children, indices, rebuilt
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.tensors.fibertree import DENSE
+
+from .fused_dense import with_dense
 
 STREAMS, MEM_TILES = "streams", "MEM tiles"
 MOST_USES = 64
@@ -191,7 +192,8 @@ class _Program:
             assert found[slot].einsum.result.format == access.format, "what is kept is read as it is written"
             return replace(access, slot=slot)
 
-        return Nest(replace(einsum, expr=_each(einsum.expr, named)), found)
+        einsum = replace(einsum, expr=_each(einsum.expr, named))
+        return Nest(with_dense(einsum, {slot: inner.einsum for slot, inner in found.items()}), found)
 
     def _parsed(self, use: _Use, through: Callable[[_Use], bool]) -> Einsum:
         """A statement with what is in the place of its accesses, checked as one that a user wrote."""
@@ -213,9 +215,6 @@ def _check_kept(made: Einsum, user: Einsum, access: Access) -> None:
     fix = f"do not fuse {access.tensor}"
     if access.repeated:
         raise UserError(f"the diagonal of {access.tensor} is read, which MEM tiles do not give", user.text, fix)
-    if DENSE in made.result.format.letters or DENSE in access.format.letters:
-        raise UserError(f"{access.tensor} has dense levels, and MEM tiles hand over compressed ones", user.text,
-                        f"store {access.tensor} compressed, or {fix}")
     if made.result.format.order != access.format.order:
         raise UserError(f"{made.result} is computed as {made.result.format}, in loop order {' '.join(made.order)}, but "
                         f"{access} is read as {access.format}, in loop order {' '.join(user.order)}", user.text,

@@ -98,14 +98,15 @@ def _shared(op: Operation, shared: Mapping[str, str]) -> Operation:
     return replace(op, slot=shared[op.slot]) if isinstance(op, Scanner | Values) and op.slot in shared else op
 
 
-def _computed(build: _Builder, nest: Nest) -> tuple[list[Pin], Pin]:
-    """The coordinates of each level of a nest's result, and its values."""
-    build.kept |= {slot: _computed(build, inner) for slot, inner in nest.kept.items()}
+def _computed(build: _Builder, nest: Nest, kept: bool = False) -> tuple[list[Pin], Pin]:
+    """The coordinates of each level of a nest's result, and its values; kept: where it is dense, its loop has all coordinates
+    anyway (`fused_dense.py`)."""
+    build.kept |= {slot: _computed(build, inner, kept=True) for slot, inner in nest.kept.items()}
     einsum = nest.einsum
     root, after = nested(einsum)
     result = einsum.result
     dense = einsum.framed
-    framed = Sum(((1, root), (1, result)))
+    framed = root if kept else Sum(((1, root), (1, result)))
     build.locate, build.begun = einsum.locate, _begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)

@@ -155,7 +155,8 @@ def meaning(program: Program, data: Mapping[str, Ints]) -> Ints:
 # Why what is drawn may be refused; anything else is a fault.
 REASONS = (
     r"summed index \w+ lies outside result ind\w+ [\w ]+, but", r"index \w+ is summed inside the loop of \w+, so",
-    r"has dense levels, and MEM tiles hand over", r"are nested in one order where an intermediate is computed and in another",
+    r"has dense levels, and MEM tiles hand over", r"is kept dense, but",
+    r"are nested in one order where an intermediate is computed and in another",
     r"is summed for what MEM tiles keep, so that it cannot be cut", r"is computed as \w*, in loop order [\w ]+, but",
     r"the diagonal of \w+ is read, which MEM tiles do not give", r"would leave the array from one fused program",
     r"stands outside of (sum|max)\(", r"are summed each inside the loop of the other", r" has no index \w+ but other ",

@@ -171,9 +171,6 @@ def test_what_cannot_be_fused_is_refused_with_a_remedy():
     assert refusal(fused, "T(i,j) = B(i,j); X(j,i) = T(i,j)") == (
         "X(j,i) = T(i,j): the loops of i and j are nested in one order where an intermediate is computed and in another where "
         "it is read\n  try: give the statements loop orders that agree, or do not fuse it")
-    assert refusal(fused, TWICE, formats={"y": "d"}) == (
-        "z(i) = A(i,j) * y(j): y has dense levels, and MEM tiles hand over compressed ones\n"
-        "  try: store y compressed, or do not fuse y")
     assert refusal(fused, "T(i,j) = B(i,k) * C(k,j); x(l) = T(i,i) * G(i,l)", ";il").startswith(
         "x(l) = T(i,i) * G(i,l): the diagonal of T is read, which MEM tiles do not give")
     doubled = "; ".join(["T0(i) = b(i) + c(i)", *(f"T{n + 1}(i) = T{n}(i) * T{n}(i)" for n in range(7))])
