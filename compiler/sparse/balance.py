@@ -34,8 +34,8 @@ LOCATED_TOKENS = 1
 # with 2 of 4, matrix sums take 2 % more, and without any slack SpMSpM takes 2.8 times as many.
 MOST = 4
 
-# Where blocks enter a MEM tile.
-BLOCK = next(port.tile_port for port in LEVEL.inputs if port.name == "block")
+# Where blocks enter a MEM tile, and what the array writes there.
+BLOCK, WRITTEN = (next(port.tile_port for port in LEVEL.inputs if port.name == name) for name in ("block", "wr"))
 
 
 def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedGraph:
@@ -94,12 +94,22 @@ def _in_step(block: Block, port: str) -> bool:
     return block.primitive != ""
 
 
+def _keeps(block: Block, port: str) -> bool:
+    """Whether what comes at an input is read when all of it has come."""
+    return block.primitive == LEVEL.name and port == WRITTEN and block.config["output"] != LOCATE
+
+
 def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, int]:
-    """Cycle in which the first token can be at every input of a block, by longest path."""
+    """Cycle in which the first token can be at every input of a block, by longest path.
+
+    What waits for a level that is kept waits for all of it, which no FIFO outlasts. When it is there its path is a short one:
+    slack on those that it meets would make it the shorter one by that, with nothing on it to hold tokens.
+    """
     feeds: dict[str, set[str]] = defaultdict(set)
     for net in graph.nets:
         for sink in net.sinks:
-            feeds[sink.block].add(net.source.block)
+            if not _keeps(graph.blocks[sink.block], sink.port):
+                feeds[sink.block].add(net.source.block)
     arrival: dict[str, int] = {}
     for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
         arrival[name] = max((arrival[f] + graph.blocks[f].latency + net_latency for f in feeds[name]), default=0)
