@@ -29,6 +29,7 @@ class Program:
         self.accelerator = accelerator
         self.words: list[Word] = []
         self._index = {stream.name: n for n, stream in enumerate(accelerator.streams)}
+        self._launches = accelerator.launches
 
     def command(self, name: str, rs1: int = 0, rs2: int = 0) -> None:
         """Any command, by its name; rs2 may be a number with a sign."""
@@ -48,6 +49,23 @@ class Program:
     def parts(self, count: int) -> None:
         """Results are sums of so many operations from now on."""
         self.command("set_constant", command.PARTS, count)
+
+    def launches(self, count: int) -> None:
+        """Operations have so many launches from now on, where they may end early: so many rows are moved."""
+        least, most = self.accelerator.array.cut, self.accelerator.launches
+        if not most or not least <= count <= most:
+            raise UserError(f"operations of {count} launches", f"accelerator '{self.accelerator.name}'",
+                            f"give {least}..{most}" if most else "make its array short")
+        self._launches = count
+        self.command("set_constant", command.LAUNCHES, count)
+
+    def shared(self, count: int) -> None:
+        """So many operations share a tensor, and are one result, from now on; of buffers of rows that have several."""
+        most = self.accelerator.shared
+        if not 1 <= count <= most or most == 1:
+            raise UserError(f"{count} operations share a tensor", f"accelerator '{self.accelerator.name}'",
+                            f"give 1..{most}" if most > 1 else "give its wide buffers operations")
+        self.command("set_constant", command.SHARED, count)
 
     def wait(self, *streams: str) -> None:
         """Wait until the requests of streams have ended, or all of them."""
@@ -119,7 +137,10 @@ class Program:
         """The streams of a tensor, where each begins, and its loops."""
         for result in self.accelerator.results:
             if result.tensor.name == tensor:
-                yield tensor, 0, [(result.tensor.shape[at], there[at], strides[at]) for at in reversed(result.order)]
+                shape = [*result.tensor.shape]
+                if self.accelerator.launches:
+                    shape[result.order[0]] = self._launches
+                yield tensor, 0, [(shape[at], there[at], strides[at]) for at in reversed(result.order)]
                 return
         found = [buffer for buffer in self.accelerator.buffers if buffer.tensor == tensor]
         if not found or found[0].banks[0].kind != DENSE:
@@ -133,5 +154,6 @@ class Program:
                 banked = level == buffer.axis and count > 1
                 inside = -(-(there[at] - nth) // count) if banked else there[at]
                 first += nth * strides[at] if banked else 0
-                loops.append((bank.levels[level].extent, max(0, inside), strides[at] * (count if banked else 1)))
+                extent = self._launches if bank.short and level == 0 else bank.levels[level].extent
+                loops.append((extent, max(0, inside), strides[at] * (count if banked else 1)))
             yield buffer.name(nth, "values"), first, loops[::-1]

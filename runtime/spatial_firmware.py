@@ -7,7 +7,7 @@ Errors:  UserError without a compiler, without a core, and for a program that do
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..hw.arch import command
@@ -15,7 +15,7 @@ from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.errors import UserError
 from . import toolchain
 from .spatial_header import header
-from .spatial_products import ONCE, Matrix, Repeat, check, tiles
+from .spatial_products import ONCE, Job, Matrix, Repeat
 
 PRODUCT = toolchain.SOURCES / "spatial_product.c"
 
@@ -32,44 +32,69 @@ def compiled(accelerator: Accelerator, source: Path, headers: Mapping[str, str])
 def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix, taps: Repeat = ONCE,
             groups: Repeat = ONCE) -> bytes:
     """The firmware of a product, as of `spatial_products.product`."""
-    return compiled(accelerator, PRODUCT, {"product.h": _tables(accelerator, shape, (a, b, c), taps, groups)})
+    return compiled(accelerator, PRODUCT, {"product.h": _tables(Job(accelerator, shape, (a, b, c), taps, groups))})
 
 
-def _tables(accelerator: Accelerator, shape: tuple[int, int, int], places: tuple[Matrix, Matrix, Matrix], taps: Repeat,
-            groups: Repeat) -> str:
+def _tables(job: Job) -> str:
     """What the C of a product knows of its array and of its matrices."""
-    names, tile = tiles(accelerator)
-    check(shape, tile, taps, groups)
-    sizes = zip(("ROWS", "COLUMNS", "TERMS"), shape, tile, strict=True)
-    banks = []
-    index = {stream.name: n for n, stream in enumerate(accelerator.streams)}
-
-    def region(stream: str) -> str:
-        return f"{command.region(command.BUFFER, index[stream]):#x}u"
-
-    for which, name in enumerate(names):
-        for buffer in (each for each in accelerator.buffers if each.tensor == name):
-            for nth, bank in enumerate(buffer.banks):
-                banks.append(_bank(which, region(buffer.name(nth, "values")), (0, nth, len(buffer.banks), buffer.axis),
-                                   buffer.order, [level.extent for level in bank.levels]))
-        for result in (each for each in accelerator.results if each.tensor.name == name):
-            banks.append(_bank(which, region(name), (1, 0, 1, 0), result.order,
-                               [result.tensor.shape[at] for at in result.order]))
+    sizes = job.sizes
+    (down, across, deep), counts = sizes, [-(-extent // size) for extent, size in zip(job.shape, sizes, strict=True)]
+    lasts = [int(extent % size > 0) for extent, size in zip(job.shape, sizes, strict=True)]
+    a, b, c = job.matrices
+    further = (("A", a, {"DOWN": down * a.pitch, "DEEP": deep * a.step, "TAP": job.taps.a, "GROUP": job.groups.a}),
+               ("B", b, {"DEEP": deep * b.pitch, "ACROSS": across * b.step, "TAP": job.taps.b}),
+               ("C", c, {"DOWN": down * c.pitch, "ACROSS": across * c.step, "GROUP": job.groups.c}))
+    steps = {f"AT_{name}": each.address for name, each, _ in further}
+    steps |= {f"{way}_{name}": step << each.size for name, each, ways in further for way, step in ways.items()}
+    values = {"PARTS": counts[2] * job.taps.count, "TAPS": job.taps.count, "GROUPS": job.groups.count, "HELD": job.operations,
+              **({"LAUNCHES": down} if job.accelerator.launches else {}),
+              **({"SHARED": job.operations} if job.accelerator.shared > 1 else {}),
+              **{f"{name}_{way}": value for name, found in (("TILES", counts), ("LAST", lasts))
+                 for way, value in zip(("DOWN", "ACROSS", "DEEP"), found, strict=True)},
+              "WHOLE": 0, "EDGE": 1, "NONE": 2, **{name: value % (1 << 32) for name, value in steps.items()}}
     return "\n".join([
-        *(line for name, extent, part in sizes for line in (f"#define {name} {extent}u", f"#define TILE_{name} {part}u")),
-        "/* How often, and elements that matrices lie further on. */",
-        *(f"#define {name}{part} {value}u" for name, repeat in (("TAP", taps), ("GROUP", groups)) for part, value in
-          (("S", repeat.count), ("_A", repeat.a), ("_B", repeat.b), ("_C", repeat.c))),
-        "/* In memory: the address, elements from row to row and from column to column, logarithm of the bytes of one. */",
-        "static const struct matrix { uint32_t address, pitch, step, size; } matrices[] = {",
-        *(f"    {{ {each.address:#x}u, {each.pitch}u, {each.step}u, {each.size}u }}," for each in places), "};",
-        "/* Whose matrix, the region, whether it is a result, the bank, how many, by which level; dimensions and extents of",
-        " * levels, outermost first. */",
-        "static const struct bank { uint32_t matrix, stream, stores, nth, count, level, order[2], extents[2]; } banks[] = {",
-        *banks, "};", ""])
+        "/* Tiles of each dimension, how much there is of the last one, and bytes from one to the next. */",
+        *(f"#define {name} {value:#x}u" for name, value in values.items()),
+        "#define COUNT(table) (sizeof(table) / sizeof(table)[0])",
+        "/* A bank: its regions, the side that is memory, the logarithm of the bytes of an element, bytes to its first one;",
+        " * for each loop, innermost first, whether it is along a column, elements, those there are of a tile that is WHOLE,",
+        " * EDGE or NONE, and elements from one to the next in memory. */",
+        "struct loop { uint32_t is_row, span, there[3]; int32_t stride; };",
+        "struct bank { uint32_t source, destination, memory, size, first; struct loop loops[2]; };",
+        *(line for which, name in enumerate("abc")
+          for line in (f"static const struct bank banks_{name}[] = {{", *_banks(job, which), "};")), ""])
 
 
-def _bank(which: int, region: str, numbers: Sequence[int], order: Sequence[int], extents: Sequence[int]) -> str:
-    """A bank as C."""
-    inside = (", ".join(map(str, values)) for values in (numbers, order, extents))
-    return "    {{ {}, {}, {}, {{ {} }}, {{ {} }} }},".format(which, region, *inside)
+def _banks(job: Job, which: int) -> Iterator[str]:
+    """The banks of a matrix as C."""
+    name, matrix = job.names[which], job.matrices[which]
+    index = {stream.name: n for n, stream in enumerate(job.accelerator.streams)}
+    memory = command.region(command.MEMORY)
+    # Rows and columns of a tile, and of that at the edge.
+    dimensions = ((0, 2), (2, 1), (0, 1))[which]
+    whole = [job.sizes[at] for at in dimensions]
+    edge = [job.shape[at] % job.sizes[at] for at in dimensions]
+    steps = matrix.pitch, matrix.step
+    for buffer in (each for each in job.accelerator.buffers if each.tensor == name):
+        count = len(buffer.banks)
+        for nth in range(count):
+            region = command.region(command.BUFFER, index[buffer.name(nth, "values")])
+            loops, first = [], 0
+            for level, at in enumerate(buffer.order):
+                parts, mine = (count, nth) if level == buffer.axis and count > 1 else (1, 0)
+                first += mine * steps[at]
+                there = [max(0, -(-(part - mine) // parts)) for part in (whole[at], edge[at], 0)]
+                loops.append(_loop(at, there, steps[at] * parts))
+            yield _bank((memory, region, command.SOURCE, matrix.size, first << matrix.size), loops)
+    for result in (each for each in job.accelerator.results if each.tensor.name == name):
+        loops = [_loop(at, [whole[at], edge[at], 0], steps[at]) for at in result.order]
+        yield _bank((command.region(command.BUFFER, index[name]), memory, command.DESTINATION, matrix.size, 0), loops)
+
+
+def _loop(dimension: int, there: Sequence[int], stride: int) -> str:
+    return f"{{ {int(dimension == 0)}, {there[0]}, {{ {', '.join(map(str, there))} }}, {stride} }}"
+
+
+def _bank(numbers: Sequence[int], loops: Sequence[str]) -> str:
+    """Loops are outermost first."""
+    return f"    {{ {', '.join(f'{each:#x}u' for each in numbers)}, {{ {', '.join(reversed(loops))} }} }},"

@@ -94,7 +94,8 @@ def header(accelerator: Accelerator) -> str:
         "MEMORY": command.region(command.MEMORY),
         **{f"STREAM_{stream.name.upper()}": command.region(command.BUFFER, n) for n, stream in enumerate(accelerator.streams)},
         **{f"WAIT_{stream.name.upper()}": 2 << n for n, stream in enumerate(accelerator.streams)}, "WAIT_ALL": command.ALL,
-        "ELEMENT": command.ELEMENT, "PARTS": command.PARTS, "DENSE": command.DENSE,
+        "ELEMENT": command.ELEMENT, "PARTS": command.PARTS, "LAUNCHES": command.LAUNCHES, "SHARED": command.SHARED,
+        "DENSE": command.DENSE,
         "LINKED_LIST": command.LINKED_LIST}
     # Of registers a name alone is the offset; these are commands as well.
     taken = {"command": "COMMAND_REGISTER", "clear": "CLEAR_REGISTER"}

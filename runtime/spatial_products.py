@@ -56,48 +56,132 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
     """The commands of a product C = A B of any shape, tile by tile.
 
     shape: rows of A, columns of B, terms of a sum, each below 2^16.  taps: products that are added up to one C.  groups:
-    products with a C of their own.  Ragged edges need no room in memory. Where there are none, and ports and loops enough, each
-    matrix is one request.
+    products with a C of their own.  Ragged edges need no room in memory. Where terms are whole tiles, and ports and loops
+    enough, each matrix is one request, or some, for what is whole and for the edges.
     """
-    names, tile = tiles(accelerator)
-    program = Program(accelerator)
-    check(shape, tile, taps, groups)
-    rows, columns, terms = shape
-    program.parts(-(-terms // tile[2]) * taps.count)
-    if not any(n % m for n, m in zip(shape, tile)) and _whole(program, names, shape, tile, (a, b, c), taps, groups):
-        return program
-    for group in range(groups.count):
-        for i in range(0, rows, tile[0]):
-            for j in range(0, columns, tile[1]):
-                height, width = min(tile[0], rows - i), min(tile[1], columns - j)
-                for tap in range(taps.count):
-                    for k in range(0, terms, tile[2]):
-                        depth = min(tile[2], terms - k)
-                        at_a, at_b = _place(a, i, k, group * groups.a + tap * taps.a), _place(b, k, j, tap * taps.b)
-                        program.move(names[0], at_a, (a.pitch, a.step), (height, depth), a.size)
-                        program.move(names[1], at_b, (b.pitch, b.step), (depth, width), b.size)
-                program.move(names[2], _place(c, i, j, group * groups.c), (c.pitch, c.step), (height, width), c.size)
-    program.wait()
-    return program
+    job = Job(accelerator, shape, (a, b, c), taps, groups)
+    job.program.parts(-(-shape[2] // job.tile[2]) * taps.count)
+    if job.fits:
+        for rows in job.rows():
+            for columns in job.columns():
+                job.whole(rows, columns)
+    else:
+        job.by_tiles()
+    job.program.wait()
+    return job.program
 
 
-def _whole(program: Program, names: tuple[str, str, str], shape: tuple[int, int, int], tile: tuple[int, int, int],
-           matrices: tuple[Matrix, Matrix, Matrix], taps: Repeat, groups: Repeat) -> bool:
-    """A request for each matrix, if the DMA can have them: ports for all streams, loops for tiles, taps and groups."""
-    (down, height), (right, width), (deep, depth) = ((n // m, m) for n, m in zip(shape, tile))
-    a, b, c = matrices
-    dma = program.accelerator.dma
-    around = [each for each in (down, right, deep, taps.count, groups.count) if each > 1]
-    if dma.ports < len(program.accelerator.streams) or len(around) + 2 > dma.loops:
-        return False
-    program.move(names[2], c.address, (c.pitch, c.step), (height, width), c.size,
-                 [(right, width * c.step), (down, height * c.pitch), (groups.count, groups.c)])
-    program.move(names[0], a.address, (a.pitch, a.step), (height, depth), a.size,
-                 [(deep, depth * a.step), (taps.count, taps.a), (right, 0), (down, height * a.pitch), (groups.count, groups.a)])
-    program.move(names[1], b.address, (b.pitch, b.step), (depth, width), b.size,
-                 [(deep, depth * b.pitch), (taps.count, taps.b), (right, width * b.step), (down, 0), (groups.count, 0)])
-    program.wait()
-    return True
+@dataclass(frozen=True)
+class _Span:
+    """Rows or columns of a product that have the same tiles: from where on, in how many groups, tiles of each, elements of a
+    tile, and how many of these are there."""
+
+    first: int
+    groups: int
+    tiles: int
+    extent: int
+    there: int
+
+
+class Job:
+    """A product that is being made."""
+
+    def __init__(self, accelerator: Accelerator, shape: tuple[int, int, int], matrices: tuple[Matrix, Matrix, Matrix],
+                 taps: Repeat, groups: Repeat) -> None:
+        self.accelerator, self.shape, self.matrices, self.taps, self.groups = accelerator, shape, matrices, taps, groups
+        self.names, self.tile, self.held = tiles(accelerator)
+        self.program = Program(accelerator)
+        check(shape, self.tile, taps, groups)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a request can have a matrix: ports for all streams, loops for tiles, taps and groups."""
+        dma, rows, columns = self.accelerator.dma, self.rows()[0], self.columns()[0]
+        around = (rows.groups, columns.groups, columns.tiles, self.shape[2] // self.tile[2], self.taps.count, self.groups.count)
+        return (self.shape[2] % self.tile[2] == 0 and dma.ports >= len(self.accelerator.streams)
+                and (self.accelerator.shared > 1 or self.held == 1) and 2 + sum(each > 1 for each in around) <= dma.loops)
+
+    @property
+    def operations(self) -> int:
+        """That share a tile of A."""
+        return self.columns()[0].tiles if self.accelerator.shared > 1 else self.held
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Rows, columns and terms of an operation."""
+        return self.rows()[0].extent, self.tile[1], self.tile[2]
+
+    def rows(self) -> list[_Span]:
+        """Rows in operations, of as many launches each where they can be fewer, and what is left."""
+        count, most = self.shape[0], self.tile[0]
+        if not self.accelerator.launches:
+            whole, rest = divmod(count, most)
+            spans = [_Span(0, whole, 1, most, most), _Span(whole * most, 1, 1, most, rest)]
+        else:
+            least = self.accelerator.array.cut
+            each = max(least, -(-count // -(-count // most)))
+            whole, rest = divmod(count, each)
+            spans = [_Span(0, whole, 1, each, each), _Span(whole * each, 1, 1, max(least, rest), rest)]
+        return [span for span in spans if span.groups and span.there]
+
+    def columns(self) -> list[_Span]:
+        """Columns in groups that share tiles of A, the group that is left, and the tile that is left."""
+        width = self.tile[1]
+        count, ragged = divmod(self.shape[1], width)
+        each = -(-count // -(-count // self.held)) if count else 1
+        whole, rest = divmod(count, each)
+        spans = [_Span(0, whole, each, width, width), _Span(whole * each * width, 1, rest, width, width),
+                 _Span(count * width, 1, 1, width, ragged)]
+        return [span for span in spans if span.groups and span.tiles and span.there]
+
+    def whole(self, rows: _Span, columns: _Span) -> None:
+        """A request for each matrix; what the array needs first is asked for first."""
+        self._set(rows.extent, columns.tiles)
+        a, b, c = self.matrices
+        taps, groups = self.taps, self.groups
+        deep, depth, width = self.shape[2] // self.tile[2], self.tile[2], columns.extent
+        self.program.move(
+            self.names[0], _place(a, rows.first, 0, 0), (a.pitch, a.step), (rows.there, depth), a.size,
+            [(deep, depth * a.step), (taps.count, taps.a), (columns.groups, 0), (rows.groups, rows.extent * a.pitch),
+             (groups.count, groups.a)])
+        self.program.move(
+            self.names[1], _place(b, 0, columns.first, 0), (b.pitch, b.step), (depth, columns.there), b.size,
+            [(columns.tiles, width * b.step), (deep, depth * b.pitch), (taps.count, taps.b),
+             (columns.groups, columns.tiles * width * b.step), (rows.groups, 0), (groups.count, 0)])
+        self.program.move(
+            self.names[2], _place(c, rows.first, columns.first, 0), (c.pitch, c.step), (rows.there, columns.there), c.size,
+            [(columns.tiles * columns.groups, width * c.step), (rows.groups, rows.extent * c.pitch), (groups.count, groups.c)])
+
+    def by_tiles(self) -> None:
+        """Requests for each tile."""
+        rows, columns, terms = self.shape
+        a, b, c = self.matrices
+        (height, width, depth), held = self.sizes, self.operations
+        self._set(height, held)
+        for group in range(self.groups.count):
+            for i in range(0, rows, height):
+                for j in range(0, columns, width * held):
+                    there = min(height, rows - i)
+                    # Columns of the tiles that share one of A; behind the edge there are none.
+                    across = [(min(at, columns), max(0, min(width, columns - at))) for at in range(j, j + width * held, width)]
+                    for tap in range(self.taps.count):
+                        for k in range(0, terms, depth):
+                            deep = min(depth, terms - k)
+                            at_a = _place(a, i, k, group * self.groups.a + tap * self.taps.a)
+                            self.program.move(self.names[0], at_a, (a.pitch, a.step), (there, deep), a.size)
+                            for at, many in across:
+                                at_b = _place(b, k, at, tap * self.taps.b)
+                                self.program.move(self.names[1], at_b, (b.pitch, b.step), (deep, many), b.size)
+                    for at, many in across:
+                        at_c = _place(c, i, at, group * self.groups.c)
+                        self.program.move(self.names[2], at_c, (c.pitch, c.step), (there, many), c.size)
+
+    def _set(self, launches: int, shared: int) -> None:
+        """What the array is told of operations, where it may differ."""
+        if self.accelerator.launches:
+            self.program.launches(launches)
+        if self.accelerator.shared > 1:
+            self.program.shared(shared)
 
 
 def check(shape: tuple[int, int, int], tile: tuple[int, int, int], taps: Repeat, groups: Repeat) -> None:
@@ -137,8 +221,9 @@ def convolution(image: tuple[int, int, int], kernel: tuple[int, int, int], strid
             Repeat(down, stride * width * channels, 0, across * outputs))
 
 
-def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, int, int]]:
-    """The names of A, B and C, and the extents of i, j and k of an operation; UserError for an array of something else."""
+def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, int, int], int]:
+    """The names of A, B and C, the extents of i, j and k of an operation, and how many operations in a row share a tile of A
+    and are one result; UserError for an array of something else."""
     operands, results = accelerator.array.operands, accelerator.array.results
     other = UserError("the array computes no product of two matrices", accelerator.name, "use one for C(i,j) = A(i,k) * B(k,j)")
     shapes = [each.shape for each in (*operands, *results)]
@@ -147,11 +232,16 @@ def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, in
     (rows, terms), (inner, columns), result = shapes
     if inner != terms or result != (rows, columns):
         raise other
-    for buffer in accelerator.buffers:
-        if (kept := buffer.banks[0].operations) > 1:
-            raise UserError(f"the buffer of {buffer.tensor} keeps a tensor for {kept} operations, a product brings one for "
-                            "each", accelerator.name, "leave out operations, or write the program")
-    return (operands[0].name, operands[1].name, results[0].name), (rows, columns, terms)
+    names = operands[0].name, operands[1].name, results[0].name
+    kept = {buffer.tensor: buffer.banks[0].operations for buffer in accelerator.buffers}
+    held = accelerator.results[0].operations
+    for name, wanted in ((names[0], held), (names[1], 1)):
+        if kept[name] != wanted:
+            beside = f" and that of {names[2]} for {held}" if name == names[0] else ""
+            raise UserError(f"the buffer of {name} keeps a tensor for {kept[name]} operations{beside}, a product brings one "
+                            f"for {'as many' if beside else 'each'}", accelerator.name,
+                            f"give {names[0]} and {names[2]} the same operations, and {names[1]} none, or write the program")
+    return names, (rows, columns, terms), held
 
 
 def _place(matrix: Matrix, row: int, column: int, further: int) -> int:

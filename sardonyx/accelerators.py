@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -27,13 +27,14 @@ import numpy as np
 
 from . import arguments, component_files
 from .compiler.spatial.collected import collected
+from .compiler.spatial.private_buffer import Buffer
 from .hw.arch import command
 from .hw.arch.accelerator import Accelerator
 from .hw.arch.dma import Dma
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import PrivateBuffer
 from .hw.arch.soc import named
-from .hw.arch.spatial import Shaped, Spatial, wrapped
+from .hw.arch.spatial import Shaped, Spatial
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
@@ -126,7 +127,7 @@ class AcceleratorDesign:
         return a, b
 
     def product(self, a: object, b: object, engine: str = "rtl", latency: int = LATENCY,
-                progress: Callable[[str], None] = silent) -> Computed:
+                progress: Callable[[str], None] = silent, stored: int | None = None) -> Computed:
         """A product of matrices of any shape, tile by tile, from memory to memory, checked against NumPy.
 
         An operand whose banks are chosen by columns lies in memory by columns, others by rows.
@@ -136,6 +137,7 @@ class AcceleratorDesign:
         a, b : array      Whole numbers of the bits of the operands, (rows, terms) and (terms, columns).
         engine : str      golden or rtl.
         latency : int     Of the memory, as of `run`.
+        stored : int      Bytes of an element of the result in memory, 1, 2 or 4: its low ones; by default those of a sum.
         """
         tiles(self.kind)
         operands = [_operand(shaped, given, 2) for shaped, given in zip(self.kind.array.operands, (a, b), strict=True)]
@@ -146,21 +148,21 @@ class AcceleratorDesign:
         wanted = operands[0].astype(np.int64) @ operands[1].astype(np.int64)
         lies = [by_columns(self.kind, shaped.name) for shaped in self.kind.array.operands]
         pitches = [(1, each.shape[0]) if down else (each.shape[1], 1) for each, down in zip(operands, lies)]
-        content, addresses, sizes = self._placed([each.T if down else each for each, down in zip(operands, lies)])
+        content, addresses, sizes = self._placed([each.T if down else each for each, down in zip(operands, lies)], stored)
         places = [Matrix(address, pitch, size, step) for address, size, (pitch, step) in
                   zip(addresses, sizes, (*pitches, (columns, 1)), strict=True)]
         what = (rows, columns, terms), *places
-        return self._computed(what, content, wanted, rows * columns * terms, engine, latency, progress)
+        return self._computed(what, content, wanted, rows * columns * terms, sizes[2], engine, latency, progress)
 
     def convolution(self, image: object, weights: object, stride: int = 1, engine: str = "rtl", latency: int = LATENCY,
-                    progress: Callable[[str], None] = silent) -> Computed:
+                    progress: Callable[[str], None] = silent, stored: int | None = None) -> Computed:
         """A convolution without padding, from memory to memory, checked against NumPy.
 
         Parameters
         ----------
         image, weights : array     (rows, columns, channels) and (rows, columns, channels, outputs), as of `product`.
         stride : int               Pixels between the places of the kernel, both ways.
-        engine, latency            As of `product`.
+        engine, latency, stored    As of `product`.
         """
         tiles(self.kind)
         pixels, kernel = (_operand(shaped, given, axes) for shaped, given, axes in
@@ -168,14 +170,16 @@ class AcceleratorDesign:
         if pixels.shape[2] != kernel.shape[2]:
             raise UserError(f"the image has {pixels.shape[2]} channels, the weights {kernel.shape[2]}", "convolution",
                             "give both as many")
-        content, addresses, sizes = self._placed([pixels, kernel])
+        content, addresses, sizes = self._placed([pixels, kernel], stored)
         rows, columns, _, outputs = kernel.shape
         what = convolution(pixels.shape, (rows, columns, outputs), arguments.whole("stride", stride, 1), addresses, sizes)
         under = np.lib.stride_tricks.sliding_window_view(pixels.astype(np.int64), (rows, columns), axis=(0, 1))
         wanted = np.einsum("yxcij,ijco->yxo", under[::stride, ::stride], kernel.astype(np.int64))
-        return self._computed(what, content, wanted, wanted.size * rows * columns * pixels.shape[2], engine, latency, progress)
+        terms = wanted.size * rows * columns * pixels.shape[2]
+        return self._computed(what, content, wanted, terms, sizes[2], engine, latency, progress)
 
-    def _placed(self, operands: Sequence[np.ndarray]) -> tuple[bytes, tuple[int, int, int], tuple[int, int, int]]:
+    def _placed(self, operands: Sequence[np.ndarray],
+                stored: int | None) -> tuple[bytes, tuple[int, int, int], tuple[int, int, int]]:
         """Memory with operands, where they and the result lie, and the logarithms of the bytes of their elements."""
         # The memory of a core comes from the first bytes.
         content, addresses = bytes(self.kind.ram_bytes), []
@@ -183,20 +187,25 @@ class AcceleratorDesign:
             addresses.append(len(content))
             content += each.tobytes() + bytes(-each.nbytes % LINE)
         result, = self.kind.array.results
-        sizes = [dtype.itemsize.bit_length() - 1 for dtype in (*(each.dtype for each in operands), _dtype(result.bits))]
+        if stored is not None and (isinstance(stored, bool) or stored not in (1, 2, 4)):
+            raise UserError(f"it is {arguments.said(stored)}", "stored", "give 1, 2 or 4 bytes")
+        last = _dtype(result.bits if stored is None else 8 * stored)
+        sizes = [dtype.itemsize.bit_length() - 1 for dtype in (*(each.dtype for each in operands), last)]
         return content, (addresses[0], addresses[1], len(content)), (sizes[0], sizes[1], sizes[2])
 
-    def _computed(self, what: tuple[Any, ...], content: bytes, exact: np.ndarray, terms: int, engine: str, latency: int,
-                  progress: Callable[[str], None]) -> Computed:
-        """Do a product, as `runtime.spatial_products.product` takes it, and compare its result; terms: of all sums."""
+    def _computed(self, what: tuple[Any, ...], content: bytes, exact: np.ndarray, terms: int, size: int, engine: str,
+                  latency: int, progress: Callable[[str], None]) -> Computed:
+        """Do a product, as `runtime.spatial_products.product` takes it, and compare its result; terms: of all sums; size: the
+        logarithm of the bytes of its elements."""
         began = time.perf_counter()
         arguments.choice("engine", engine, ENGINES)
         result, = self.kind.array.results
-        wanted = wrapped_sums(exact, result.bits)
+        kind = _dtype(8 << size)
+        wanted = wrapped_sums(wrapped_sums(exact, result.bits), 8 << size)
         if engine == "golden":
             return Computed({"engine": engine, "elements": wanted.size}, value=wanted)
         progress(f"simulating the Verilog of '{self.name}'")
-        kind, made = _dtype(result.bits), firmware if self.kind.ram_bytes else product
+        made = firmware if self.kind.ram_bytes else product
         commands: Program | bytes = made(self.kind, *what)
         found, ended = self.run(commands, content + bytes(wanted.size * kind.itemsize), latency)
         value = np.frombuffer(found[len(content):], kind).reshape(wanted.shape).astype(np.int64)
@@ -208,11 +217,13 @@ class AcceleratorDesign:
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 
 
-def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], dma: Dma, queue: int, ram_bytes: int) -> AcceleratorDesign:
-    """The accelerator around an array and its private buffers, of its name."""
-    results = tuple(collected(array, result) for result in array.results)
+def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], buffers: Mapping[str, Buffer], dma: Dma, queue: int,
+                ram_bytes: int) -> AcceleratorDesign:
+    """The accelerator around an array and its private buffers, of its name; buffers: of the design, those of results too."""
+    results = tuple(collected(array, result, buffers.get(result.name)) for result in array.results)
     inside = replace(array, name=f"{array.name}_array")
-    return AcceleratorDesign(Accelerator(array.name, inside, private, results, dma, queue, ram_bytes))
+    wide = any(result.wide for result in results) or any(bank.wide for buffer in private for bank in buffer.banks)
+    return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes))
 
 
 def check(status: int, where: str) -> None:
@@ -228,7 +239,8 @@ def check(status: int, where: str) -> None:
 
 def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:
     """The low bits of numbers, in two's complement."""
-    return np.vectorize(lambda value: wrapped(int(value), bits), otypes=[np.int64])(values)
+    half = 1 << bits - 1
+    return np.asarray((np.asarray(values, np.int64) + half) % (2 * half) - half)
 
 
 def _dtype(bits: int) -> np.dtype[Any]:

@@ -62,7 +62,7 @@ from .functionality import (
 from .hw.arch.dma import Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
-from .hw.arch.private_buffer import PrivateBuffer
+from .hw.arch.private_buffer import DENSE, PrivateBuffer
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.arch.written import Written
 from .hw.spatial.array import SpatialArray
@@ -103,7 +103,8 @@ class Design:
     bounds : mapping               The extent of every index.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     balance : sequence             Which work may move to rows of PEs that are free.
-    buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result: behind it.
+    buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result that is
+                                   fibers: behind it; by other result: in accelerators.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
     clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
     name : str                     Of the Verilog module.
@@ -179,17 +180,18 @@ class Design:
 
     @functools.cached_property
     def private(self) -> tuple[PrivateBuffer, ...]:
-        """The descriptions of the private buffers."""
+        """The descriptions of the private buffers of operands."""
         array = self.elastic or self.spatial
         results = {each.name for each in array.results}
         return tuple(private_buffer(name, buffer, array) for name, buffer in self.buffers.items() if name not in results)
 
     @functools.cached_property
     def written(self) -> tuple[Written, ...]:
-        """The descriptions of the buffers of results."""
+        """The descriptions of the buffers of results that are fibers; dense ones of other results stand in accelerators."""
         array = self.elastic or self.spatial
         results = {each.name for each in array.results}
-        return tuple(written(name, buffer, array) for name, buffer in self.buffers.items() if name in results)
+        return tuple(written(name, buffer, array) for name, buffer in self.buffers.items()
+                     if name in results and (self.elastic or set(buffer.levels) != {DENSE}))
 
     def hardware(self) -> SpatialArray | ElasticArray | BufferedArray:
         """The component that is the top of the Verilog, a new one each time."""
@@ -197,13 +199,13 @@ class Design:
             return BufferedArray(self.elastic or self.spatial, self.private, self.written)
         return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
 
-    def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int = 32, queue: int = 16,
+    def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
                     ram_bytes: int = 0, lists: bool = False) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
         ----------
-        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`).
+        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`); room is by default 32, of buffers of rows 128.
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
@@ -211,7 +213,9 @@ class Design:
         if self.elastic is not None:
             raise UserError("results of an elastic array are fibers, which have no place in memory yet", self.name,
                             "leave out skips by values")
-        return around(self.spatial, self.private, Dma(ports, loops, beats, room, lists), queue, ram_bytes)
+        if room is None:
+            room = 128 if any(each.wide for each in self.buffers.values()) else 32
+        return around(self.spatial, self.private, self.buffers, Dma(ports, loops, beats, room, lists), queue, ram_bytes)
 
     @functools.cached_property
     def tensors(self) -> tuple[Shaped, ...]:
@@ -336,6 +340,8 @@ class Design:
             return None
         if not self.short:
             raise UserError("operations of this array all have the same length", "lengths", "make the design with short=True")
+        if self.private:
+            raise UserError("its buffers say how long operations are", "lengths", "use its accelerator, or leave out buffers")
         found = [arguments.whole("lengths", length, self.spatial.cut, self.spatial.launches) for length in lengths]
         if len(found) != count:
             raise UserError(f"there are {len(found)} lengths of {count} operations", "lengths", "give one for each operation")

@@ -5,6 +5,8 @@ eighth of their rows (M); the memory gives every port a word in each cycle and t
 which it does a product that the layer needs, counted from the first command to the last result. Partial sums over K are added
 outside, where an accumulator would stand.
 
+The same layers, with all rows, run on the accelerator `gemmini`, from memory to memory.
+
 Source: Stellar VI-B and Fig. 16a, Table III: 90 % of Gemmini's utilisation, +13 % area in total, +26 % the array.
 """
 
@@ -19,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from amaranth.lib.wiring import Component
 
+from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read_design
@@ -81,6 +84,38 @@ def layers() -> Iterator[Layer]:
         _check(sums.reshape(len(tiles), -1, SIZE)[:, :rows], a, b)
         assert ran.cycles is not None, "Verilog has cycles"
         yield Layer((rows, columns, terms), by_hand, ran.cycles)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A product from memory to memory, and the cycles of the array by hand, whose memory is always there."""
+
+    shape: tuple[int, int, int]
+    by_hand: int
+    cycles: int
+
+    @property
+    def busy(self) -> float:
+        """Of all PEs and cycles, from reset to the last word in memory."""
+        return float(np.prod(self.shape)) / SIZE**2 / self.cycles
+
+
+def from_memory_to_memory(measured: list[Layer]) -> Iterator[Whole]:
+    """Every layer with all of its rows on the accelerator `gemmini`, results stored as bytes, each compared.
+
+    The array by hand takes a row a cycle, and 16 cycles for a tile of fewer; what it takes besides is that of the layers that
+    were measured.
+    """
+    def by_hand(rows: int, columns: int, terms: int) -> int:
+        return max(rows, SIZE) * ceil(columns / SIZE) * ceil(terms / SIZE)
+
+    more, = {each.by_hand - by_hand(*each.shape) for each in measured if each.shape[0] >= SIZE}
+    accelerator, random = designs.design("gemmini").accelerator(ports=3), np.random.default_rng(0)
+    for rows, columns, terms in SHAPES:
+        a, b = random.integers(-128, 128, (rows, terms)), random.integers(-128, 128, (terms, columns))
+        cycles = accelerator.product(a, b, stored=1).cycles
+        assert cycles is not None, "Verilog has cycles"
+        yield Whole((rows, columns, terms), by_hand(rows, columns, terms) + more, cycles)
 
 
 def _check(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:

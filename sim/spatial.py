@@ -6,12 +6,12 @@ Verilog, compiled with Verilator, on streams.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..hw.arch.elastic import Elastic
 from ..hw.arch.merger import Merger
-from ..hw.arch.private_buffer import PrivateBuffer
+from ..hw.arch.private_buffer import Bank, PrivateBuffer
 from ..hw.arch.spatial import LENGTH, Spatial, wrapped
 from ..hw.arch.written import Written
 from ..hw.spatial.array import SpatialArray
@@ -76,7 +76,17 @@ class Held:
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
+        fed |= {LENGTH} if any(bank.short for bank in self._banks()) else set()
         return {**{name: each for name, each in words.items() if name not in fed}, **self.fills}
+
+    def settings(self) -> dict[str, int]:
+        """Of buffers of rows: as many operations share a tensor as may, and have all launches."""
+        wide = [bank for bank in self._banks() if bank.wide]
+        most, rows = max([bank.operations for bank in wide], default=1), [bank.rows for bank in wide if bank.short]
+        return ({"shared": most - 1} if most > 1 else {}) | ({"launches": max(rows)} if rows else {})
+
+    def _banks(self) -> Iterator[Bank]:
+        return (bank for buffer in self.buffers for bank in buffer.banks)
 
 
 def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, held: Held = Held()) -> Ran:
@@ -100,20 +110,20 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
         words[LENGTH] = [*inputs[LENGTH]]
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
     top = BufferedArray(spatial, held.buffers) if held.buffers else SpatialArray(spatial)
-    found = _ran(top, held.streams(words), stalls, most, PATIENCE + spatial.steps)
+    found = _ran(top, held.streams(words), stalls, most, PATIENCE + spatial.steps, held)
     return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
                found.cycles)
 
 
 def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, Sequence[int]], stalls: int | None, most: int,
-         idle: int, results: Sequence[Written] = ()) -> Result:
+         idle: int, held: Held) -> Result:
     """Run words in Verilog; UserError if the buffer of a result has no room.
 
     AssertionError if words are left, or a buffer does not hold what it is filled with.
     """
-    found = Bench(top).run(words, stalls=stalls, max_cycles=most, idle=idle)
-    if found.status.get("fault") and results:
-        raise too_many(results[0])
+    found = Bench(top).run(words, held.settings() or 0, stalls=stalls, max_cycles=most, idle=idle)
+    if found.status.get("fault") and held.results:
+        raise too_many(held.results[0])
     assert not found.left, f"words are left at ports {', '.join(found.left)}"
     assert not found.status.get("fault"), "a buffer was filled with what does not fit"
     return found
@@ -137,7 +147,7 @@ def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stal
     top = BufferedArray(elastic, held.buffers, held.results) if held.buffers or held.results else ElasticArray(elastic)
     # A buffer writes the zeros of a dense level, or of bits, while nothing moves.
     quiet = max((each.stored for each in held.results), default=0)
-    found = _ran(top, held.streams(words), stalls, most + quiet * held.operations, PATIENCE + quiet, held.results)
+    found = _ran(top, held.streams(words), stalls, most + quiet * held.operations, PATIENCE + quiet, held)
     taken = {name for each in held.results for name in each.ports}
     outputs = {port.name: [(word >> bits[port.name], wrapped(word, bits[port.name])) for word in found.outputs[port.name]]
                for port in elastic.outputs if port.name not in taken}

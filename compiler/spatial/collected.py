@@ -11,19 +11,25 @@ Source:  Stellar IV-D (order of an array against that of a buffer), Fig. 13.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 
 from ...hw.arch.accelerator import Collected
+from ...hw.arch.dma import MOST_SIZE, WORD_BITS
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import MOST_LOOPS, Loop
+from ...hw.arch.private_buffer import DENSE, MOST_LOOPS, Loop
 from ...hw.arch.spatial import Shaped, Spatial
 from .loops import loops
+from .private_buffer import Buffer
 
 
-def collected(spatial: Spatial, result: Shaped) -> Collected:
-    """The order of a result, that of its dimensions if it can be."""
+def collected(spatial: Spatial, result: Shaped, buffer: Buffer | None = None) -> Collected:
+    """The order of a result, that of its dimensions if it can be.
+
+    buffer: that of the result: how many operations it is of, and whether rows leave.
+    """
     ports = [port for port in spatial.outputs if port.tensor == result.name]
     counts = {len(port.words) for port in ports}
     if len(counts) > 1:
@@ -39,6 +45,26 @@ def collected(spatial: Spatial, result: Shaped) -> Collected:
         nest = loops(found[:, -2:-1])
         if nest is not None and len(nest) < MOST_LOOPS:
             made = tuple(Loop(extent, 0, hop) for extent, (hop,) in nest)
-            return Collected(result, order, tuple(port.name for port in ports), counts.pop(), int(found[0, -2]), made)
+            found_it = Collected(result, order, tuple(port.name for port in ports), counts.pop(), int(found[0, -2]), made)
+            return found_it if buffer is None else _as_said(found_it, buffer)
     raise UserError(f"ports give the elements of {result.name} in no order of its dimensions", f"result {result.name}",
                     "choose another transform")
+
+
+def _as_said(made: Collected, buffer: Buffer) -> Collected:
+    """With what a buffer says; UserError for one that does not fit."""
+    where, name, ports = f"buffers: {made.tensor.name}", made.tensor.name, len(made.ports)
+    if any(kind != DENSE for kind in buffer.levels) or len(buffer.levels) != len(made.order) or buffer.order != made.order:
+        raise UserError(f"{name} leaves as dense levels in the order {', '.join(map(str, made.order))}", where,
+                        "give as many dense levels in this order")
+    if buffer.banks > 1:
+        raise UserError(f"a result has a bank for each port, not {buffer.banks}", where, "leave banks out")
+    if made.words * buffer.operations > buffer.words:
+        raise UserError(f"{buffer.operations} operations have {made.words * buffer.operations:,} words of a port, and a bank "
+                        f"{buffer.words:,}", where, "give it more words, or fewer operations")
+    row = Loop(ports, 0, 1)
+    if buffer.wide and (made.loops[:1] != (row,) or made.first or any(loop.hop for loop in made.loops[1:])):
+        raise UserError(f"the {ports} ports of {name} do not give a row at once", where, "leave out wide")
+    if buffer.wide and ports * (8 << MOST_SIZE) % WORD_BITS:
+        raise UserError(f"a row has {ports} elements", where, "choose an even number, or leave out wide")
+    return replace(made, operations=buffer.operations, wide=buffer.wide)

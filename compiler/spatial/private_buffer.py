@@ -24,6 +24,7 @@ import numpy as np
 
 from ...hw.arch import elastic
 from ...hw.arch.check import OneOf, PowerOfTwo, Tuple, Whole, check
+from ...hw.arch.dma import WORD_BITS
 from ...hw.arch.elastic import ALONG, Elastic
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import (
@@ -63,6 +64,8 @@ class Buffer:
     order : tuple      The dimension of each level; by default 0, 1, ... as in the operand.
     operations : int   So many operations in a row have the same tensor, which is filled in once for them.
     node : int         Elements of a node of a linked list, a power of two up to 256; `words` has a place for each.
+    wide : bool        All ports at once take a row of the last level, which has as many elements; the buffer is filled through
+                       words of 64 bits. There is one bank.
     """
 
     levels: Annotated[tuple[str, ...], Tuple((OneOf(KINDS),), True)]
@@ -71,12 +74,13 @@ class Buffer:
     order: Annotated[tuple[int, ...], Tuple((Whole(0, 63),), True)]
     operations: Annotated[int, Whole(1, MOST_SHARED)]
     node: NodeSize
+    wide: bool
 
     def __init__(self, *levels: str, words: int = 4096, banks: int = 1, order: Sequence[int] = (), operations: int = 1,
-                 node: int = 4) -> None:
+                 node: int = 4, wide: bool = False) -> None:
         order = (tuple(order) if isinstance(order, list | tuple) else order) or tuple(range(len(levels)))
         given = {"levels": levels, "words": words, "banks": banks, "order": order, "operations": operations,
-                 "node": node}
+                 "node": node, "wide": wide}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         check(self, "buffer")
@@ -144,8 +148,9 @@ class _Maker:
 
     def _of_steps(self, spatial: Spatial) -> _Taken:
         """The words of an array in step, those of earlier launches first."""
-        if spatial.short:
-            raise self._mistake("an operation that ends early takes fewer words than the buffer gives", "leave out short")
+        if spatial.short and not self._buffer.wide:
+            raise self._mistake("an operation that ends early takes fewer words than the buffer gives",
+                                "leave out short, or make the buffer wide")
         if self._kind != DENSE:
             raise self._mistake(f"its last level is {self._kind}, but the array takes zeros of {self._tensor.name}, too",
                                 "make it dense, or skip them")
@@ -268,6 +273,33 @@ class _Maker:
             if depth > MOST_DEPTH:
                 raise self._mistake(f"fibers of {shape[-1]:,} pairs wait in front of {len(mine)} ports",
                                     f"give {len(taken.sinks)} banks, one for each port")
+        if self._buffer.wide:
+            self._check_rows(made, len(mine), shape[-1], places[0], taken)
         kinds = [Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True)]
         return Bank(self._tensor.bits, tuple(kinds), words, places[0], local[0][0], made, len(mine), taken.form, taken.paired,
-                    depth, self._buffer.operations, self._buffer.node, taken.dealt)
+                    depth, self._buffer.operations, self._buffer.node, taken.dealt, self._buffer.wide,
+                    self._is_short(taken.sinks))
+
+    def _is_short(self, sinks: Sequence[str]) -> bool:
+        """Whether a tensor has a row for each launch of an operation that may end early; UserError if it has otherwise as many
+        as are launched."""
+        if not isinstance(self._array, Spatial) or not self._array.short or not self._buffer.wide:
+            return False
+        ports = [port for port in self._array.alone if port.name in sinks]
+        counts = {len(port.words) for port in ports}
+        if counts and counts != {self._array.launches}:
+            raise self._mistake(f"its ports take {max(counts)} words in an operation, which may end early", "leave out short")
+        return bool(counts)
+
+    def _check_rows(self, made: Sequence[Loop], ports: int, last: int, first: int, taken: _Taken) -> None:
+        """Whether all ports take a row, one after the other; UserError if they do not."""
+        name, bits = self._tensor.name, self._tensor.bits
+        if self._buffer.banks > 1 or taken.form == FIBER or taken.paired:
+            raise self._mistake("it is wide, which buffers of one bank and of arrays in step can be", "leave out wide")
+        if last != ports or made[:1] != (Loop(ports, 1, 1),) or first % ports \
+                or any(loop.hop or loop.stride % ports for loop in made[1:]):
+            raise self._mistake(f"its {ports} ports do not take a row of {last} elements of {name} at once",
+                                "choose another order of levels, or leave out wide")
+        if ports * bits % WORD_BITS or bits % 8:
+            raise self._mistake(f"a row of {name} has {ports * bits} bits",
+                                f"make it whole words of {WORD_BITS}, or leave out wide")

@@ -125,7 +125,7 @@ def buffered(buffers: Sequence[PrivateBuffer | Written]) -> list[str]:
         bank, ports = buffer.banks[0], sum(map(len, buffer.sinks))
         kinds = ", ".join(level.kind for level in bank.levels)
         banks = f"{len(buffer.banks)} banks" if len(buffer.banks) > 1 else "a bank"
-        takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {bank.form}s"
+        takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {f'rows of {ports}' if bank.wide else f'{bank.form}s'}"
         depth = max(each.depth for each in buffer.banks)
         loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
         order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"

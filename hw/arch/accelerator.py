@@ -15,8 +15,8 @@ from math import prod
 from typing import Annotated, Any
 
 from .check import Identifier, Misfit, PowerOfTwo, Tuple, Whole, check
-from .dma import ELEMENT_BITS, Dma
-from .private_buffer import DENSE, Loop, PrivateBuffer
+from .dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS, Dma
+from .private_buffer import DENSE, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
 
@@ -40,6 +40,8 @@ class Collected:
     words : int         Of each port in an operation.
     first : int         The port of the first element.
     loops : tuple       Innermost first; where to go on is their `hop`.
+    operations : int    Operations in a row that are one result; sums are of several of these.
+    wide : bool         A row, a word of each port, leaves at once; the first loop is along it.
     """
 
     tensor: Shaped
@@ -48,6 +50,8 @@ class Collected:
     words: Annotated[int, Whole(1, MOST_WORDS)]
     first: Annotated[int, Whole(0, MOST_RESULT_PORTS - 1)]
     loops: tuple[Loop, ...]
+    operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
+    wide: bool = False
 
     def __post_init__(self) -> None:
         check(self, "result", self._misfits)
@@ -60,6 +64,24 @@ class Collected:
         if prod(self.tensor.shape) != self.words * len(self.ports):
             yield Misfit("words", f"are {self.words} of {len(self.ports)} ports, but {self.tensor.name} has "
                          f"{prod(self.tensor.shape)} elements", "give those of each port")
+        if self.held > MOST_WORDS:
+            yield Misfit("operations", f"are {self.operations} of {self.words:,} words of a port",
+                         f"give {MOST_WORDS:,} words or fewer in all")
+        row = Loop(len(self.ports), 0, 1)
+        if self.wide and (self.loops[:1] != (row,) or self.first or any(loop.hop for loop in self.loops[1:])
+                          or len(self.ports) * (8 << MOST_SIZE) % WORD_BITS):
+            yield Misfit("wide", f"has no rows of {len(self.ports)} ports that are whole words of {WORD_BITS} bits",
+                         "leave it out")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of rows: logarithms of the bytes of elements of which a row is whole words of the bus."""
+        return tuple(size for size in range(MOST_SIZE + 1) if len(self.ports) * (8 << size) % WORD_BITS == 0)
+
+    @property
+    def held(self) -> int:
+        """Words of a port in a result."""
+        return self.words * self.operations
 
     @property
     def elements(self) -> int:
@@ -69,12 +91,14 @@ class Collected:
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream between the DMA and a buffer: its name, bits of an element, elements of a tensor, and which way it goes."""
+    """A stream between the DMA and a buffer: its name, bits of an element, elements of a tensor, which way it goes, and whether
+    it has whole words of the bus."""
 
     name: Annotated[str, Identifier()]
     bits: Annotated[int, Whole(1, ELEMENT_BITS)]
     elements: Annotated[int, Whole(1, 1 << 20)]
     is_result: bool
+    wide: bool = False
 
     def __post_init__(self) -> None:
         check(self, "stream")
@@ -113,19 +137,37 @@ class Accelerator:
             yield Misfit("results", "are not those of the array", "collect each result once")
         if any(bank.kind != DENSE for buffer in self.buffers for bank in buffer.banks):
             yield Misfit("buffers", "has levels that are not dense", "use dense ones: an array in step takes all elements")
-        if self.array.short:
-            yield Misfit("array", "has operations that end early, of which a result has other lengths", "leave out short")
+        if self.array.short and not (self.launches and all(each.wide for each in self.results)):
+            yield Misfit("array", "has operations that end early, which rows can alone",
+                         "make buffers and results wide, or leave out short")
+        if self.launches and any(len(shape) != 2 for shape in (
+                *(each.tensor.shape for each in self.results),
+                *(bank.levels for buffer in self.buffers for bank in buffer.banks if bank.short))):
+            yield Misfit("array", "has operations that end early, of tensors that are no matrices", "leave out short")
         if len(self.streams) > MOST_STREAMS:
             yield Misfit("buffers", f"and results have {len(self.streams)} streams", f"use fewer banks, {MOST_STREAMS} in all")
+        if any(each.wide for each in self.streams) and not self.dma.wide:
+            yield Misfit("dma", "moves elements, but streams are wide", "make it wide, too")
 
     @property
     def streams(self) -> tuple[Stream, ...]:
         """In the order of their indices."""
-        fills = [Stream(buffer.name(n, "values"), DATA_BITS, prod(level.extent for level in bank.levels), False)
+        fills = [Stream(buffer.name(n, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)
                  for buffer in self.buffers for n, bank in enumerate(buffer.banks)]
-        results = [Stream(each.tensor.name, each.tensor.bits, each.elements, True) for each in self.results]
+        results = [Stream(each.tensor.name, each.tensor.bits, each.elements, True, each.wide) for each in self.results]
         ram = [Stream(RAM, ELEMENT_BITS, self.ram_bytes // 4, False)] if self.ram_bytes else []
         return *fills, *results, *ram
+
+    @property
+    def launches(self) -> int:
+        """Of an operation at most, where they may be fewer; else 0."""
+        return max((bank.rows for buffer in self.buffers for bank in buffer.banks if bank.short), default=0)
+
+    @property
+    def shared(self) -> int:
+        """Operations at most that share a tensor of a wide buffer, or are one result of rows; else 1."""
+        banks = [bank.operations for buffer in self.buffers for bank in buffer.banks if bank.wide]
+        return max(banks + [each.operations for each in self.results if each.wide], default=1)
 
     @property
     def fingerprint(self) -> int:

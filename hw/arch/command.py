@@ -29,7 +29,7 @@ KIND_LSB, INDEX_BITS = 16, 16
 # Formats of an axis, as Stellar numbers them.
 DENSE, LINKED_LIST = 0, 2
 # What `set_constant` sets; Stellar's own are below 16.
-ELEMENT, PARTS = 16, 17
+ELEMENT, PARTS, LAUNCHES, SHARED = 16, 17, 18, 19
 
 ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE = range(7)
 WAIT = 13
@@ -60,7 +60,8 @@ COMMANDS = (
             "begins a request: all spans are 1, strides and address 0, elements of a byte"),
     Command("set_constant", SET_CONSTANT, "which[7:0]", "value",
             "16: the logarithm of the bytes of an element in memory, 0..2; 17: of how many operations a result is the "
-            "sum, 1..65535, which waits until no request is under way"),
+            "sum, 1..65535; of buffers of rows 18: launches of an operation that may end early, 19: operations that share a "
+            "tensor and are one result; 17 to 19 wait until no request is under way"),
     Command("set_address", SET_ADDRESS, "sides[31:30]", "byte address",
             "where the first element is, of the side that is memory"),
     Command("set_span", SET_SPAN, "sides[31:30], axis[7:0]", "elements",

@@ -18,6 +18,7 @@ from math import prod
 from typing import Annotated
 
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .dma import WORD_BITS
 from .token import DATA_BITS
 
 DENSE, COMPRESSED, BITVECTOR, LINKED = "dense", "compressed", "bitvector", "linked list"
@@ -76,6 +77,8 @@ class Bank:
     node : int          Elements of a node of a linked list.
     dealt : int         Each element of a fiber goes to a port of its own, as a word with its coordinate, and ``N`` to ports
                         that are left: so many ports for a fiber; 0: fibers stay whole.
+    wide : bool         Rows, of a value for each port, are stored, filled in and read at once; the first loop is along a row.
+    short : bool        Of a wide one: a tensor has a row for each launch of an operation, which may be fewer.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -91,6 +94,8 @@ class Bank:
     operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
     node: NodeSize = 4
     dealt: Annotated[int, Whole(0, MOST_BANKS)] = 0
+    wide: bool = False
+    short: bool = False
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -104,6 +109,19 @@ class Bank:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
         if self.is_along and not self.loops:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
+        if self.wide:
+            yield from self._no_rows()
+        if self.short and (not self.wide or self.first or self.loops[1:] != (Loop(self.rows, self.sinks, 0),)):
+            yield Misfit("short", "but its rows are not taken one after the other", "leave it out")
+
+    def _no_rows(self) -> Iterator[Misfit]:
+        row = Loop(self.sinks, 1, 1)
+        if self.form != WORD or self.paired or self.has_zeros_left_out:
+            yield Misfit("wide", "has rows, but ports take fibers or pairs", "make it dense words")
+        elif self.loops[:1] != (row,) or any(loop.hop or loop.stride % self.sinks for loop in self.loops[1:]):
+            yield Misfit("loops", "do not begin along a row, of which each port takes a value", "leave out wide")
+        elif self.bits % 8 or self.sinks * self.bits % WORD_BITS or self.first % self.sinks or self.values % self.sinks:
+            yield Misfit("sinks", f"take rows of {self.sinks} x {self.bits} bits", f"give rows of words of {WORD_BITS} bits")
 
     @property
     def kind(self) -> str:
@@ -140,6 +158,21 @@ class Bank:
     def nodes(self) -> int:
         """Nodes of lists of a tensor, at most."""
         return max(1, self.words // self.node)
+
+    @property
+    def values(self) -> int:
+        """Of a dense tensor."""
+        return prod(level.extent for level in self.levels)
+
+    @property
+    def rows(self) -> int:
+        """Of a dense tensor in a wide bank."""
+        return self.values // self.sinks
+
+    @property
+    def pieces(self) -> int:
+        """Words of the bus in a row of a wide bank."""
+        return self.sinks * self.bits // WORD_BITS
 
     @property
     def fibers(self) -> int:

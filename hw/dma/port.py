@@ -21,8 +21,8 @@ from .request import RUN, request_layout
 from .walk import Walk
 
 BURST = data.StructLayout({"line": LINES, "beats": range(MOST_BEATS)})
-# Bursts of a port that are written and not answered.
-WRITES = 15
+# Bursts of a port that are written and not answered; where streams are whole words rows of a few words are bursts of their own.
+WRITES, WIDE_WRITES = 15, 63
 # Bits of the bytes of a run, with those in front of it in its first word.
 END_BITS = SPAN_BITS + MOST_SIZE + 1
 
@@ -60,8 +60,8 @@ class Port(wiring.Component):
     whole : In(1), ragged : Out(1)     With `Dma.wide`: elements of the request come and go as whole words of 64 bits; with
                             `ended`, they were no whole number of these. Lists are not `whole`.
 
-    Timing: with `whole` a word of memory, else an element a cycle each way. `WRITES` bursts, and words that fill `room`, may be
-    under way.
+    Timing: with `whole` a word of memory, else an element a cycle each way. `WRITES` bursts, with `wide` `WIDE_WRITES`, and
+    words that fill `room`, may be under way.
     Source: Stellar VI-C.
     """
 
@@ -232,14 +232,15 @@ class Port(wiring.Component):
         burst = pieces.o.payload
         room = Signal(range(self.dma.room + 1), init=self.dma.room)     # words that have neither come nor been asked for
         loose = Signal(range(self.dma.room + 1))       # words of no burst yet
-        written = Signal(range(WRITES + 1))             # bursts without an answer
+        most = WIDE_WRITES if self.dma.wide else WRITES
+        written = Signal(range(most + 1))               # bursts without an answer
         reads = self.read.valid & self.read.ready
         writes = self.write.valid & self.write.ready
         m.d.comb += [
             *(each.payload.line.eq(burst.line) for each in (self.read, self.write)),
             *(each.payload.beats.eq(burst.beats) for each in (self.read, self.write)),
             self.read.valid.eq(pieces.o.valid & ~stores & (room > burst.beats)),
-            self.write.valid.eq(pieces.o.valid & stores & (loose > burst.beats) & (written != WRITES)),
+            self.write.valid.eq(pieces.o.valid & stores & (loose > burst.beats) & (written != most)),
             pieces.o.ready.eq(reads | writes),
         ]
         m.d.sync += [

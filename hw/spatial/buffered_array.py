@@ -10,10 +10,10 @@ from amaranth.hdl import Cat, Elaboratable, Module, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ..arch.dma import SPAN_BITS
+from ..arch.dma import SPAN_BITS, WORD_BITS
 from ..arch.elastic import Elastic
 from ..arch.private_buffer import Bank, PrivateBuffer
-from ..arch.spatial import Spatial
+from ..arch.spatial import LENGTH, Spatial
 from ..arch.token import DATA_BITS
 from ..arch.written import Written
 from ..emit import macro
@@ -23,6 +23,7 @@ from .array import streams as array_streams
 from .elastic_array import ElasticArray
 from .elastic_array import streams as elastic_streams
 from .private_buffer import PrivateBank
+from .wide_bank import WideBank
 from .written_result import WrittenResult
 
 
@@ -43,6 +44,8 @@ class BufferedArray(Component):
                                        name where it has several.
     C_segments, ... : Out(stream)      What the buffer of a result C gives (`FormatWriter`).
     parts : In(16)                     Operations of a result that is a sum, as of `FiberBank`.
+    B_torn : Out(1)                    Of one that is wide: of a tensor some words have come, and not all (`WideBank`).
+    shared, launches : In              As of `WideBank`, of all that have them; there is no stream of lengths then.
     fault : Out(1)                     A buffer was filled with what does not fit, or a result does not. Sticky until reset.
 
     Timing: that of the array, of `PrivateBank` and `WrittenResult`; two entries at each port of the array are between them.
@@ -55,12 +58,19 @@ class BufferedArray(Component):
         fed |= {name for result in self.results for name in result.ports}
         streams = array_streams(array) if isinstance(array, Spatial) else elastic_streams(array)
         self._kept = {name: member for name, member in streams.items() if name not in fed}
-        fills = {buffer.name(n, name): In(stream.Signature(DATA_BITS)) for buffer in self.buffers
+        fills = {buffer.name(n, name): In(stream.Signature(WORD_BITS if bank.wide else DATA_BITS)) for buffer in self.buffers
                  for n, bank in enumerate(buffer.banks) for name in bank.streams}
         gives = {result.name(name): Out(stream.Signature(bits)) for result in self.results
                  for name, bits in result.arrays.items()}
         parts = {"parts": In(SPAN_BITS)} if any(result.sums for result in self.results) else {}
-        super().__init__({**self._kept, **fills, **gives, "fault": Out(1), **parts})
+        torn = {buffer.name(n, "torn"): Out(1) for buffer in self.buffers for n, bank in enumerate(buffer.banks) if bank.wide}
+        banks = [bank for buffer in self.buffers for bank in buffer.banks]
+        shared = max([bank.operations for bank in banks if bank.wide], default=1)
+        settings = {"shared": In(range(shared))} if shared > 1 else {}
+        if any(bank.short for bank in banks):
+            del self._kept[LENGTH]
+            settings["launches"] = In(range(max(bank.rows for bank in banks if bank.short) + 1))
+        super().__init__({**self._kept, **fills, **gives, **torn, **settings, "fault": Out(1), **parts})
 
     @property
     def emit_key(self) -> str:
@@ -72,11 +82,16 @@ class BufferedArray(Component):
         m.submodules.inside = inside = macro(SpatialArray(inner) if isinstance(inner, Spatial) else ElasticArray(inner))
         names: dict[Bank, str] = {}
         faults: list[Value] = []
+        lengths: list[Any] = []
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
-                m.submodules[f"buffer_{buffer.name(n)}"] = part = macro(PrivateBank(bank, name))
-                faults.append(part.fault)
+                part: Any = macro(WideBank(bank, name) if bank.wide else PrivateBank(bank, name))
+                m.submodules[f"buffer_{buffer.name(n)}"] = part
+                if bank.wide:
+                    self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)
+                else:
+                    faults.append(part.fault)
                 for stream_name in bank.streams:
                     lead(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
                 for at, sink in enumerate(sinks):
@@ -95,3 +110,16 @@ class BufferedArray(Component):
             lead(m, own, other) if member.flow is In else lead(m, other, own)
         m.d.comb += self.fault.eq(Cat(faults).any())
         return m
+
+    def _set(self, m: Module, part: Any, bank: Bank, torn: Value, inside: Any, lengths: list[Any]) -> None:
+        """A wide bank with its settings; the first one that is short tells lengths to the array."""
+        m.d.comb += torn.eq(part.torn)
+        if bank.operations > 1:
+            m.d.comb += part.shared.eq(self.shared)
+        if bank.short:
+            m.d.comb += part.launches.eq(self.launches)
+            if lengths:
+                m.d.comb += part.length.ready.eq(1)
+            else:
+                lead(m, part.length, getattr(inside, LENGTH))
+            lengths.append(part)

@@ -19,6 +19,7 @@ from .decoder import ERROR_BITS, WORD, Decoder
 from .dispatch import Dispatch
 from .feeder import Feeder
 from .result_buffer import ResultBuffer
+from .wide_result import WideResult
 
 # What a front of commands sees of a core.
 STATUS = {"clear": In(1), "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS), "busy": Out(1), "ended": Out(1)}
@@ -49,6 +50,7 @@ class Core(wiring.Component):
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
+        self._counted = accelerator.launches > 0 or accelerator.shared > 1
         ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if accelerator.ram_bytes else {}
         super().__init__({"i": In(stream.Signature(WORD)), **STATUS, **BUS, **ram})
 
@@ -67,13 +69,17 @@ class Core(wiring.Component):
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
         lead(m, self.i, decoder.i)
         lead(m, decoder.o, dispatch.i)
+        for name in ("shared", "launches"):
+            if hasattr(array, name):
+                m.d.comb += getattr(array, name).eq(getattr(decoder, name))
         torn = Signal(len(streams))
         self._fills(m, dispatch, array, torn)
         self._results(m, dispatch, array, decoder)
         misfit = Signal()
+        ragged = dispatch.ragged.any() if self.accelerator.dma.wide else 0
         m.d.comb += [
             # The last element of a request is counted in the cycle in which it ends.
-            misfit.eq((torn & self._after(m, dispatch.ended)).any() | array.fault),
+            misfit.eq((torn & self._after(m, dispatch.ended)).any() | ragged | array.fault),
             decoder.happened.eq(Mux(dispatch.failed, command.BUS, Mux(misfit, command.TENSORS, command.NONE))),
             decoder.streams.eq(dispatch.streams), decoder.clear.eq(self.clear), self.error.eq(decoder.error),
             self.refused.eq(decoder.refused), self.busy.eq(self.i.valid | dispatch.streams.any()),
@@ -92,6 +98,10 @@ class Core(wiring.Component):
             if each.name == RAM:
                 lead(m, getattr(dispatch, f"s{n}"), self.ram)
                 continue
+            if each.wide:
+                lead(m, getattr(dispatch, f"s{n}"), getattr(array, each.name))
+                m.d.comb += torn[n].eq(getattr(array, each.name.removesuffix("values") + "torn"))
+                continue
             m.submodules[f"feed_{each.name}"] = feeder = macro(Feeder(each.elements))
             lead(m, getattr(dispatch, f"s{n}"), feeder.i)
             lead(m, feeder.o, getattr(array, each.name))
@@ -100,8 +110,17 @@ class Core(wiring.Component):
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
         numbers = [n for n, each in enumerate(self.accelerator.streams) if each.is_result]
         for n, result in zip(numbers, self.accelerator.results, strict=True):
-            m.submodules[f"result_{result.tensor.name}"] = buffer = macro(ResultBuffer(result))
+            buffer = macro(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
+            m.submodules[f"result_{result.tensor.name}"] = buffer
             m.d.comb += buffer.parts.eq(decoder.parts)
+            if result.wide:
+                m.d.comb += buffer.size.eq(getattr(dispatch, f"size{n}"))
+            if result.wide and self._counted:
+                # Constants stay while anything is under way.
+                count = Signal(range(result.held + 1), name=f"count_{result.tensor.name}")
+                operations = decoder.shared + 1 if result.operations > 1 else 1
+                m.d.sync += count.eq(operations * (decoder.launches if self.accelerator.launches else result.words))
+                m.d.comb += buffer.count.eq(count)
             for at, port in enumerate(result.ports):
                 lead(m, getattr(array, port), getattr(buffer, f"i{at}"))
             lead(m, buffer.o, getattr(dispatch, f"s{n}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
@@ -38,6 +39,8 @@ class Decoder(wiring.Component):
     o : Out(stream)        `job_layout`; withdrawn where an error comes first.
     streams : In           Which streams have a request under way.
     parts : Out(16)        Of how many operations a result is the sum.
+    launches : Out         Where operations may end early: after how many launches.
+    shared : Out           Where operations share a tensor of rows: how many, less one.
     happened : In          An error of this cycle that a request has met, or 0.
     clear : In(1)          Forget the error.
     error : Out, refused : Out(7)     What went wrong first, and with which command.
@@ -48,9 +51,13 @@ class Decoder(wiring.Component):
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_decoder"
+        launches, shared = accelerator.launches, accelerator.shared
+        settings = {"launches": Out(range(launches + 1), init=launches)} if launches else {}
+        settings |= {"shared": Out(range(shared), init=shared - 1)} if shared > 1 else {}
         super().__init__({"i": In(stream.Signature(WORD)), "o": Out(stream.Signature(job_layout(accelerator))),
-                          "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), "happened": In(ERROR_BITS),
-                          "clear": In(1), "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS)})
+                          "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), **settings,
+                          "happened": In(ERROR_BITS), "clear": In(1), "error": Out(ERROR_BITS),
+                          "refused": Out(command.NUMBER_BITS)})
 
     @property
     def emit_key(self) -> str:
@@ -136,6 +143,16 @@ class Decoder(wiring.Component):
                     m.d.comb += wrong.eq(command.VALUE)
                 with m.If(setting):
                     m.d.sync += self.parts.eq(word.rs2)
+            for name, number, least, most, less in (
+                    ("launches", command.LAUNCHES, self.accelerator.array.cut, self.accelerator.launches, 0),
+                    ("shared", command.SHARED, 1, self.accelerator.shared, 1)):
+                if most > less:
+                    with m.Case(number):
+                        m.d.comb += done.eq(idle)
+                        with m.If((word.rs2 < least) | (word.rs2 > most)):
+                            m.d.comb += wrong.eq(command.VALUE)
+                        with m.If(setting):
+                            m.d.sync += getattr(self, name).eq(word.rs2 - less)
             with m.Default():
                 m.d.comb += wrong.eq(command.VALUE)
 
@@ -165,6 +182,13 @@ class Decoder(wiring.Component):
                 with m.If(is_stride & outside):
                     m.d.sync += loop.stride.eq(word.rs2)
 
+    def _ragged(self) -> Iterator[tuple[int, int]]:
+        """Streams of rows, and sizes of elements of which a row is no whole number of words."""
+        wide = {each.tensor.name: each.sizes for each in self.accelerator.results if each.wide}
+        for n, each in enumerate(self.accelerator.streams):
+            if each.name in wide:
+                yield from ((n, size) for size in range(MOST_SIZE + 1) if size not in wide[each.name])
+
     def _issue(self, m: Module, request: Any, known: Signal, number: Signal, valid: Signal, wrong: Signal,
                done: Signal) -> None:
         loops = [request.loops[level] for level in range(self.accelerator.dma.loops)]
@@ -175,6 +199,12 @@ class Decoder(wiring.Component):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.Elif(Cat(number == n for n, each in enumerate(self.accelerator.streams)
                         if not each.is_result and each.bits < 8 << MOST_SIZE).any() & (request.size == MOST_SIZE)):
+            m.d.comb += wrong.eq(command.VALUE)
+        # Whole words have elements as the buffer has them, one behind the other.
+        with m.Elif(Cat((number == n) & ((request.size != (each.bits // 8).bit_length() - 1) | request.linked)
+                        for n, each in enumerate(self.accelerator.streams) if each.wide and not each.is_result).any()):
+            m.d.comb += wrong.eq(command.VALUE)
+        with m.Elif(Cat((number == n) & (request.size == size) for n, size in self._ragged()).any()):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif(shapes.any()):
             m.d.comb += wrong.eq(command.SHAPE)

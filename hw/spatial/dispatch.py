@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.accelerator import Accelerator
-from ..arch.dma import ELEMENT_BITS
+from ..arch.dma import ELEMENT_BITS, WORD_BITS
 from ..dma.dma import BUS, DmaEngine
 from ..emit import Macro, macro
 from ..stream.lead import lead
@@ -29,6 +29,8 @@ class Dispatch(wiring.Component):
     i : In(stream)              `job_layout`.
     s0, ... : Out or In(stream) Elements of each stream, from memory or to it.
     narrow : Out                Of each stream: elements are bytes.
+    size0, ... : Out(2)         Of each wide result: the logarithm of the bytes of its elements in memory.
+    ragged : Out                Of each stream, with `ended`: its request was no whole number of words.
     streams : Out               Of each stream: a request is under way.
     ended : Out                 Of each stream: its request ends.
     failed : Out(1)             A request ends that met an error response.
@@ -40,11 +42,14 @@ class Dispatch(wiring.Component):
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_dispatch"
-        elements, count = stream.Signature(ELEMENT_BITS), len(accelerator.streams)
+        count = len(accelerator.streams)
+        elements = [stream.Signature(WORD_BITS if each.wide else ELEMENT_BITS) for each in accelerator.streams]
+        sizes = {f"size{n}": Out(2) for n, each in enumerate(accelerator.streams) if each.wide and each.is_result}
+        wide = {"ragged": Out(count)} if accelerator.dma.wide else {}
         super().__init__({"i": In(stream.Signature(job_layout(accelerator))),
-                          **{f"s{n}": In(elements) if each.is_result else Out(elements)
+                          **{f"s{n}": In(elements[n]) if each.is_result else Out(elements[n])
                              for n, each in enumerate(accelerator.streams)},
-                          "narrow": Out(count), "streams": Out(count),
+                          **sizes, **wide, "narrow": Out(count), "streams": Out(count),
                           "ended": Out(count), "failed": Out(1), **BUS})
 
     @property
@@ -74,6 +79,9 @@ class Dispatch(wiring.Component):
             asks = getattr(engine, f"request{port}")
             mine = Signal(name=f"mine{port}")
             m.d.comb += [mine.eq(goes & free[port]), asks.payload.eq(job.request), asks.valid.eq(mine)]
+            if dma.wide:
+                whole = Cat(job.stream == n for n, each in enumerate(streams) if each.wide).any()
+                m.d.comb += getattr(engine, f"whole{port}").eq(whole)
             m.d.sync += busy[port].eq((busy[port] & ~ends[port]) | mine)
             with m.If(mine):
                 m.d.sync += serves[port].eq(job.stream)
@@ -84,6 +92,11 @@ class Dispatch(wiring.Component):
                          self.ended[n].eq(Cat(ends[port] & (serves[port] == n) for port in range(dma.ports)).any())]
             with m.If(goes & (job.stream == n)):
                 m.d.sync += self.narrow[n].eq(job.request.size == 0)
+                if each.wide and each.is_result:
+                    m.d.sync += getattr(self, f"size{n}").eq(job.request.size)
+            if dma.wide:
+                m.d.comb += self.ragged[n].eq(Cat(ends[port] & (serves[port] == n) & getattr(engine, f"ragged{port}")
+                                                  for port in range(dma.ports)).any())
         return m
 
     def _join(self, m: Module, n: int, is_result: bool, engine: Macro, mine: list[Value]) -> None:

@@ -26,25 +26,28 @@ class ResultBank(wiring.Component):
     ----------
     words : int         Of an operation.
     bits : int          Of a word; sums wrap.
+    counted : bool      Words may be fewer.
 
     Members
     -------
     i : In(stream)
     o : Out(stream)
     parts : In(16)      Operations of a result, 1 or more; constant from the first word of a result to its last.
+    count : In          Where they are `counted`: the words, 1 or more; constant likewise.
 
     Timing: a word a cycle; a result leaves while the next one is added up. `i.ready` follows `i.valid`.
     Source: Gemmini's accumulator, as Stellar VI-A has it; in place of addresses, the order.
     """
 
-    def __init__(self, words: int, bits: int) -> None:
-        self.words, self.bits = words, bits
+    def __init__(self, words: int, bits: int, counted: bool = False) -> None:
+        self.words, self.bits, self.counted = words, bits, counted
         word = stream.Signature(bits)
-        super().__init__({"i": In(word), "o": Out(word), "parts": In(SPAN_BITS)})
+        count = {"count": In(range(words + 1))} if counted else {}
+        super().__init__({"i": In(word), "o": Out(word), "parts": In(SPAN_BITS), **count})
 
     @property
     def module_name(self) -> str:
-        return f"result_bank_{self.words}x{self.bits}"
+        return f"result_bank_{self.words}x{self.bits}" + "_counted" * self.counted
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -65,7 +68,7 @@ class ResultBank(wiring.Component):
         lead(m, done.o, self.o)
         with m.If(goes):
             m.d.sync += place.eq(place + 1)
-            with m.If(place == self.words - 1):
+            with m.If(place == (self.count if self.counted else self.words) - 1):
                 m.d.sync += [place.eq(0), part.eq(Mux(last, 0, part + 1))]
         return m
 
@@ -106,7 +109,7 @@ class ResultBuffer(wiring.Component):
         m.submodules.turn = turn = Nest(self.result.first, tuple((loop.extent, loop.hop) for loop in self.result.loops),
                                         max(1, (count - 1).bit_length()))
         for n in range(count):
-            m.submodules[f"bank{n}"] = bank = macro(ResultBank(self.result.words, self.result.tensor.bits))
+            m.submodules[f"bank{n}"] = bank = macro(ResultBank(self.result.held, self.result.tensor.bits))
             lead(m, getattr(self, f"i{n}"), bank.i)
             m.d.comb += bank.parts.eq(self.parts)
             with m.If(turn.valid & (turn.number == n)):

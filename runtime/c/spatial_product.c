@@ -1,66 +1,79 @@
 /* A tiled matrix product C = A B, from memory outside to memory outside, for an array of C(i,j) = A(i,k) * B(k,j); or several, of
  * which some are added up and others follow each other, as in a convolution.
  *
- * The shape, the tile, where matrices are, their strides and the logarithms of the bytes of elements are defined when it is
- * compiled, and the streams of each: operands may have several banks, of which a level chooses by the remainder of its coordinate.
+ * What is known when it is compiled is computed there: how far apart tiles lie, in bytes, and for each bank of a matrix which part
+ * of a tile is its own, where tiles are whole, at the edge, or behind it. So a tile takes a sum for its address, and for each bank
+ * the commands of its request.
  */
 #include "spatial.h"
 #include "product.h"
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
-/* Moves one bank of a tile, `rows` x `columns` of which `rows_there` x `columns_there` are in memory. */
-static void move(const struct bank *bank, uint32_t address, uint32_t rows_there, uint32_t columns_there)
+/* Moves one bank of a tile; `rows` and `columns` say how much of it there is: WHOLE, EDGE or NONE. */
+static void move(const struct bank *bank, uint32_t address, uint32_t rows, uint32_t columns)
 {
-    const struct matrix *matrix = &matrices[bank->matrix];
-    const uint32_t memory = bank->stores ? SPATIAL_FOR_DST : SPATIAL_FOR_SRC;
-    const uint32_t other = bank->stores ? SPATIAL_FOR_SRC : SPATIAL_FOR_DST;
-    const uint32_t there[2] = { rows_there, columns_there }, strides[2] = { matrix->pitch, matrix->step };
-
-    if (bank->stores)
-        spatial_set_src_and_dst(bank->stream, SPATIAL_MEMORY);
-    else
-        spatial_set_src_and_dst(SPATIAL_MEMORY, bank->stream);
-    spatial_set_constant(SPATIAL_ELEMENT, matrix->size);
+    spatial_set_src_and_dst(bank->source, bank->destination);
+    if (bank->size)
+        spatial_set_constant(SPATIAL_ELEMENT, bank->size);
+    spatial_set_address(bank->memory, address + bank->first);
     for (uint32_t axis = 0; axis < 2; ++axis) {
-        const uint32_t dimension = bank->order[1 - axis];
-        const uint32_t count = bank->order[bank->level] == dimension ? bank->count : 1;
-        const uint32_t first = count > 1 ? bank->nth : 0;
-        const uint32_t inside = there[dimension] > first ? (there[dimension] - first + count - 1) / count : 0;
-        address += first * strides[dimension] << matrix->size;
-        spatial_set_span(memory, axis, inside);
-        spatial_set_span(other, axis, bank->extents[1 - axis]);
-        spatial_set_data_stride(memory, axis, (int32_t)(strides[dimension] * count));
+        const struct loop *loop = &bank->loops[axis];
+        const uint32_t there = loop->there[loop->is_row ? rows : columns];
+        if (there == loop->span) {
+            spatial_set_span(SPATIAL_FOR_BOTH, axis, there);
+        } else {
+            spatial_set_span(bank->memory, axis, there);
+            spatial_set_span(bank->memory ^ SPATIAL_FOR_BOTH, axis, loop->span);
+        }
+        spatial_set_data_stride(bank->memory, axis, loop->stride);
     }
-    spatial_set_address(memory, address);
     spatial_issue();
 }
 
-/* Moves the tile of a matrix that begins at a row and a column, and so many elements further on, bank by bank. */
-static void tile(uint32_t which, uint32_t further, uint32_t row, uint32_t column, uint32_t rows_there, uint32_t columns_there)
+/* Moves a tile, bank by bank. */
+static void tile(const struct bank *bank, uint32_t count, uint32_t address, uint32_t rows, uint32_t columns)
 {
-    const struct matrix *matrix = &matrices[which];
-    const uint32_t address = matrix->address + ((row * matrix->pitch + column * matrix->step + further) << matrix->size);
-    for (uint32_t n = 0; n < sizeof banks / sizeof banks[0]; ++n)
-        if (banks[n].matrix == which)
-            move(&banks[n], address, rows_there, columns_there);
+    for (; count; --count)
+        move(bank++, address, rows, columns);
+}
+
+/* How much there is of a tile in the order of columns; a group of those that share one of A may go on behind the last. */
+static uint32_t across(uint32_t n)
+{
+    return n + 1 < TILES_ACROSS ? WHOLE : n + 1 == TILES_ACROSS ? LAST_ACROSS : NONE;
 }
 
 __attribute__((section(".start"), used)) void _start(void)
 {
-    spatial_set_constant(SPATIAL_PARTS, (TERMS + TILE_TERMS - 1) / TILE_TERMS * TAPS);
-    for (uint32_t group = 0; group < GROUPS; ++group)
-        for (uint32_t i = 0; i < ROWS; i += TILE_ROWS)
-            for (uint32_t j = 0; j < COLUMNS; j += TILE_COLUMNS) {
-                const uint32_t height = least(TILE_ROWS, ROWS - i), width = least(TILE_COLUMNS, COLUMNS - j);
-                for (uint32_t tap = 0; tap < TAPS; ++tap)
-                    for (uint32_t k = 0; k < TERMS; k += TILE_TERMS) {
-                        const uint32_t depth = least(TILE_TERMS, TERMS - k);
-                        tile(0, group * GROUP_A + tap * TAP_A, i, k, height, depth);
-                        tile(1, tap * TAP_B, k, j, depth, width);
+    spatial_set_constant(SPATIAL_PARTS, PARTS);
+#ifdef LAUNCHES
+    spatial_set_constant(SPATIAL_LAUNCHES, LAUNCHES);
+#endif
+#ifdef SHARED
+    spatial_set_constant(SPATIAL_SHARED, SHARED);
+#endif
+    for (uint32_t group = 0, group_a = AT_A, group_c = AT_C; group < GROUPS; ++group, group_a += GROUP_A, group_c += GROUP_C) {
+        uint32_t row_a = group_a, row_c = group_c;
+        for (uint32_t i = 0; i < TILES_DOWN; ++i, row_a += DOWN_A, row_c += DOWN_C) {
+            const uint32_t rows = i == TILES_DOWN - 1 ? LAST_DOWN : WHOLE;
+            uint32_t column_b = AT_B, column_c = row_c;
+            for (uint32_t j = 0; j < TILES_ACROSS; j += HELD) {
+                uint32_t tap_a = row_a, tap_b = column_b;
+                for (uint32_t tap = 0; tap < TAPS; ++tap, tap_a += TAP_A, tap_b += TAP_B) {
+                    uint32_t at_a = tap_a, row_b = tap_b;
+                    for (uint32_t k = 0; k < TILES_DEEP; ++k, at_a += DEEP_A, row_b += DEEP_B) {
+                        const uint32_t terms = k == TILES_DEEP - 1 ? LAST_DEEP : WHOLE;
+                        uint32_t at_b = row_b;
+                        tile(banks_a, COUNT(banks_a), at_a, rows, terms);
+                        for (uint32_t n = j; n < j + HELD; ++n, at_b += ACROSS_B)
+                            tile(banks_b, COUNT(banks_b), at_b, terms, across(n));
                     }
-                tile(2, group * GROUP_C, i, j, height, width);
+                }
+                /* The tiles of this group. */
+                for (uint32_t n = j; n < j + HELD; ++n, column_b += ACROSS_B, column_c += ACROSS_C)
+                    tile(banks_c, COUNT(banks_c), column_c, rows, across(n));
             }
+        }
+    }
     (void)spatial_fence();
     __asm__ volatile("ebreak");
     for (;;)

@@ -1,4 +1,4 @@
-"""From tensors to what private buffers are filled with: blocks of lengths and words, of levels and of values."""
+"""From tensors to what private buffers are filled with: blocks of lengths and words, of levels and of values; or whole rows."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
 
 
 def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
-    """The blocks of a tensor in a bank."""
+    """The blocks of a tensor in a bank, or its words."""
     fibers = np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]))
+    if bank.wide:
+        content = tensor.reshape(-1).astype(np.int64).astype(f"<i{bank.bits // 8}").tobytes()
+        return {"values": np.frombuffer(content, "<u8").tolist()}
     if not bank.has_zeros_left_out:
         return {"values": _block(tensor.reshape(-1))}
     rows, coordinates = np.nonzero(fibers)

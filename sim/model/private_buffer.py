@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...hw.arch.dma import WORD_BITS
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
 from ...hw.arch.spatial import wrapped
 from ...hw.arch.token import DATA_BITS, MAYBE, stop
@@ -18,7 +19,8 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
     """The pairs of every port that a buffer feeds; of a port that takes plain words, their coordinates do not count."""
     found: dict[str, list[Pair]] = {}
     for nth, (bank, names) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
-        streams = {name: _Blocks(fills[buffer.name(nth, name)]) for name in bank.streams}
+        streams = {name: _Rows(fills[buffer.name(nth, name)], bank) if bank.wide else _Blocks(fills[buffer.name(nth, name)])
+                   for name in bank.streams}
         sinks: list[list[Pair]] = [[] for _ in names]
         for operation in range(operations):
             if operation % bank.operations == 0:
@@ -86,3 +88,20 @@ class _Blocks:
     @property
     def is_over(self) -> bool:
         return self._at == len(self._words)
+
+
+class _Rows:
+    """Tensors, whose values lie one behind the other in words of 64 bits."""
+
+    def __init__(self, words: Sequence[int], bank: Bank) -> None:
+        each, self._tensor = WORD_BITS // bank.bits, bank.values
+        self._values = [word >> bank.bits * at & (1 << bank.bits) - 1 for word in words for at in range(each)]
+
+    def next(self) -> Sequence[int]:
+        assert len(self._values) >= self._tensor, "a tensor is cut short"
+        found, self._values = self._values[:self._tensor], self._values[self._tensor:]
+        return found
+
+    @property
+    def is_over(self) -> bool:
+        return not self._values

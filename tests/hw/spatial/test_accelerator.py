@@ -290,7 +290,7 @@ def test_programs_that_no_command_can_hold_are_refused() -> None:
             (lambda: product(dataclasses.replace(kind, buffers=tuple(dataclasses.replace(buffer, banks=tuple(
                 dataclasses.replace(bank, operations=8) for bank in buffer.banks)) for buffer in kind.buffers)), (1, 1, 1),
                 *[Matrix(0, 1, 0)] * 3),
-             "tiled: the buffer of A keeps a tensor for 8 operations, a product brings one for each\n"),
+             "tiled: the buffer of A keeps a tensor for 8 operations and that of C for 1, a product brings one for as many\n"),
             (lambda: accelerator().product([[1]], [[1, 2], [3, 4]]), "product: a row has 1 elements and a column 2\n"),
             (lambda: accelerator().product([[128]], [[1]]), "A: it has 128..128\n  try: give -128..127"),
             (lambda: accelerator().product([[0.5]], [[1]]), "A: it is "),
