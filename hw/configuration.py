@@ -10,7 +10,9 @@ Source: Onyx JSSC IV-F (one configuration word per column and cycle); tile ident
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import accumulate, pairwise
+from operator import or_
 
 from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
@@ -185,23 +187,25 @@ class ConfigRegisters(wiring.Component):
         index = register[:max(1, (len(words) - 1).bit_length())]
         reads = Signal()
         m.d.comb += [reads.eq(here & ~asked.write), asked.rvalid.eq(reads)]
-        with m.If(reads):
-            with m.If(register == STATUS_REGISTER):
-                m.d.comb += asked.rdata.eq(self.status)
-            for n, event in enumerate(EVENTS if self.counter_bits else ()):
-                with m.Elif(register == COUNTER_REGISTER + n):
-                    m.d.comb += asked.rdata.eq(getattr(self, event))
-            if self.readback:
-                with m.Elif(register[len(index):] == 0):
-                    m.d.comb += asked.rdata.eq(selected(words, index))
+        # ORed, as no two of them are asked for at once.
+        answer = gated(self.status, reads & (register == STATUS_REGISTER))
+        for n, event in enumerate(EVENTS if self.counter_bits else ()):
+            answer |= gated(getattr(self, event), reads & (register == COUNTER_REGISTER + n))
+        if self.readback:
+            answer |= gated(selected(words, index), reads & (register[len(index):] == 0))
+        m.d.comb += asked.rdata.eq(answer)
         return m
 
 
+def gated(word: Value, chosen: Value) -> Value:
+    """The word, or 0 if it is not chosen."""
+    return Mux(chosen, word, 0)
+
+
 def selected(words: Sequence[Value], index: Value) -> Value:
-    """The word with a number, or 0: a tree of multiplexers by the bits of the number, which needs no decoder."""
-    if not len(index):
-        return words[0]
-    half = 1 << len(index) - 1
-    if len(words) <= half:
-        return Mux(index[-1], 0, selected(words, index[:-1]))
-    return Mux(index[-1], selected(words[half:], index[:-1]), selected(words[:half], index[:-1]))
+    """The word with a number, or 0, as an OR of words of which each is gated.
+
+    In ASAP7 that is smaller than a tree of multiplexers by the bits of the number: a gate ANDs a bit with several others at the
+    price of two.
+    """
+    return reduce(or_, (gated(word, index == n) for n, word in enumerate(words)))
