@@ -264,6 +264,7 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
     read: list[int] = []                # of each launch, those up to what it gave
     lines = writer.jobs[-1]
     taken: int | None = None        # where what is taken stands, if nothing stands behind it
+    counted: int | None = None      # likewise what is counted
     for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)):
         match phase:
             case Phase.LOADS:
@@ -285,12 +286,18 @@ def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[
                     writer.mark(Mark(number, "start", numbers[launch]))
             case Phase.ENDS:
                 counts[launch] = writer.count(launch.ends, Mark(number, "end", numbers[launch]))
+                taken, counted = None, len(lines) - len(counts[launch])
+                continue
             case Phase.READS:
                 taken = len(lines)
                 yield launch, tuple(writer.read(launch, job.program, counts[launch]))
                 read.append(writer.moves[TAKEN])
+                if counted is not None:
+                    # The first words go while others are counted.
+                    writer.both_ways(counted, taken)
+                    taken = counted = None
                 continue
-        taken = None
+        taken = counted = None
 
 
 def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],

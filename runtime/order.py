@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
+from ..hw.arch.glb import LANES
+from .batches import LEAST_CYCLES
 from .plan import Launch
 
 
@@ -17,6 +19,11 @@ class Phase(Enum):
     READS = "reads"
 
 
+def _takes_long(launch: Launch) -> bool:
+    """Whether the words of a launch take longer than what a processor does for one, by a line a cycle."""
+    return launch.lying + launch.arranged > LANES * LEAST_CYCLES
+
+
 def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tuple[Phase, Launch]]:
     """The phases of launches in the order of time.
 
@@ -26,9 +33,12 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
         LOADS 1, STARTS 1, LOADS 2, ENDS 1, STARTS 2, READS 1, LOADS 3, ENDS 2, STARTS 3, READS 2, ENDS 3, READS 3
 
     Reads come first, whose places the launch after the next one needs. Of launches in one run one is queued while another one
-    computes, and words of a third one are asked for before anyone waits for those of the one to be queued:
+    computes, and words of a third one come:
 
-        LOADS 1, STARTS 1, LOADS 2, LOADS 3, STARTS 2, ENDS 1, READS 1, LOADS 4, STARTS 3, ENDS 2, READS 2, ...
+        LOADS 1, STARTS 1, LOADS 2, STARTS 2, LOADS 3, ENDS 1, READS 1, STARTS 3, LOADS 4, ENDS 2, READS 2, ...
+
+    Where words take longer than a host, these are asked for before it waits for those of the launch to be queued: LOADS 4 in
+    front of STARTS 3.
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
     started.
@@ -53,9 +63,11 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
                 yield Phase.ENDS, computes
                 yield Phase.READS, computes
                 computes = queued
-            if after is not None:
+            if after is not None and _takes_long(after):
                 yield Phase.LOADS, (loaded := after)
             yield Phase.STARTS, launch
+            if after is not None and loaded is not after:
+                yield Phase.LOADS, (loaded := after)
             queued = launch
         else:
             early = overlapped and launch is not None and launch.apart

@@ -20,7 +20,7 @@ from sardonyx.hw.arch.soc import AT_WALL, CONFIGURED, OVERFLOW, STORE_LIMIT, WAT
 from sardonyx.hw.arch.system import System
 from sardonyx.hw.tables import header
 from sardonyx.picture_job import Wanted
-from sardonyx.runtime import toolchain
+from sardonyx.runtime import order, toolchain
 from sardonyx.runtime.faults import stopped
 from sardonyx.runtime.firmware import Firmware, Job, firmware
 from sardonyx.sim import system
@@ -73,8 +73,10 @@ def test_what_the_machine_clears_itself_is_written_each_time() -> None:
     assert len(lines(made, r"GLB\(0\) \+ SARDONYX_GLB_LOAD_CONTROL, 0x[1-9]")) == 2
 
 
-@pytest.mark.parametrize("queue", [False, True])
-def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(queue: bool) -> None:
+@pytest.mark.parametrize("queue, asked_early", [(False, False), (True, False), (True, True)])
+def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(queue: bool, asked_early: bool,
+                                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "LEAST_CYCLES", 0 if asked_early else 1 << 20)
     arch = replace(ARCH, glb=replace(ARCH.glb, queue=queue, bank_bytes=16384))
     blocks = [{LOAD: block(*range(2000))}] * 7
     text = written(Job("copy", copier(arch), blocks, {STORE: 2001}), arch=arch).commands
@@ -97,7 +99,7 @@ def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(que
         store = arch.glb.tile_bytes + held["GLB(1) + SARDONYX_GLB_STORE_START"]
         assert load in asked["BROUGHT"][starts - 1:gone["BROUGHT"]], "its words are there"
         assert store not in asked["TAKEN"][gone["TAKEN"]:], "those that it writes over are gone"
-    assert (starts == 7 and "BROUGHT_BUT" in text) or not queue
+    assert starts == (7 if queue else 4) and ("BROUGHT_BUT" in text) == asked_early
 
 
 def test_the_name_of_a_program_ends_no_comment() -> None:
