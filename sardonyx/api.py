@@ -70,7 +70,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     power : str             Estimate the energy of the run in a cell library, sky130hd or asap7; engines rtl and rtl-full.
     avoid : str | sequence  Tiles that the program leaves alone, such as defective ones of a chip: ``"3,5 column:4 glb:1"``
                             or pairs (x, y), as `sardonyx/avoid.py` says; beside those that `arch` avoids.
-    unroll : int | str      Copies of the program beside each other, which share the sub-tiles; ``most``: as many as gain.
+    unroll : int | str      Copies of the program beside each other, which share the sub-tiles; ``most``: as many as gain. Of a
+                            program that keeps dense vectors lanes of its sums (`docs/schedules.md`).
     dispatch : str          How they do: order, sorted, expected or dynamic.
     locate : str            Which dense levels are located where another operand says the coordinates, in place of a scan and an
                             intersection: none, outermost, all; auto: all if the machine can, else outermost ones.

@@ -12,10 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from .compiler.einsum import compile_fused, most_copies
+from .compiler.ir.mapped import graph_demands
 from .compiler.lang.einsum import Einsum
 from .compiler.lang.program import Program
+from .compiler.sparse.blocks import map_graph
 from .compiler.sparse.fuse import Fused, alone, fuse
 from .compiler.sparse.fused_tiling import sharing
+from .compiler.sparse.lanes import dealt, lanes_of
+from .compiler.sparse.lower import lower_fused
 from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, cut
 from .dump import Dump
@@ -36,6 +40,7 @@ from .tensors.coordinates import Coo
 Tell = Callable[[str], None]
 
 _AS_IT_COMES = Plan()
+MOST_LANES = 8
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,30 @@ def _fused(statements: Sequence[Einsum], program: Program) -> Fused:
     return fuse(statements, program.formats) if len(statements) > 1 else alone(statements[-1])
 
 
-def _work(tiling: Tiling, wanted: Plan) -> Work:
+def _work(fused: Fused, tiling: Tiling, wanted: Plan) -> Work:
     """Sub-tiles as work; UserError where copies would have nothing to share."""
     if wanted.index and _tiles(tiling, wanted.index) < 2:
         raise UserError(f"index {wanted.index} is one tile of {tiling.edges[wanted.index]}, so that copies would share "
                         "nothing", f"parallelize({wanted.index},{wanted.copies})", f"split({wanted.index},N) with a smaller N")
-    return Work(tiling)
+    return Work(tiling, lanes_of(fused))
+
+
+def _on_lanes(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -> tuple[Fused, Plan]:
+    """Fused statements whose rows are dealt to lanes in place of copies of the program, where that can be, and what is left of
+    the plan. An index that is said is one of those sums, of which all are dealt."""
+    slots = dealt(fused) if wanted.copies != 1 else ()
+    summed = {access.stored[-1] for access in fused.einsum.operands if access.slot in slots}
+    if not summed or (wanted.index and wanted.index not in summed):
+        return fused, wanted
+    single = replace(wanted, copies=1, index="")
+    if wanted.copies is not None:
+        return replace(fused, lanes=wanted.copies), single
+    for lanes in range(MOST_LANES, 1, -1):
+        several = replace(fused, lanes=lanes)
+        graph = map_graph(lower_fused(sharing(several, cut(several, data, arch, single))))
+        if all(each.needed <= each.has for each in graph_demands(graph, arch)):
+            return several, single
+    return fused, single
 
 
 def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
@@ -125,7 +148,8 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
     tiling: they are cut already. Returns what compiles the program, given whom to tell the stages and, of several statements,
     the result by NumPy; and why it has so many copies, if the plan does not say.
     """
-    work = _work(tiling or cut(fused, data, arch, wanted, progress), wanted)
+    fused, wanted = _on_lanes(fused, data, arch, wanted)
+    work = _work(fused, tiling or cut(fused, data, arch, wanted, progress), wanted)
     progress(f"cut the operands into {work.told}")
     inner = work.tiling.einsum
     # A statement whose functions are left to the host is another one.
@@ -171,7 +195,8 @@ def _golden(parts: Sequence[_Part], program: Program, data: Mapping[str, Coo], a
     for part in parts:
         # Sub-tiles give NumPy nothing, but what is said of them may be wrong.
         if (own := _own(wanted, part)).edges is not None or own.index:
-            _work(cut(part.fused, part.operands(known), arch, own), own)
+            fused, own = _on_lanes(part.fused, part.operands(known), arch, own)
+            _work(fused, cut(fused, part.operands(known), arch, own), own)
     value = value_of(final, known[final.result.tensor])
     return Result({"engine": engines.GOLDEN, "result": shown(final, {name: known[name] for name in final.tensors}, value)},
                   value=value)

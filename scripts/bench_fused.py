@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.compiler.lang.program import Program, parse_program
 from sardonyx.compiler.sparse.fuse import Fused, alone, fuse
 from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
+from sardonyx.compiler.sparse.lanes import lanes_of
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
@@ -31,6 +32,8 @@ from sardonyx.tensor_job import TensorJob
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
+# Of the sums of products of a matrix with a vector, fused. In turn they have one copy: fused ones have no sub-tiles to share.
+LANES = 4
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.001, 0.002, 0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 
@@ -68,20 +71,21 @@ class Compared:
         return self.apart.simulated / self.fused.simulated
 
 
-def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch) -> Compared:
-    """Run a program both ways, every word checked."""
+def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: int = 1) -> Compared:
+    """Run a program both ways, every word checked; lanes: of the sums of the fused one."""
     known, apart = dict(data), Spent()
     for each in program.statements:
         value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, arch, (each,))
         known[each.result.tensor], apart = value, apart + spent
-    value, fused = _run(fuse(program.statements, program.formats), data, arch, program.statements)
+    value, fused = _run(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch, program.statements)
     assert value == known[program.result.result.tensor], "both ways give the same"
     return Compared(what, fused, apart)
 
 
 def _run(program: Fused, data: Mapping[str, Coo], arch: Arch, statements: Sequence[Einsum]) -> tuple[Coo, Spent]:
     began = time.process_time()
-    work = Work(tile_fused(program, data, arch.mem.level_words, None, arch.glb.bank_bytes // WORD_BYTES, narrow=True))
+    work = Work(tile_fused(program, data, arch.mem.level_words, None, arch.glb.bank_bytes // WORD_BYTES, narrow=True),
+                lanes_of(program))
     cutting = time.process_time() - began
     made = sharing(program, work.tiling) if program.nest.kept else alone(work.tiling.einsum)
     compiled = compile_fused(made, arch)
@@ -99,7 +103,7 @@ def spmv_iter(sizes: Sequence[tuple[int, int]], arch: Arch) -> list[Compared]:
         kernel = load_kernel("spmv_iter")
         data = {"A": random_tensor((size, size), nnz / size ** 2, 1), "x": random_tensor((size,), 1.0, 2)}
         program = api.located(kernel.program(), "auto", arch)
-        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch))
+        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch, LANES))
     return found
 
 

@@ -60,6 +60,7 @@ class Fused:
     whole : dict         What each kept intermediate is computed of, in one statement, by its slot.
     ways : dict          Of each intermediate, how it gets to its uses.
     shared : dict        The slot whose streams another one takes as well: both have the same tiles in every item.
+    lanes : int          To which the rows of operands are dealt (`lanes.py`).
     """
 
     einsum: Einsum
@@ -67,6 +68,7 @@ class Fused:
     whole: Mapping[str, Einsum]
     ways: Mapping[str, str]
     shared: Mapping[str, str] = field(default_factory=dict)
+    lanes: int = 1
 
     def leaves(self, slot: str) -> tuple[Access, ...]:
         """The operands of what a kept intermediate is computed of, from left to right."""

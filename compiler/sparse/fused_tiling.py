@@ -23,6 +23,7 @@ from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import ROOM
 from .fuse import Fused, Nest
+from .lanes import deal, lanes_of
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .search import EDGES, MOST_ITEMS, Search, Share, alone
@@ -104,7 +105,9 @@ def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, in
     """The work with some edges, or what does not fit."""
     einsum = fused.einsum
     whole, tiles = cut(einsum, operands, extents, edges)
-    fault = operands_overflow(tiles, whole, capacity)
+    lanes = lanes_of(fused)
+    parts = [part for one in tiles for part in (deal(one, lanes[one.access.slot]) if one.access.slot in lanes else (one,))]
+    fault = operands_overflow(tuple(parts), whole, capacity)
     for nest in (*fused.nest.walk(), fused.nest):
         fault = fault or sums_overflow(nest.einsum, whole, capacity)
     if fault:

@@ -65,7 +65,8 @@ from sardonyx.compiler.lang.functions import DIVIDE, MAX
 from sardonyx.hw.arch.primitive import EXTENT_BITS
 
 from .fuse import Fused, Nest, alone
-from .normalize import FLIPPED, Node, Product, Sum, intersected, leaves, located, nested
+from .lanes import LANE, lane_slot, lanes_of, split
+from .normalize import FLIPPED, Node, Product, Sum, begun, intersected, leaves, located, nested
 from .places import scatter
 
 
@@ -77,6 +78,7 @@ def lower(einsum: Einsum) -> SamGraph:
 def lower_fused(fused: Fused) -> SamGraph:
     """The sparse graph of fused statements: of a nest and of those whose results it takes from MEM tiles."""
     build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest, fused.einsum
+    build.lanes = lanes_of(fused)
     result = whole.result
     crds, value = _computed(build, nest)
     for level in range(nest.einsum.framed, len(crds) - nest.einsum.scattered):
@@ -89,13 +91,18 @@ def lower_fused(fused: Fused) -> SamGraph:
     kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
     formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
                if access.slot not in fused.shared}
+    formats |= {lane_slot(slot, lane): formats[slot] for slot, lanes in build.lanes.items() if slot in formats
+                for lane in range(lanes)}
     nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
     return verify(SamGraph(whole.text, whole.order, formats, nodes, tuple(build.edges)))
 
 
 def _shared(op: Operation, shared: Mapping[str, str]) -> Operation:
     """An operation that takes the stream of another slot, if its own comes with that."""
-    return replace(op, slot=shared[op.slot]) if isinstance(op, Scanner | Values) and op.slot in shared else op
+    if not isinstance(op, Scanner | Values):
+        return op
+    slot, lane, number = op.slot.partition(LANE)
+    return replace(op, slot=f"{shared[slot]}{lane}{number}") if slot in shared else op
 
 
 def _computed(build: _Builder, nest: Nest, kept: bool = False) -> tuple[list[Pin], Pin]:
@@ -107,7 +114,7 @@ def _computed(build: _Builder, nest: Nest, kept: bool = False) -> tuple[list[Pin
     result = einsum.result
     dense = einsum.framed
     framed = root if kept else Sum(((1, root), (1, result)))
-    build.locate, build.begun = einsum.locate, _begun(root, einsum)
+    build.locate, build.begun = einsum.locate, begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)
     for index, inner in reversed(einsum.accumulated.items()):
@@ -119,21 +126,6 @@ def _computed(build: _Builder, nest: Nest, kept: bool = False) -> tuple[list[Pin
     # An accumulator gives no zeros, and a copy has none.
     exact = isinstance(after, Access) if einsum.accumulated else isinstance(root, Access) and "d" not in root.format.letters
     return _drop(build, einsum, exact, [loops[index] for index in result.stored], value)
-
-
-def _begun(root: Node, einsum: Einsum) -> frozenset[str]:
-    """The slots whose outermost level is located, which need no reference before."""
-    loops = [*((root, index) for index in einsum.nest), *((part, part.contract) for part in _products(root) if part.contract)]
-    return frozenset(access.slot for part, index in loops for access in located(part, index, einsum.locate)
-                     if access.stored[0] == index)
-
-
-def _products(node: Node) -> list[Product]:
-    """The products in a part."""
-    if isinstance(node, Access):
-        return []
-    parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
-    return [*([node] if isinstance(node, Product) else []), *(found for part in parts for found in _products(part))]
 
 
 def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:
@@ -172,6 +164,8 @@ class _Builder:
     nodes: dict[str, Operation] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     refs: dict[str, Pin] = field(default_factory=dict)
+    # Of operands whose rows are dealt, to how many lanes, by slot.
+    lanes: Mapping[str, int] = field(default_factory=dict)
     # What is accumulated, by the slot of the result.
     sums: dict[str, Pin] = field(default_factory=dict)
     # The levels and the values that MEM tiles keep of what the graph computes, by slot.
@@ -282,6 +276,10 @@ class _Builder:
             return Pin(self.add(f"values_{part.slot}", Values(part.slot, root=not current), **current), "val")
         if isinstance(part, Sum):
             return self._sum(part, above)
+        if lanes := split(part, self.lanes):
+            self.refs |= {slot: self.refs[slot.rpartition(LANE)[0]] for slot in lanes}
+            _, value = self._tree([(1, self.value(each, above)) for each in lanes.values()], "add")
+            return self._scale(value, part.coefficient)
         inside = self.loop(part, part.contract) if part.contract else above
         values = [self.value(factor, inside) for factor in part.factors]
         value = self._quotient(*values) if part.divides else self._tree([(1, each) for each in values], "mul")[1]

@@ -117,6 +117,21 @@ def located(part: Node, index: str, which: str) -> tuple[Access, ...]:
     return (*able, *(access for each in others for access in located(each, index, which)))
 
 
+def begun(root: Node, einsum: Einsum) -> frozenset[str]:
+    """The slots whose outermost level is located, which need no reference before."""
+    loops = [*((root, index) for index in einsum.nest), *((part, part.contract) for part in products(root) if part.contract)]
+    return frozenset(access.slot for part, index in loops for access in located(part, index, einsum.locate)
+                     if access.stored[0] == index)
+
+
+def products(node: Node) -> list[Product]:
+    """The products in a part."""
+    if isinstance(node, Access):
+        return []
+    parts = node.factors if isinstance(node, Product) else tuple(term for _, term in node.terms)
+    return [*([node] if isinstance(node, Product) else []), *(found for part in parts for found in products(part))]
+
+
 def unsplit(node: Node, inside: bool = False) -> frozenset[str]:
     """The indices that are summed inside a function, which has to see the whole sum, or over which a maximum is taken."""
     if isinstance(node, Access):

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
 from ...compiler.sparse.estimate import cycles
+from ...compiler.sparse.lanes import deal, lane_slot
 from ...compiler.sparse.meetings import most_rows, most_words, shape_words
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.pairing import ABSENT
-from ...compiler.sparse.tiles import Tiling
+from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
 from .blocks import Blocks, Bounded
@@ -26,9 +27,13 @@ from .operand_blocks import TileBlocks, encode, runs
 
 @dataclass(frozen=True)
 class Work:
-    """The transactions of a tiling, in order."""
+    """The transactions of a tiling, in order.
+
+    lanes: to how many the rows of operands are dealt, by slot (`lanes.py`).
+    """
 
     tiling: Tiling
+    lanes: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.tiling)
@@ -51,9 +56,7 @@ class Work:
 
     def transactions(self, most: int = 1) -> Iterator[Blocks]:
         """Blocks of every load stream, item by item; they are read in order, without loops. Each knows its own bounds."""
-        streams = [(at, level_name(tiles.access.slot, level), blocks)
-                   for at, tiles in enumerate(self.tiling.tiles)
-                   for level, blocks in zip([*range(len(tiles.access.stored)), VALUES], self._encoded[at], strict=True)]
+        streams = [(at, name, blocks) for at, found in enumerate(self._streams) for name, blocks in found.items()]
         counted = self._counted
         for item, picks in enumerate(self.tiling.picks):
             chosen = picks.tolist()
@@ -72,7 +75,7 @@ class Work:
         """Words of all load streams of all items."""
         own = sum(len(block) for block in self._counted.values()) * len(self)
         return own + sum(int(blocks.lengths[self.tiling.picks[:, at]].sum())
-                         for at, found in enumerate(self._encoded) for blocks in found)
+                         for at, found in enumerate(self._streams) for blocks in found.values())
 
     @property
     def _counted(self) -> Blocks:
@@ -92,12 +95,23 @@ class Work:
     def busiest(self) -> int:
         """Words of the load stream that has the most."""
         return max(int(blocks.lengths[self.tiling.picks[:, at]].sum())
-                   for at, found in enumerate(self._encoded) for blocks in found)
+                   for at, found in enumerate(self._streams) for blocks in found.values())
 
     @functools.cached_property
-    def _encoded(self) -> tuple[tuple[TileBlocks, ...], ...]:
-        """The blocks of every tile of every slot."""
-        return tuple(encode(tiles) for tiles in self.tiling.tiles)
+    def _streams(self) -> tuple[Mapping[str, TileBlocks], ...]:
+        """The blocks of every tile of every slot, by the names of their streams."""
+        return tuple(self._blocks(tiles) for tiles in self.tiling.tiles)
+
+    def _blocks(self, tiles: Tiles) -> dict[str, TileBlocks]:
+        """The blocks of an operand's tiles; of lanes the last level and the values."""
+        slot, lanes = tiles.access.slot, self.lanes.get(tiles.access.slot, 0)
+        levels, inner = [*range(len(tiles.access.stored)), VALUES], (len(tiles.access.stored) - 1, VALUES)
+        found = {level_name(slot, level): blocks for level, blocks in zip(levels, encode(tiles), strict=True)
+                 if not lanes or level not in inner}
+        for lane, part in enumerate(deal(tiles, lanes) if lanes else ()):
+            found |= {level_name(lane_slot(slot, lane), level): blocks
+                      for level, blocks in zip(levels, encode(part), strict=True) if level in inner}
+        return found
 
     def cycles(self) -> int:
         """How many cycles all items should take, roughly."""

@@ -1,0 +1,104 @@
+"""Lanes: the nonzeros of each row dealt to several sums, which are added.
+
+    a(i) = A(i,j) * x(j)     A by dense rows, x located     a(i) = A.lane0(i,j) * x(j) + A.lane1(i,j) * x(j) + ...
+
+    rows of A -+-> coordinates of lane 0 --> * x --> sum over j -+-> + --> a
+               +-> coordinates of lane 1 --> * x --> sum over j -+
+
+A row takes the cycles of its longest lane. Nonzeros of a row go to the lanes in turn, so that none has more than one more than
+another, and each row begins with another lane. Rows are the same for all: references of the level above, which is dense, are
+those of all lanes, and an empty row sums to 0 in each. What is looked up is written to a MEM tile for each lane.
+
+That is for programs whose intermediates stay in the array: they have one sub-tile, which copies of the program cannot share.
+
+Source:  ours; IEEE Micro unrolls whole programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.expr import Access
+from sardonyx.compiler.lang.functions import SUM
+from sardonyx.tensors.coordinates import Ints, sort_rows
+
+from .fuse import Fused
+from .normalize import Node, Product, located, nested, products
+from .tiles import Tiles
+
+LANE = ".lane"
+
+
+def lane_slot(slot: str, lane: int) -> str:
+    """The slot of a lane of an operand: ``A.2.lane0``."""
+    return f"{slot}{LANE}{lane}"
+
+
+def dealt(fused: Fused) -> frozenset[str]:
+    """The slots of the operands whose rows may be dealt to lanes; none where nothing is kept in MEM tiles. Of a tensor that is
+    used several times all or none are, since they may share streams."""
+    if not fused.nest.kept:
+        return frozenset()
+    nests = [nest.einsum for nest in (*fused.nest.walk(), fused.nest)]
+    found = [_dealt(part, einsum) for einsum in nests for part in products(nested(einsum)[0])]
+    slots = {access.slot for access in found if access is not None}
+    whole = {access.tensor for access in fused.einsum.operands if access.slot not in slots}
+    return frozenset(access.slot for access in fused.einsum.operands if access.tensor not in whole)
+
+
+def lanes_of(fused: Fused) -> dict[str, int]:
+    """To how many lanes the rows of operands are dealt, by slot."""
+    return dict.fromkeys(sorted(dealt(fused)), fused.lanes) if fused.lanes > 1 else {}
+
+
+def _dealt(part: Product, einsum: Einsum) -> Access | None:
+    """The factor of a sum whose rows may be dealt: the only one that is scanned, dense but for its last level."""
+    if not part.contract or part.function != SUM:
+        return None
+    found = located(part, part.contract, einsum.locate)
+    scanned = [factor for factor in part.factors if factor not in found]
+    if len(scanned) != 1 or not isinstance(scanned[0], Access):
+        return None
+    access = scanned[0]
+    upper, last = range(len(access.stored) - 1), len(access.stored) - 1
+    fits = access.stored[last] == part.contract and not access.format.is_dense(last) and \
+        last > 0 and all(access.format.is_dense(level) for level in upper)
+    return access if fits else None
+
+
+def split(part: Node, lanes: Mapping[str, int]) -> dict[str, Product]:
+    """A sum as one for each lane of the operand in it that has lanes, by the slot of that lane; nothing where none has."""
+    if not isinstance(part, Product) or not part.contract:
+        return {}
+    slots = [factor.slot for factor in part.factors if isinstance(factor, Access) and factor.slot in lanes]
+    return {lane_slot(slot, lane): replace(part, coefficient=1, factors=tuple(
+        replace(factor, slot=lane_slot(slot, lane)) if isinstance(factor, Access) and factor.slot == slot else factor
+        for factor in part.factors)) for slot in slots[:1] for lane in range(lanes[slot])}
+
+
+def deal(tiles: Tiles, lanes: int) -> tuple[Tiles, ...]:
+    """The tiles of each lane."""
+    order = tiles.access.format.order
+    owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
+    rows = np.column_stack((owners, tiles.coords[:, list(order)]))
+    sorted_ = sort_rows(rows)
+    rows = rows[sorted_]
+    first = np.ones(len(rows), bool)
+    first[1:] = (rows[1:, :-1] != rows[:-1, :-1]).any(axis=1)
+    begins = np.flatnonzero(first)
+    numbers = np.cumsum(first) - 1
+    lane = (np.arange(len(rows)) - begins[numbers] + rows[:, -2]) % lanes if len(rows) else np.zeros(0, np.int64)
+    return tuple(_part(tiles, sorted_[lane == number], owners) for number in range(lanes))
+
+
+def _part(tiles: Tiles, chosen: Ints, owners: Ints) -> Tiles:
+    """Tiles with some of the nonzeros."""
+    chosen = np.sort(chosen)
+    nnz = np.bincount(owners[chosen], minlength=len(tiles.ids))
+    counts = np.column_stack((tiles.counts[:, :-1], nnz))
+    return replace(tiles, bounds=np.concatenate(([0], np.cumsum(nnz))), coords=tiles.coords[chosen],
+                   values=tiles.values[chosen], counts=counts)
