@@ -62,9 +62,10 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
     job = Job(accelerator, shape, (a, b, c), taps, groups)
     job.program.parts(-(-shape[2] // job.tile[2]) * taps.count)
     if job.fits:
-        for rows in job.rows():
-            for columns in job.columns():
-                job.whole(rows, columns)
+        for folds in job.folds():
+            for rows in job.rows():
+                for columns in job.columns():
+                    job.whole(folds, rows, columns)
     else:
         job.by_tiles()
     job.program.wait()
@@ -96,8 +97,9 @@ class Job:
     @property
     def fits(self) -> bool:
         """Whether a request can have a matrix: ports for all streams, loops for tiles, taps and groups."""
-        dma, rows, columns = self.accelerator.dma, self.rows()[0], self.columns()[0]
-        around = (rows.groups, columns.groups, columns.tiles, self.shape[2] // self.tile[2], self.taps.count, self.groups.count)
+        dma, folds, rows, columns = self.accelerator.dma, self.folds()[0], self.rows()[0], self.columns()[0]
+        around = (folds.groups, folds.tiles, rows.groups, columns.groups, columns.tiles, self.shape[2] // self.tile[2],
+                  self.taps.count)
         return (self.shape[2] % self.tile[2] == 0 and dma.ports >= len(self.accelerator.streams)
                 and (self.accelerator.shared > 1 or self.held == 1) and 2 + sum(each > 1 for each in around) <= dma.loops)
 
@@ -110,6 +112,18 @@ class Job:
     def sizes(self) -> tuple[int, int, int]:
         """Rows, columns and terms of an operation."""
         return self.rows()[0].extent, self.tile[1], self.tile[2]
+
+    def folds(self) -> list[_Span]:
+        """Groups of which the rows follow each other in C, as those of a convolution: so many of them are one operation, which
+        keeps a tile of B for longer."""
+        rows, count = self.shape[0], self.groups.count
+        folded = 1
+        if self.accelerator.launches and self.groups.c == rows * self.matrices[2].pitch:
+            folded = max(1, min(count, self.tile[0] // rows))
+        folded = -(-count // -(-count // folded))
+        whole, rest = divmod(count, folded)
+        spans = [_Span(0, whole, folded, 1, 1), _Span(whole * folded, 1, rest, 1, 1)]
+        return [span for span in spans if span.groups and span.tiles]
 
     def rows(self) -> list[_Span]:
         """Rows in operations, of as many launches each where they can be fewer, and what is left."""
@@ -134,23 +148,32 @@ class Job:
                  _Span(count * width, 1, 1, width, ragged)]
         return [span for span in spans if span.groups and span.tiles and span.there]
 
-    def whole(self, rows: _Span, columns: _Span) -> None:
+    def whole(self, folds: _Span, rows: _Span, columns: _Span) -> None:
         """A request for each matrix; what the array needs first is asked for first."""
-        self._set(rows.extent, columns.tiles)
+        folded = folds.tiles
+        self._set(rows.extent * folded, columns.tiles)
         a, b, c = self.matrices
         taps, groups = self.taps, self.groups
         deep, depth, width = self.shape[2] // self.tile[2], self.tile[2], columns.extent
-        self.program.move(
-            self.names[0], _place(a, rows.first, 0, 0), (a.pitch, a.step), (rows.there, depth), a.size,
-            [(deep, depth * a.step), (taps.count, taps.a), (columns.groups, 0), (rows.groups, rows.extent * a.pitch),
-             (groups.count, groups.a)])
+        at_a = _place(a, rows.first, 0, folds.first * groups.a)
+        around = [(deep, depth * a.step), (taps.count, taps.a), (columns.groups, 0), (rows.groups, rows.extent * a.pitch),
+                  (folds.groups, folded * groups.a)]
+        if folded == 1:
+            self.program.move(self.names[0], at_a, (a.pitch, a.step), (rows.there, depth), a.size, around)
+        else:
+            # Rows of several groups: a loop more than the buffer has levels.
+            stream = next(each.name(0, "values") for each in self.accelerator.buffers if each.tensor == self.names[0])
+            inner = ((depth, a.step), (rows.extent, a.pitch), (folded, groups.a))
+            self.program.request(stream, at_a, [(span, span, stride) for span, stride in (*inner, *around)], a.size)
         self.program.move(
             self.names[1], _place(b, 0, columns.first, 0), (b.pitch, b.step), (depth, columns.there), b.size,
             [(columns.tiles, width * b.step), (deep, depth * b.pitch), (taps.count, taps.b),
-             (columns.groups, columns.tiles * width * b.step), (rows.groups, 0), (groups.count, 0)])
+             (columns.groups, columns.tiles * width * b.step), (rows.groups, 0), (folds.groups, 0)])
         self.program.move(
-            self.names[2], _place(c, rows.first, columns.first, 0), (c.pitch, c.step), (rows.there, columns.there), c.size,
-            [(columns.tiles * columns.groups, width * c.step), (rows.groups, rows.extent * c.pitch), (groups.count, groups.c)])
+            self.names[2], _place(c, rows.first, columns.first, folds.first * groups.c), (c.pitch, c.step),
+            (rows.there * folded, columns.there), c.size,
+            [(columns.tiles * columns.groups, width * c.step), (rows.groups, rows.extent * c.pitch),
+             (folds.groups, folded * groups.c)])
 
     def by_tiles(self) -> None:
         """Requests for each tile."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
@@ -116,6 +116,19 @@ def from_memory_to_memory(measured: list[Layer]) -> Iterator[Whole]:
         cycles = accelerator.product(a, b, stored=1).cycles
         assert cycles is not None, "Verilog has cycles"
         yield Whole((rows, columns, terms), by_hand(rows, columns, terms) + more, cycles)
+
+
+def few_of_each_group() -> list[tuple[str, int, int]]:
+    """Designs with N:M sparsity: their names, cycles of 20 operations, and those of the same array without the skip."""
+    found = []
+    for name in ("a100", "structured_2_4", "structured_4_8"):
+        array = designs.design(name)
+        operands = array.random(20)
+        few, all_ = (each.run("tokens", **operands) for each in (array, replace(array, sparsity=())))
+        assert np.array_equal(few.value, all_.value), "the results are the dense ones"
+        assert few.cycles is not None and all_.cycles is not None, "arrays in step have cycles"
+        found.append((name, few.cycles, all_.cycles))
+    return found
 
 
 def _check(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:

@@ -1,5 +1,6 @@
 """Optimistic skips: few of each group, exact, and in proportion fewer steps."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 
@@ -66,6 +67,14 @@ def test_half_of_each_group_takes_half_the_steps_on_wires_that_stay(name: str, k
     assert len([wire for wire in array.spatial.wires if wire[0] != wire[1]]) == 12 * (of + 2)
     # Each element of B is read once.
     assert sum(len(port.words) for port in array.spatial.inputs if port.tensor == "B") == 4 * 16
+
+
+@pytest.mark.slow
+def test_the_design_of_bytes_gives_dense_results_in_half_the_cycles() -> None:
+    array = designs.design("a100")
+    operands = array.random(4, 1)
+    few, every = (each.run("tokens", **operands) for each in (array, dataclasses.replace(array, sparsity=())))
+    assert np.array_equal(few.value, every.value) and few.cycles - every.cycles // 2 <= array.spatial.steps // 2
 
 
 @given(st.integers(1, 4), st.integers(0, 2), st.integers(1, 3), st.data())

@@ -20,7 +20,7 @@ from sardonyx.hw.spatial.wide_bank import WideBank
 from sardonyx.runtime import spatial_firmware
 from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.runtime.spatial_commands import Program
-from sardonyx.runtime.spatial_products import Matrix, Repeat, product
+from sardonyx.runtime.spatial_products import Matrix, Repeat, convolution, product
 from sardonyx.sim.model import private_buffer as model
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 from sardonyx.sim.rtl.bench import Bench
@@ -114,9 +114,13 @@ def test_edges_are_requests_of_their_own_and_operations_as_long_as_divides_rows_
 
 def test_a_convolution_is_that_of_numpy() -> None:
     random = np.random.default_rng(1)
-    image, weights = random.integers(-99, 99, (6, 9, 4)), random.integers(-99, 99, (3, 3, 4, 6))
-    for stride in (1, 2):
-        of_rows().convolution(image, weights, stride, stored=2)
+    for image, stride, issues in (((6, 9, 4), 1, 12), ((6, 9, 4), 2, 6), ((7, 4, 4), 1, 12), ((9, 5, 4), 2, 6)):
+        pixels, weights = random.integers(-99, 99, image), random.integers(-99, 99, (3, 3, 4, 6))
+        of_rows().convolution(pixels, weights, stride, stored=2)
+        # 4 of the 6 outputs are a tile. 7 columns of results are 4 and 3 operations' rows; of 2 columns three rows are one
+        # operation, and the other two, or two and two.
+        made = product(of_rows().kind, *convolution(image, (3, 3, 6), stride, (0, 4096, 8192), (1, 1, 1))).words
+        assert [number for number, *_ in made].count(command.ISSUE) == issues
 
 
 def test_a_large_product_takes_about_the_cycles_of_its_words() -> None:
