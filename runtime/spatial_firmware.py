@@ -14,6 +14,7 @@ from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.errors import UserError
 from . import toolchain
+from .spatial_commands import Program
 from .spatial_header import header
 from .spatial_products import ONCE, Job, Matrix, Repeat
 
@@ -31,8 +32,16 @@ def compiled(accelerator: Accelerator, source: Path, headers: Mapping[str, str])
 
 def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b: Matrix, c: Matrix, taps: Repeat = ONCE,
             groups: Repeat = ONCE) -> bytes:
-    """The firmware of a product, as of `spatial_products.product`."""
-    return compiled(accelerator, PRODUCT, {"product.h": _tables(Job(accelerator, shape, (a, b, c), taps, groups))})
+    """The firmware of a product, as of `spatial_products.product`: its commands one behind the other where whole matrices are
+    requests, else loops over tiles."""
+    job = Job(accelerator, shape, (a, b, c), taps, groups)
+    return compiled(accelerator, PRODUCT, {"product.h": _commands(job.made()) if job.fits else _tables(job)})
+
+
+def _commands(program: Program) -> str:
+    """Commands as C, each an instruction with two constants."""
+    lines = (f"(void)SPATIAL_COMMAND({number}u, {rs1:#x}u, {rs2:#x}u);" for number, rs1, rs2 in program.words)
+    return " \\\n    ".join(["#define COMMANDS", *lines]) + "\n"
 
 
 def _tables(job: Job) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..hw.arch.accelerator import Accelerator
+from ..hw.arch.accelerator import RAM, Accelerator
 from ..hw.arch.dma import MOST_SPAN
 from ..hw.arch.errors import UserError
 from .spatial_commands import Program
@@ -59,17 +59,7 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
     products with a C of their own.  Ragged edges need no room in memory. Where terms are whole tiles, and ports and loops
     enough, each matrix is one request, or some, for what is whole and for the edges.
     """
-    job = Job(accelerator, shape, (a, b, c), taps, groups)
-    job.program.parts(-(-shape[2] // job.tile[2]) * taps.count)
-    if job.fits:
-        for folds in job.folds():
-            for rows in job.rows():
-                for columns in job.columns():
-                    job.whole(folds, rows, columns)
-    else:
-        job.by_tiles()
-    job.program.wait()
-    return job.program
+    return Job(accelerator, shape, (a, b, c), taps, groups).made()
 
 
 @dataclass(frozen=True)
@@ -94,13 +84,28 @@ class Job:
         self.program = Program(accelerator)
         check(shape, self.tile, taps, groups)
 
+    def made(self) -> Program:
+        """All commands."""
+        self.program.parts(-(-self.shape[2] // self.tile[2]) * self.taps.count)
+        if self.fits:
+            for folds in self.folds():
+                for rows in self.rows():
+                    for columns in self.columns():
+                        self.whole(folds, rows, columns)
+        else:
+            self.by_tiles()
+        self.program.wait()
+        return self.program
+
     @property
     def fits(self) -> bool:
         """Whether a request can have a matrix: ports for all streams, loops for tiles, taps and groups."""
         dma, folds, rows, columns = self.accelerator.dma, self.folds()[0], self.rows()[0], self.columns()[0]
         around = (folds.groups, folds.tiles, rows.groups, columns.groups, columns.tiles, self.shape[2] // self.tile[2],
                   self.taps.count)
-        return (self.shape[2] % self.tile[2] == 0 and dma.ports >= len(self.accelerator.streams)
+        # The memory of a core is filled before.
+        streams = sum(each.name != RAM for each in self.accelerator.streams)
+        return (self.shape[2] % self.tile[2] == 0 and dma.ports >= streams
                 and (self.accelerator.shared > 1 or self.held == 1) and 2 + sum(each > 1 for each in around) <= dma.loops)
 
     @property

@@ -1,6 +1,7 @@
 /* A tiled matrix product C = A B, from memory outside to memory outside, for an array of C(i,j) = A(i,k) * B(k,j); or several, of
  * which some are added up and others follow each other, as in a convolution.
  *
+ * Where requests of whole matrices do, these are all: COMMANDS. Else tiles are moved one by one.
  * What is known when it is compiled is computed there: how far apart tiles lie, in bytes, and for each bank of a matrix which part
  * of a tile is its own, where tiles are whole, at the edge, or behind it. So a tile takes a sum for its address, and for each bank
  * the commands of its request.
@@ -8,6 +9,7 @@
 #include "spatial.h"
 #include "product.h"
 
+#ifndef COMMANDS
 /* Moves one bank of a tile; `rows` and `columns` say how much of it there is: WHOLE, EDGE or NONE. */
 static void move(const struct bank *bank, uint32_t address, uint32_t rows, uint32_t columns)
 {
@@ -42,7 +44,7 @@ static uint32_t across(uint32_t n)
     return n + 1 < TILES_ACROSS ? WHOLE : n + 1 == TILES_ACROSS ? LAST_ACROSS : NONE;
 }
 
-__attribute__((section(".start"), used)) void _start(void)
+static void product(void)
 {
     spatial_set_constant(SPATIAL_PARTS, PARTS);
 #ifdef LAUNCHES
@@ -74,6 +76,17 @@ __attribute__((section(".start"), used)) void _start(void)
             }
         }
     }
+}
+#else
+static void product(void)
+{
+    COMMANDS
+}
+#endif
+
+__attribute__((section(".start"), used)) void _start(void)
+{
+    product();
     (void)spatial_fence();
     __asm__ volatile("ebreak");
     for (;;)
