@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .apps import spatial as shipped
+from .convolvers import ConvolverDesign
 from .hw.arch.errors import UserError
 from .mergers import MergerDesign
 from .outcome import Outcome, silent
@@ -36,20 +37,21 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
 
 
 def design(name: str) -> Design:
-    """An array that we ship, or that of a file; UserError for a file that has none, or raises an error, and for a merger."""
+    """An array that we ship, or that of a file; UserError for a file that has none, or raises an error, and for no array."""
     found = any_design(name)
-    if isinstance(found, MergerDesign):
-        raise UserError("it is a merger, not an array", name, "choose a design with a functionality")
+    if not isinstance(found, Design):
+        what = "merger" if isinstance(found, MergerDesign) else "convolver"
+        raise UserError(f"it is a {what}, not an array", name, "choose a design with a functionality")
     return found
 
 
-def any_design(name: str) -> Design | MergerDesign:
-    """An array or a merger, otherwise as `design`."""
+def any_design(name: str) -> Design | MergerDesign | ConvolverDesign:
+    """An array, a merger or a convolver, otherwise as `design`."""
     path = Path(name)
     if path.suffix != ".py":
         if name in names():
             found = import_module(f"{shipped.__name__}.{name}").design
-            assert isinstance(found, Design | MergerDesign), "every module that we ship has a design"
+            assert isinstance(found, Design | MergerDesign | ConvolverDesign), "every module that we ship has a design"
             return found
         near = difflib.get_close_matches(name, names(), n=1)
         raise UserError("there is no design of this name", name, f"use {near[0]}" if near else
@@ -67,7 +69,7 @@ def any_design(name: str) -> Design | MergerDesign:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) else lines[-1] if lines else ""
         raise UserError(f"{type(error).__name__}: {error}", f"{name}{line}", "correct it; python shows more") from error
     found = variables.get("design")
-    if not isinstance(found, Design | MergerDesign):
+    if not isinstance(found, Design | MergerDesign | ConvolverDesign):
         raise UserError("it has no `design` that is a sardonyx.spatial.Design", name,
                         "write design = sp.Design(...), or sp.merger(...)")
     return found

@@ -118,6 +118,37 @@ def from_memory_to_memory(measured: list[Layer]) -> Iterator[Whole]:
         yield Whole((rows, columns, terms), by_hand(rows, columns, terms) + more, cycles)
 
 
+@dataclass(frozen=True)
+class Convolved:
+    """A layer on four PEs with a tile each: its name, cycles of the slowest, and with an ideal crossbar, products."""
+
+    name: str
+    cycles: int
+    ideal: int
+    products: int
+
+    @property
+    def busy(self) -> float:
+        """Of all multipliers and cycles."""
+        return self.products / (4 * 16 * self.cycles)
+
+
+def sparse_layers() -> Iterator[Convolved]:
+    """Layers of AlexNet, of one of two groups of channels where it has these, with as many zeros; every output compared."""
+    random = np.random.default_rng(0)
+    for name, channels, tile, outputs, size, pixels, weights in (
+            ("conv2", 48, 7, 128, 5, .865, .225), ("conv3", 256, 4, 384, 3, .53, .34), ("conv4", 192, 4, 192, 3, .39, .37),
+            ("conv5", 192, 4, 128, 3, .43, .37)):
+        design = sp.convolver((channels, tile, tile), (outputs, size, size), name="scnn")
+        held = random.integers(-128, 128, design.weights) * (random.random(design.weights) < weights)
+        reports = []
+        for _ in range(4):
+            image = random.integers(-128, 128, design.image) * (random.random(design.image) < pixels)
+            reports.append(design.run(image=image, weights=held).report)
+        cycles, ideal = (max(each[key] for each in reports) for key in ("cycles", "cycles_of_ideal_crossbar"))
+        yield Convolved(name, cycles, ideal, sum(each["products"] for each in reports))
+
+
 def few_of_each_group() -> list[tuple[str, int, int]]:
     """Designs with N:M sparsity: their names, cycles of 20 operations, and those of the same array without the skip."""
     found = []

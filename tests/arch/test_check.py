@@ -13,7 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sardonyx.hw.arch
-from sardonyx.hw.arch import accelerator, cgra, check, command, dma, elastic, merger, presets, private_buffer, spatial, written
+from sardonyx.hw.arch import (
+    accelerator,
+    cartesian,
+    cgra,
+    check,
+    command,
+    dma,
+    elastic,
+    merger,
+    presets,
+    private_buffer,
+    spatial,
+    written,
+)
 from sardonyx.hw.arch.buffer import MemSizes
 from sardonyx.hw.arch.check import Identifier, Misfit, Misfits, OneOf, PowerOfTwo, Range, Real, Text, Whole, misfits, ranges
 from sardonyx.hw.arch.config import MEMORY_REGISTER, Field
@@ -54,6 +67,7 @@ ELASTIC = elastic.Elastic(
     (elastic.Link(("", "A_0"), ("pe", "x")),), (elastic.Found("k", True, (("A", ("k",)),)),), (("A", ("k",)),),
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 MERGER = merger.Merger("merger", 2, 1, 1)
+PRODUCTS = cartesian.Cartesian("products")
 PRIVATE = private_buffer.PrivateBuffer("A", (0,), 0, (private_buffer.Bank(
     8, (private_buffer.Level(private_buffer.DENSE, 2),), 16, 0, 0, (private_buffer.Loop(2, 1, 1),), 2, private_buffer.WORD,
     False),), (("A_0", "A_1"),))
@@ -62,7 +76,7 @@ WRITTEN = written.Written(REDUCED, (0,), ("X_0",), private_buffer.COMPRESSED, 16
 COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
-SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER,
+SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS,
                  REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, spatial.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))

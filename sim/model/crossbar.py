@@ -1,0 +1,29 @@
+"""How long an array of Cartesian products takes with an ideal crossbar: every product is in the queue of its bank at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...hw.arch.cartesian import Cartesian
+from ...runtime.data.convolved import Fibers
+
+
+def ideal_cycles(kind: Cartesian, groups: Sequence[Fibers]) -> int:
+    """Cycles from the first pair of vectors to the last sum of each group, one group after the other.
+
+    A pair of vectors a cycle; queues have no bound, and a bank adds up a product a cycle.
+    """
+    cycles = 0
+    for group in groups:
+        queues = np.zeros(kind.banks, np.int64)
+        for _, at, _, to in group.pairs:
+            for first in range(0, len(at), kind.left):
+                for second in range(0, len(to), kind.right):
+                    places = at[first:first + kind.left, None] + to[None, second:second + kind.right]
+                    queues += np.bincount((places % kind.banks).ravel(), minlength=kind.banks)
+                    np.maximum(queues - 1, 0, out=queues)
+                    cycles += 1
+        cycles += int(queues.max())
+    return cycles
