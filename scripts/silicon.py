@@ -40,7 +40,7 @@ from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measu
 from sardonyx.flow.asic.power import COMPLETE, write
 from sardonyx.flow.asic.synthesis import Registers
 from sardonyx.flow.asic.timing import find_sta
-from sardonyx.flow.asic.variants import COMPARISONS, DOMAINS, Change, Comparison, compare, hops
+from sardonyx.flow.asic.variants import COMPARISONS, DOMAINS, Change, Comparison, compare, hops, with_options
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
@@ -148,6 +148,10 @@ def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str
                 say("\n".join(lines(delay)))
             elif name == ENERGY:
                 energies = measured(folder, library, say)
+                if options.preset == "onyx":
+                    for n, arch in enumerate(with_options(presets.get(options.preset))):
+                        emit_arch(arch, Path(made, f"options{n}"))
+                        energies |= measured(Path(made, f"options{n}"), library, say, energies)
                 if options.write:
                     family = library.family
                     write(family.name, {module: each.rates for module, each in energies.items()})

@@ -15,10 +15,11 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...hw.emit import ENABLED
 from ...hw.emitted import instances, ports
 from ...hw.soc.around import ARRAY
 from . import sram
@@ -34,7 +35,8 @@ _FJ_PER_WATT = 1e15 * PERIOD_PS * 1e-12     # of a cycle
 POWER = re.compile(r"^ *([0-9.e+-]+) +([0-9.e+-]+) +([0-9.e+-]+) +[0-9.e+-]+ (\S+)$", re.MULTILINE)
 _RATE = re.compile(r"^@ (input|output) ([0-9.e+-]+) \S+ \S+ (\S+)/(\w+)$", re.MULTILINE)
 _MARK = "== "
-_STILL_WATT, _STILL_RATE = 1e-12, 1.0      # less is nothing: OpenSTA's sums of what does not move are not exactly 0
+# Less is nothing: OpenSTA's sums of what does not move are not exactly 0, and such an error by few changes a second is large.
+_STILL_WATT, _STILL_RATE = 1e-12, 1e4
 
 
 @dataclass(frozen=True)
@@ -148,12 +150,13 @@ def read_report(text: str) -> dict[str, CellEnergy]:
     return found
 
 
-def measured(folder: Path, library: Library, say: Callable[[str], None]) -> dict[str, Energy]:
-    """Every module of a machine that was written to a folder, but SRAMs and what only joins tiles."""
+def measured(folder: Path, library: Library, say: Callable[[str], None], known: Container[str] = ()) -> dict[str, Energy]:
+    """Every module of a machine that was written to a folder, but SRAMs, what only joins tiles, and those that are known, with
+    enables or without."""
     modules = {file.stem: file.read_text() for file in sorted(folder.glob("*.sv"))}
     found = {}
     for name in modules:
-        if not sram.is_sram(name) and name not in (ARRAY, TOP):
+        if not sram.is_sram(name) and name.removesuffix(ENABLED) not in known and name not in (ARRAY, TOP):
             found[name] = each = energy(alone(modules, name), library)
             say(f"{name}: {each.flops} flops, {each.clock_fj:.0f} fJ a cycle; {each.change_fj:.2f} fJ a change; "
                 f"leakage {each.leakage_nw:.3g} nW")

@@ -37,7 +37,7 @@ _HEAD = """\
 # Energies of modules by library, as `make silicon ARGS="energy --write"` measures them (flow/asic/energy.py): of a flop in a
 # clock cycle and of a change of a bit in femtojoules, and leakage of the module in nanowatts.
 """
-_SIZES = re.compile(r"_w?\d[\dx_]*$")
+_SIZES = re.compile(r"(_[wd]?\d[\dx]*)+$")
 _KINDS = ("pe", "mem", "io")
 # Modules that are no parts: what is in them is.
 _FRAME = re.compile(r"(tile|core)_|(pe|mem|io)_(odd|even)$|glb_tile$|shell$")

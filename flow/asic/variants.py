@@ -50,7 +50,6 @@ VARIANTS: Mapping[str, Arch] = {
     "sparse MEM, controllers of amber": replace(_ONYX, mem=replace(_AMBER.mem, primitives=_SPARSE.primitives)),
 }
 
-
 @dataclass(frozen=True)
 class Comparison:
     """A claim of the papers.
@@ -109,6 +108,18 @@ DOMAINS = (
     Comparison("counters_pe", "performance counters of 32 bits, PE (no paper has them)", "", "onyx", "counters", "pe", "tile"),
     Comparison("counters_mem", "the same of a MEM", "", "onyx", "counters", "mem", "tile with SRAM"),
 )
+
+
+def with_options(arch: Arch) -> tuple[Arch, Arch]:
+    """A machine with all at once that presets lack, of which the energies are to be known, too, and one that can be stalled.
+
+    The second one has modules of the first one with enables, and what only it has. Tiles do not abut: simulation joins others.
+    """
+    options = replace(
+        arch, power_domains=True, regions=4, counter_bits=32, memory_readback=True,
+        pe=replace(arch.pe, primitives=(*arch.pe.primitives, *SHARING_PRIMITIVES, DIVIDER), reduce_max=True),
+        mem=replace(arch.mem, primitives=(*arch.mem.primitives, SCATTER)), glb=replace(arch.glb, ring=8, queue=True))
+    return options, replace(options, column_stall=True)
 
 
 @dataclass(frozen=True)

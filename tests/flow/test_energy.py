@@ -37,6 +37,12 @@ def test_a_flop_takes_its_clock_in_a_cycle_and_what_comes_on_top_by_changes_of_b
                                                             pytest.approx(0.01))
 
 
+def test_a_cell_that_hardly_changes_takes_nothing_rather_than_errors_of_rounding_by_its_rate() -> None:
+    # A carry at the end of a long counter: 4 changes a second, of 80 pW that are a difference of sums.
+    slow = REPORT.replace("3.000000000e-06 1.000000000e-06", "8.000000000e-11 0.000000000e+00")
+    assert read_report(slow.replace("5.00000e+08", "4.00000e+00"))["_12_"].change_fj == 0
+
+
 def test_a_run_that_was_cut_is_no_report() -> None:
     with pytest.raises(AssertionError, match="sta failed"):
         read_report(REPORT.replace("== end", "Error: no such file"))

@@ -1,13 +1,18 @@
 """The energy of what was counted."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sardonyx.flow.asic import power
 from sardonyx.flow.asic.power import Rates, Share, Spent, energies, estimate, rates
+from sardonyx.flow.asic.variants import with_options
+from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.glb import HYBRID
 from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.clock_gate import ClockGate
 from sardonyx.hw.emit import emit_each
 from sardonyx.hw.emitted import below
 from sardonyx.sim.rtl.activity import Activity, Count, is_sram
@@ -82,14 +87,20 @@ def test_a_library_without_energies_is_refused() -> None:
                                 "  try: choose sky130hd or asap7, or measure it: make silicon LIBERTY=folder ARGS=energy")
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_module_of_every_preset_has_energies(preset: str, tmp_path: Path) -> None:
-    components = modules(PRESETS[preset])
+def gated(arch: Arch) -> Arch:
+    """A machine of which parts of the global buffer are clocked in part."""
+    return replace(arch, glb=replace(arch.glb, clock_gating=HYBRID))
+
+
+@pytest.mark.parametrize("arch", [*PRESETS.values(), gated(with_options(PRESETS["tiny"])[1])],
+                         ids=[*PRESETS, "tiny with all options"])
+def test_every_module_of_every_preset_and_option_has_energies(arch: Arch, tmp_path: Path) -> None:
+    components = modules(arch)
     for files in emit_each(components, tmp_path):
         texts = {file.stem: file.read_text() for file in files}
         for _, path in below(files[-1].stem, texts):
             for library in ("sky130hd", "asap7"):
-                assert is_sram(path[-1]) or rates(library, path[-1]).change_fj >= 0
+                assert is_sram(path[-1]) or path[-1] == ClockGate.module_name or rates(library, path[-1]).change_fj >= 0
 
 
 def test_what_is_measured_stands_beside_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
