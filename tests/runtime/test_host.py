@@ -21,7 +21,7 @@ from sardonyx.runtime.data.blocks import split_blocks
 from sardonyx.runtime.faults import explain, show_status
 from sardonyx.runtime.host import Outcome, execute, run
 from sardonyx.runtime.plan import CYCLES_PER_WORD, most_cycles
-from sardonyx.runtime.plan import _run as commands_of_a_run
+from sardonyx.runtime.registers import started
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
@@ -214,7 +214,7 @@ def test_a_run_that_moves_for_ever_is_stopped_and_says_where_it_moves(machine: M
     for name, value in (("load_control", 1), ("load_start", 0), ("load_extent0", (1 << 24) - 1), ("load_stride0", 0)):
         machine.write_register(name, value, 0)
     with pytest.raises(AssertionError) as error:
-        execute(machine, [*commands_of_a_run(1, limit(3000)), Wait(100_000)], program)
+        execute(machine, [*started(1, limit(3000)), Wait(100_000)], program)
     most = machine.read_register("cycle_limit")
     assert WATCHDOG_CYCLES < most < 2 * WATCHDOG_CYCLES and most % MOVED_WINDOW == 0
     assert str(error.value) == (f"the run did not end within {most} cycles, far more than its operands can take\n"
