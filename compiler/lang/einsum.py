@@ -324,6 +324,12 @@ def shared(parts: Iterable[Expr]) -> frozenset[str]:
     return frozenset(index for index in uses if uses.count(index) > 1)
 
 
+def _named(expr: Expr) -> set[str]:
+    """The indices of the sums in a part that name theirs."""
+    own = {expr.index} if isinstance(expr, Total) else set()
+    return own.union(*map(_named, children(expr)))
+
+
 def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
                    nesting: dict[tuple[str, str], None], inside: bool = False) -> None:
     """Check the sums and functions inside a product. `bound` are the indices that loops around it fix; `nesting` collects
@@ -349,8 +355,9 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
                                "choose constants with which zeros give 0, as in max(b(i), -5)")
         if is_quotient(part):
             for index in sorted(shared(within) - fixed):
+                whole = "" if index in _named(part) else f"write {SUM}({index}, {part}) for a sum of quotients, or "
                 raise parser.error(start(part), f"index {index} is summed on both sides of a quotient",
-                                   f"write {SUM}({index}, {part}) for a sum of quotients, or give the sums other indices")
+                                   f"{whole}give the sums other indices")
             for side in within:
                 _check_product(parser, side, fixed & indices(side).keys(), nesting)
             continue

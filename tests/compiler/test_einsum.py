@@ -81,6 +81,7 @@ POINTED = [
     ("x(i) = b(i) // c(i)", 13, "operator '//' is not supported", KNOWN),
     ("x(i) = B(i,k) / C(i,k)", 8, "index k is summed on both sides of a quotient",
      "write sum(k, B(i,k) / C(i,k)) for a sum of quotients, or give the sums other indices"),
+    ("x = sum(n, a(n)) / sum(n, b(n))", 5, "index n is summed on both sides of a quotient", "give the sums other indices"),
     ("x(i) = b(i) / (2 - 2)", 13, "it is divided by 0, which gives 0 everywhere", "divide by something else"),
     ("x(i) = b(i) / (c(i) + 1)", 23, "constant 1 is added to a tensor, so the result would be dense",
      "make it a tensor with the indices of the other terms"),
