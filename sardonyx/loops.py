@@ -163,9 +163,12 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
         if order == statement.order:
             continue
         try:
-            yield replace(parse(statement.text, order, own, statement.origin), locate=statement.locate)
+            other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
+        # What reading kept sums once more takes is not in the estimate.
+        if not other.reframed:
+            yield replace(other, locate=statement.locate)
 
 
 def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -112,6 +112,13 @@ class Einsum:
         return form.dense_levels if self.scattered < form.rank else 0
 
     @property
+    def reframed(self) -> bool:
+        """Whether dense levels of the result are inside of sums that are accumulated, which are for coordinates that occur:
+        they are kept in MEM tiles then, and read with all coordinates (`lower.py`)."""
+        dense = self.result.stored[:self.framed]
+        return any(index in dense for inner in self.accumulated.values() for index in inner)
+
+    @property
     def looped(self) -> tuple[str, ...]:
         """The indices of the result, from the outermost loop in."""
         return tuple(index for index in self.order if index in self.result.indices)
@@ -187,15 +194,7 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
                        format=choose_format(access, uses[access.tensor], result, loops, formats.get(access.tensor)))
 
     result = replace(result, format=choose_format(result, [result], result, loops, formats.get(result.tensor)))
-    found = Einsum(text, result, changed(expr, finish), loops, origin)
-    dense = result.stored[:found.framed]
-    for summed, inner in found.accumulated.items():
-        for index in inner:
-            if index in dense:
-                raise UserError(f"level {index} of the result is dense, but sums over {summed} around it are kept for "
-                                "coordinates that occur", f"format {result.format} of {result}",
-                                f"store level {index} compressed, or use loop order {' '.join((*result.stored, summed))}")
-    return found
+    return Einsum(text, result, changed(expr, finish), loops, origin)
 
 
 def _check_names(parser: Parser, result: Access, expr: Expr) -> None:

@@ -63,11 +63,15 @@ from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
 from sardonyx.compiler.lang.functions import DIVIDE, MAX
 from sardonyx.hw.arch.primitive import EXTENT_BITS
+from sardonyx.tensors.fibertree import COMPRESSED, Format
 
 from .fuse import Fused, Nest, alone
 from .lanes import LANE, lane_slot, lanes_of, split
 from .normalize import FLIPPED, Node, Product, Sum, begun, intersected, leaves, located, nested
 from .places import scatter
+
+# The end of the slot of sums that are kept for a result.
+SUMS = "_sums"
 
 
 def lower(einsum: Einsum) -> SamGraph:
@@ -90,7 +94,7 @@ def lower_fused(fused: Fused) -> SamGraph:
         build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
     kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
     formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
-               if access.slot not in fused.shared}
+               if access.slot not in fused.shared} | build.formats
     formats |= {lane_slot(slot, lane): formats[slot] for slot, lanes in build.lanes.items() if slot in formats
                 for lane in range(lanes)}
     nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
@@ -109,7 +113,23 @@ def _computed(build: _Builder, nest: Nest, kept: bool = False) -> tuple[list[Pin
     """The coordinates of each level of a nest's result, and its values; kept: where it is dense, its loop has all coordinates
     anyway (`fused_dense.py`)."""
     build.kept |= {slot: _computed(build, inner, kept=True) for slot, inner in nest.kept.items()}
-    einsum = nest.einsum
+    return _reframed(build, nest.einsum) if nest.einsum.reframed else _looped(build, nest.einsum, kept)
+
+
+def _reframed(build: _Builder, einsum: Einsum) -> tuple[list[Pin], Pin]:
+    """The same where sums are accumulated around dense levels: they are kept as they come, compressed, and read with all the
+    coordinates of these levels."""
+    result = einsum.result
+    sums = replace(result, slot=f"{result.slot}{SUMS}", format=Format(COMPRESSED * result.format.rank, result.format.order))
+    build.kept[sums.slot] = _looped(build, replace(einsum, result=sums))
+    build.formats[sums.slot] = str(sums.format)
+    framed = Sum(((1, sums), (1, result)))
+    loops = {index: build.loop(framed if level < einsum.framed else sums, index) for level, index in enumerate(result.stored)}
+    return [*loops.values()], build.value(sums, loops[result.stored[-1]])
+
+
+def _looped(build: _Builder, einsum: Einsum, kept: bool = False) -> tuple[list[Pin], Pin]:
+    """The same, by the loops of a statement."""
     root, after = nested(einsum)
     result = einsum.result
     dense = einsum.framed
@@ -168,6 +188,8 @@ class _Builder:
     lanes: Mapping[str, int] = field(default_factory=dict)
     # What is accumulated, by the slot of the result.
     sums: dict[str, Pin] = field(default_factory=dict)
+    # Of what MEM tiles keep besides intermediates, by slot.
+    formats: dict[str, str] = field(default_factory=dict)
     # The levels and the values that MEM tiles keep of what the graph computes, by slot.
     kept: dict[str, tuple[list[Pin], Pin]] = field(default_factory=dict)
 

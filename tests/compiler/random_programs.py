@@ -161,7 +161,7 @@ REASONS = (
     r"the diagonal of \w+ is read, which MEM tiles do not give", r"would leave the array from one fused program",
     r"stands outside of (sum|max)\(", r"are summed each inside the loop of the other", r" has no index \w+ but other ",
     r"is -?\d+ where every tensor is 0, so the result would be dense",
-    r"is dense below a compressed level and above level", r"of the result is dense, but sums over \w+ around it",
+    r"is dense below a compressed level and above level",
     r"is summed on both sides of a quotient",
     r"the program is too large for", r"copies of the program: they are too", r"dynamic dispatch needs primitives",
     r"is summed inside a function, so that it cannot be cut")

@@ -13,6 +13,7 @@ import numpy as np
 
 from sardonyx.compiler.ir.sam import Pin, SamGraph
 from sardonyx.compiler.ir.sam_divide import Divider
+from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
     Alu,
@@ -43,7 +44,8 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
         op = graph.nodes[name]
         given = {port: streams[feeds[Pin(name, port)]] for port in op.inputs}
         if isinstance(op, Scanner):
-            found = scan(blocks[op.slot][op.level], op.dense, given.get("ref", ROOT))
+            words = write_level(given["wr"]) if isinstance(op, KeptScanner) else blocks[op.slot][op.level]
+            found = scan(words, op.dense, given.get("ref", ROOT))
         elif isinstance(op, Repeater):
             found = {"ref_o": repeat(given.get("ref", ROOT), given["crd"])}
         elif isinstance(op, Locator):
@@ -53,7 +55,7 @@ def run(graph: SamGraph, blocks: dict[str, tuple[list[int], ...]]) -> tuple[list
         elif isinstance(op, Joiner):
             found = join(op.op, given["crd0"], given["crd1"], given.get("ref0"), given.get("ref1"))
         elif isinstance(op, Values):
-            vals = blocks[op.slot][-1][1:]
+            vals = (write_values(given["wr"]) if isinstance(op, KeptValues) else blocks[op.slot][-1])[1:]
             found = {"val": [0 if ref == MAYBE else ref if is_control(ref) else vals[ref]
                              for ref in given.get("ref", ROOT)]}
         elif isinstance(op, Alu):

@@ -208,8 +208,6 @@ NAMED = [
     ("x(i) = relu(C(i,j) * d(j)) * b(i)", "ji", {},
      "loop order j i of x(i) = relu(C(i,j) * d(j)) * b(i): summed index j lies outside result index i, but its sum is inside a "
      "term or an argument\n  try: use i j"),
-    (MATMUL, "kij", {"X": "ds"}, "format ds01 of X(i,j): level i of the result is dense, but sums over k around it are kept "
-     "for coordinates that occur\n  try: store level i compressed, or use loop order i j k"),
     (MATMUL, "ikj", {"C": "ss10"}, "format ss10 of C(k,j): it stores j k but the loop order is i k j\n"
      "  try: use ss01 or loop order i j k"),
     (MATMUL, "kij", {"B": "ss01"}, "format ss01 of B(i,k): it stores i k but the loop order is k i j\n"

@@ -220,3 +220,13 @@ def test_a_dense_level_is_located_where_another_factor_says_the_coordinates(text
     assert sorted(found) == locators
     # What is located at a coordinate of the outermost level is not repeated before.
     assert not any(isinstance(op, Repeater) and op.root and f"{op.slot}0" in locators for op in ops)
+
+
+@pytest.mark.parametrize("text,order,form", [
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", "ds"), ("X(i,j) = B(i,k) * C(k,j)", "kji", "ds10"),
+    ("X(i,j,l) = B(i,k,j) * C(k,l)", "ikjl", "dds"), ("X(i,j) = relu(B(i,k) * C(k,j))", "kij", "ds")])
+def test_sums_that_are_accumulated_around_dense_levels_are_read_with_all_coordinates(text, order, form):
+    einsum = parse(text, order, {"X": form})
+    assert einsum.reframed
+    for seed, densities in enumerate(([0.0], [0.1, 0.3], [0.7], [1.0])):
+        check(einsum, random_operands(einsum, {"i": 5, "j": 4, "k": 3, "l": 6}, densities, seed))

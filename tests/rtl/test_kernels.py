@@ -266,7 +266,8 @@ def test_quotients_are_those_of_dense_arrays(text, edges, right):
 
 @pytest.mark.parametrize("text,order,form,edges", [
     ("X(i,j) = B(i,j)", "ji", "dd01", None), ("X(i,j) = B(i,j)", "ij", "sd", 5), ("X(i,j) = B(i,k) * C(k,j)", "ikj", "sd", 7),
-    ("X(i,j) = B(i,k) * C(k,j)", "kij", "dd01", 9), ("X(i,j) = B(i,k) * C(k,j)", "kji", "dd01", None)])
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", "dd01", 9), ("X(i,j) = B(i,k) * C(k,j)", "kji", "dd01", None),
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", "ds", 9), ("X(i,j) = B(i,k) * C(k,j)", "kji", "ds10", 17)])
 def test_dense_levels_of_results_are_written_at_coordinates_in_any_order(text, order, form, edges):
     random = np.random.default_rng(len(order))
     data = {name: random.integers(-9, 10, (17, 17)) * (random.random((17, 17)) < 0.2) for name in parse(text).tensors}
