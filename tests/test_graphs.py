@@ -181,3 +181,13 @@ def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
     assert str(error.value) == (f"{tmp_path / 'x.gv'}: result x has dense levels, which graphs of the public tools do not "
                                 "count\n  try: give x a format of compressed levels")
     assert not (tmp_path / "x.gv").exists()
+
+
+@pytest.mark.parametrize("form", ["sd", "dd"])
+def test_a_graph_that_writes_values_at_their_coordinates_is_refused_with_the_format_to_take(form, tmp_path):
+    explain_program("X(i,j) = B(i,j)", formats={"X": form}, arch="sparse", graph=tmp_path / "x.gv")
+    with pytest.raises(UserError) as error:
+        sardonyx.graph(tmp_path / "x.gv", B=np.eye(3, dtype=int), engine="tokens")
+    assert str(error.value).partition(": ")[2] == (
+        f"node {5 if form == 'sd' else 6} (fiberwrite): it writes values at places in dense levels, which is not read\n"
+        "  try: write coordinates and values of compressed levels, as a format such as X=ss has them")

@@ -100,6 +100,7 @@ class _Reader:
             "union": self._join, "reduce": self._reduce, "max_reduce": self._reduce, "crddrop": self._drop,
             "fiberwrite": self._write, "locator": self._locate, "crdhold": self._hold, "spaccumulator": self._accumulate,
             "vectorreducer": self._accumulate}
+        self._check_stored()
         for node in in_order(self.graph):
             self.build.where = node.where
             if node.type in kinds:
@@ -108,6 +109,14 @@ class _Reader:
                 self._put(node, res=add_arithmetic(self.build, node, [(wire, self._source(wire)) for wire in node.wires],
                                                    [*kinds, "broadcast", "repsiggen"]))
         return self._finish()
+
+    def _check_stored(self) -> None:
+        """UserError for values that are written at their coordinates: a graph has no extents to compute places of."""
+        for node in self.graph.nodes.values():
+            written = node.type == "fiberwrite" and node.attributes.get("mode") == "vals"
+            if written and node.attributes.get("format") == "dense":
+                raise UserError("it writes values at places in dense levels, which is not read", node.where,
+                                "write coordinates and values of compressed levels, as a format such as X=ss has them")
 
     def _finish(self) -> Reading:
         formats, build = self.graph.formats, self.build
