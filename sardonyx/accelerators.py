@@ -46,7 +46,7 @@ from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
 
 # The names of modules that accelerators are made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|dma(_\w+)?|feeder_\d+|fifo\w+|picorv32|pieces_\d+|result_\w+|"
-                   r"sram_[\dx]+|waiting")
+                   r"sram_[\dx]+|waiting|wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
