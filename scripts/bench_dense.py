@@ -20,7 +20,7 @@ from sardonyx.tensors.values import random_tensor, to_value
 
 EXTENT, PRODUCTS, BUSY = 512, 256, 0.992
 DENSE = round(EXTENT ** 3 / PRODUCTS / BUSY)    # Cycles.
-SHARES = (0.999, 0.99, 0.95, 0.9, 0.89, 0.88)   # Of places that are zero.
+SHARES = (0.999, 0.99, 0.95, 0.9, 0.88, 0.87, 0.86)     # Of places that are zero.
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ class Search:
         for corner in self._corners() if len(self.extents) > 2 else ():
             for index in corner:
                 longest = {other: self._ladder(other)[0] if other in corner else 1 for other in self.extents}
-                if self._goes_on and not self._try(longest).fits:
+                if not self._try(longest).fits:
                     self._shortened(longest, index)
         while len(self.extents) > 1 and self.tried:
             before = self._best
