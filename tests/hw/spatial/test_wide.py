@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from riscv import needs_compiler
 
+from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.accelerators import check
 from sardonyx.hw.arch import command
@@ -127,6 +128,15 @@ def test_a_large_product_takes_about_the_cycles_of_its_words() -> None:
     # A word of the bus in each of 9,216 cycles, in which all PEs would be busy, too.
     found = of_rows().product(*operands((96, 24, 64), 1), stored=2)
     assert found.report["words_read"] == 96 * 24 * 64 // 16 and found.cycles <= 1.25 * found.report["words_read"]
+
+
+@pytest.mark.slow
+def test_256_pes_behind_a_bus_of_8_bytes_a_cycle_are_busy_but_at_both_ends() -> None:
+    random, (rows, columns, terms) = np.random.default_rng(1), (392, 64, 64)
+    a, b = random.integers(-128, 128, (rows, terms)), random.integers(-128, 128, (terms, columns))
+    found = designs.design("gemmini").accelerator(ports=3).product(a, b, stored=1)
+    # Commands and the first tile before, the last one behind.
+    assert found.cycles is not None and found.cycles <= rows * columns * terms // 256 + 1200
 
 
 def test_what_is_no_row_is_told(simulated: SimulatedAccelerator) -> None:
