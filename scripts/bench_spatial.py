@@ -13,10 +13,11 @@ Source: Stellar VI-B and Fig. 16a, Table III: 90 % of Gemmini's utilisation, +13
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from amaranth.lib.wiring import Component
@@ -141,7 +142,7 @@ def sparse_layers() -> Iterator[Convolved]:
             ("conv5", 192, 4, 128, 3, .43, .37)):
         design = sp.convolver((channels, tile, tile), (outputs, size, size), name="scnn")
         held = random.integers(-128, 128, design.weights) * (random.random(design.weights) < weights)
-        reports = []
+        reports: list[Mapping[str, Any]] = []
         for _ in range(4):
             image = random.integers(-128, 128, design.image) * (random.random(design.image) < pixels)
             reports.append(design.run(image=image, weights=held).report)
