@@ -1,6 +1,8 @@
 """Fused statements in generated Verilog, on the machine of the kernels: what MEM tiles keep of one transaction is not that of
 another, whatever their sizes, also where an intermediate is empty."""
 
+from dataclasses import replace
+
 import pytest
 from collect import simulated
 from machines import KERNELS
@@ -9,14 +11,19 @@ from test_kernels import operands, whole, with_holes
 from sardonyx.compiler.einsum import compile_fused
 from sardonyx.compiler.lang.program import parse_program
 from sardonyx.compiler.sparse.fuse import fuse
+from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
+from sardonyx.compiler.sparse.lanes import lanes_of
+from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.tensors.coordinates import Coo
+from sardonyx.tensors.values import random_tensor
 
 PROGRAMS = {
     "a vector, read again for each row": ("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", ""),
     "an accumulated vector, read once": ("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", "ji; ji"),
+    "a dense vector, looked up": ("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", "", {"A": "ds", "x": "d", "y": "d"}),
     "a matrix": ("T(i,j) = B(i,k) * C(k,j); X(i,l) = T(i,j) * D(j,l)", ""),
     "a number": ("t = b(i) * c(i); X(i,j) = t * D(i,j)", "")}
 
@@ -41,3 +48,19 @@ def test_fused_statements_give_the_words_of_numpy(name):
     assert engines.differences(fabric.run_graph(compiled.graph, inputs), right)[1] == []
     stored, _ = simulated(compiled.program, KERNELS, inputs, full=True)
     assert engines.differences(stored, right)[1] == []
+
+
+def test_lanes_give_the_sums_of_numpy_with_empty_rows_and_rows_shorter_than_lanes():
+    program = parse_program("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", "", {"A": "ds", "x": "d", "y": "d"})
+    found = replace(fuse(program.statements, program.formats), lanes=2)
+    works, right = [], []
+    for size in (1, 7, 2, 13):
+        for seed, density in enumerate((0.0, 0.1, 0.5, 1.0)):
+            data = {"A": random_tensor((size, size), density, seed), "x": random_tensor((size,), 1.0, size)}
+            tiling = tile_fused(found, data, KERNELS.mem.level_words)
+            works.append(Work(tiling, lanes_of(found)))
+            right.append(golden.evaluate_all(program.statements, data)["z"])
+    compiled = compile_fused(sharing(found, tiling), KERNELS)
+    stored, _ = simulated(compiled.program, KERNELS, [each for work in works for each in work.transactions()], full=True)
+    given = iter(stored)
+    assert [work.result([next(given) for _ in range(len(work))]) for work in works] == right
