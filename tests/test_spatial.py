@@ -178,6 +178,7 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
     (["soc", "tiled_matmul"], "there is nothing to do\n  try: give --out DIR, --product RxCxT, or both"),
+    (["soc", "tiled_matmul", "--product", "3x4x5", "--stored", "3"], "stored: it is 3\n  try: give 1, 2 or 4 bytes"),
     (["soc", "tiled_matmul", "--product", "3x4"], "'3x4' is no shape of a product: write 20x12x16"),
     (["soc", "tiled_matmul", "--product", "0x3x4"], "product: a product of 0 x 3 x 4\n  try: give whole numbers 1..65535"),
     (["soc", "tiled_matmul", "--product", "99999x3x4"],

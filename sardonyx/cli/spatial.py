@@ -74,6 +74,8 @@ def add(commands: Any) -> None:
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
                      help="multiply random matrices: rows, columns, terms of a sum; the core's commands are compiled C")
+    soc.add_argument("--stored", metavar="N", type=whole(1),
+                     help="bytes of an element of the result in memory: the low 1, 2 or 4 of a sum (default: all)")
     soc.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of the matrices (default: 0)")
     for one in (verilog, run, explain, soc):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
@@ -195,7 +197,8 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product
-        report |= made.product(*made.random(rows, columns, terms, options.seed), progress=console.progress).report
+        matrices = made.random(rows, columns, terms, options.seed)
+        report |= made.product(*matrices, progress=console.progress, stored=options.stored).report
     console.show(Outcome(report))
     console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
     return 0
