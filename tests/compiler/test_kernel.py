@@ -7,10 +7,12 @@ from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, other_names
 from sardonyx.hw.arch.errors import UserError
 
 NAMES = """innerprod mask_tri mask_tri_four masked_broadcast mat_dn2sp mat_elemadd mat_elemadd3 mat_elemadd_relu
-mat_elemdiv mat_elemmul mat_identity mat_sd2ss mat_sp2dn mat_ss2sd mat_vecmul_ij mat_vecmul_iter mat_vecmul_ji
+mat_elemdiv mat_elemmul mat_identity mat_identity_dense mat_sd2ss mat_sp2dn mat_ss2sd mat_vecmul_ij
+mat_vecmul_iter mat_vecmul_ji
 matmul_ijk_relu matmul_ikj matmul_ikj_relu matmul_jik matmul_jik_relu matmul_jki matmul_kij matmul_kji mattransmul
 mttkrp residual sddmm spmm_ijk spmm_ijk_locator spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul
-tensor3_identity tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2 tensor3_ttm trans_masked_broadcast ttv vec_elemadd
+tensor3_identity tensor3_identity_dense tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2 tensor3_ttm
+trans_masked_broadcast ttv vec_elemadd
 vec_elemmul vec_elemsub vec_identity vec_scalar_mul""".split()
 
 
@@ -20,7 +22,8 @@ mat_elemdiv mat_elemadd3 plus3 mat_elemadd_relu mat_vecmul_ij mat_vecmul_ji spmv
 mat_residual matmul_ijk matmul_ijk_crddrop matmul_ijk_relu matmul_ijk_crddrop_relu matmul_ikj matmul_ikj_relu
 matmul_jik matmul_jki matmul_kij matmul_kji spmm_ijk_crddrop spmm_ijk_crddrop_relu spmm_ijk_crddrop_locator
 mat_sddmm mat_mask_tri mat_mask_tri_DA3sum_final mat_vecmul_iter masked_broadcast trans_masked_broadcast mat_dn2sp
-mat_sp2dn tensor3_identity tensor3_elemadd tensor3_elemmul tensor3_innerprod tensor3_ttv tensor3_ttm tensor3_mttkrp
+mat_sp2dn mat_ss2sd mat_sd2ss mat_identity_dense tensor3_identity_dense matmul_jik_relu
+tensor3_identity tensor3_elemadd tensor3_elemmul tensor3_innerprod tensor3_ttv tensor3_ttm tensor3_mttkrp
 tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2""".split()
 
 

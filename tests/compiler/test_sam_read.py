@@ -30,7 +30,7 @@ OTHERS = ("x(i) = b(i) * b(i)", "X(i,j) = B(i,k) * B(k,j)", "x = b * c - -3 * d"
           "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))",
           "x(i) = b(i) / (c(i) - 3 * d(i)) + -7 / b(i) - c(i) / 2")
 # Dense levels of results are not in the dialect.
-STATEMENTS = [*(load_kernel(name).einsum() for name in kernel_names() if name not in ("mat_sp2dn", "mat_ss2sd")),
+STATEMENTS = [*(load_kernel(name).einsum() for name in kernel_names() if "d" not in load_kernel(name).formats.get("X", "")),
               *map(parse, OTHERS),
               parse("X(i,j) = B(i,k) * C(k,j)", "jik"), parse("x(i) = B(i,j) * c(j)", formats={"B": "dd01", "c": "d0"}),
               *(replace(load_kernel(name).einsum(), locate=EVERY) for name in ("spmm_ijk", "sddmm"))]
