@@ -52,7 +52,7 @@ class Program:
 
     def launches(self, count: int) -> None:
         """Operations have so many launches from now on, where they may end early: so many rows are moved."""
-        least, most = self.accelerator.array.cut, self.accelerator.launches
+        least, most = self.accelerator.least_launches, self.accelerator.launches
         if not most or not least <= count <= most:
             raise UserError(f"operations of {count} launches", f"accelerator '{self.accelerator.name}'",
                             f"give {least}..{most}" if most else "make its array short")
@@ -120,6 +120,32 @@ class Program:
         self.command("set_axis_type", SOURCE | NODES_AXIS, command.LINKED_LIST)
         self.command("set_span", BOTH | NODES_AXIS, nodes)
         self.command("issue")
+
+    def arrays(self, stream: str, addresses: Sequence[int], size: int) -> None:
+        """Move a tensor without zeros, all its arrays: an operand from memory, or a result to memory.
+
+        stream: of its values.  addresses: where its arrays are from the first tensor on, in the order of their streams, the
+        values last; but that of segments, bits or heads is of this tensor.  size: the logarithm of the bytes of a value.
+        """
+        index = self.index(stream)
+        found = self.accelerator.streams[index]
+        if len(addresses) != found.before + 1 or not found.before:
+            raise UserError(f"{len(addresses)} addresses", f"stream {stream}",
+                            f"give {found.before + 1}" if found.before else "name the values of a tensor without zeros")
+        inner, outer = region(BUFFER, index), region(MEMORY)
+        memory = DESTINATION if found.is_result else SOURCE
+        self.command("set_src_and_dst", *((inner, outer) if found.is_result else (outer, inner)))
+        if size:
+            self.command("set_constant", command.ELEMENT, size)
+        self.command("set_axis_type", BOTH, command.AXIS_TYPES[found.kind])
+        for nth, address in enumerate(addresses[:-1]):
+            self.command("set_metadata_address", memory | nth << command.METADATA_LSB, address)
+        self.command("set_address", memory, addresses[-1])
+        self.command("issue")
+
+    def restart(self, elements: int = 0) -> None:
+        """What is counted goes on behind so many elements."""
+        self.command("set_constant", command.RESTART, elements)
 
     def move(self, tensor: str, address: int, strides: Sequence[int], there: Sequence[int], size: int,
              around: Sequence[tuple[int, int]] = ()) -> None:

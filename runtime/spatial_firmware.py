@@ -17,8 +17,9 @@ from . import toolchain
 from .spatial_commands import Program
 from .spatial_header import header
 from .spatial_products import ONCE, Job, Matrix, Repeat
+from .spatial_sparse import Arrays, tiled
 
-PRODUCT = toolchain.SOURCES / "spatial_product.c"
+PRODUCT, SPARSE = toolchain.SOURCES / "spatial_product.c", toolchain.SOURCES / "spatial_sparse.c"
 
 
 def compiled(accelerator: Accelerator, source: Path, headers: Mapping[str, str]) -> bytes:
@@ -36,6 +37,21 @@ def product(accelerator: Accelerator, shape: tuple[int, int, int], a: Matrix, b:
     requests, else loops over tiles."""
     job = Job(accelerator, shape, (a, b, c), taps, groups)
     return compiled(accelerator, PRODUCT, {"product.h": _commands(job.made()) if job.fits else _tables(job)})
+
+
+def sparse_product(accelerator: Accelerator, shape: tuple[int, int, int], a: Arrays, b: Arrays, c: Arrays) -> bytes:
+    """The firmware of a product without zeros, as of `spatial_sparse.product`."""
+    found, index = tiled(accelerator, shape), {stream.name: n for n, stream in enumerate(accelerator.streams)}
+    counts = zip(("ROWS", "COLUMNS", "TERMS"), found.counts, strict=True)
+    tables = "\n".join([
+        *(f"#define TILES_OF_{name} {count}u" for name, count in counts),
+        "/* The stream of values and whether it is of a result, fibers of a tile, the logarithm of the bytes of a value, and",
+        " * where arrays are. */",
+        "static const struct matrix { uint32_t stream, stores, fibers, size, segments, coordinates, values; } matrices[] = {",
+        *(f"    {{ {command.region(command.BUFFER, index[stream]):#x}u, {int(nth == 2)}, {cut.fibers}u, {place.size}u, "
+          f"{place.segments:#x}u, {place.coordinates:#x}u, {place.values:#x}u }},"
+          for nth, (stream, cut, place) in enumerate(zip(found.streams, found.cuts, (a, b, c), strict=True))), "};", ""])
+    return compiled(accelerator, SPARSE, {"product.h": tables})
 
 
 def _commands(program: Program) -> str:

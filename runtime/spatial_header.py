@@ -65,6 +65,11 @@ static inline void spatial_set_axis_type(uint32_t sides, uint32_t axis, uint32_t
 {
     (void)SPATIAL_COMMAND(SPATIAL_SET_AXIS_TYPE, sides | axis, type);
 }
+/* array: 0 segments, bits or heads, then those in front of the values. */
+static inline void spatial_set_metadata_address(uint32_t sides, uint32_t array, uint32_t address)
+{
+    (void)SPATIAL_COMMAND(SPATIAL_SET_METADATA_ADDRESS, sides | array << SPATIAL_METADATA_LSB, address);
+}
 static inline void spatial_set_constant(uint32_t constant, uint32_t value)
 {
     (void)SPATIAL_COMMAND(SPATIAL_SET_CONSTANT, constant, value);
@@ -95,8 +100,8 @@ def header(accelerator: Accelerator) -> str:
         **{f"STREAM_{stream.name.upper()}": command.region(command.BUFFER, n) for n, stream in enumerate(accelerator.streams)},
         **{f"WAIT_{stream.name.upper()}": 2 << n for n, stream in enumerate(accelerator.streams)}, "WAIT_ALL": command.ALL,
         "ELEMENT": command.ELEMENT, "PARTS": command.PARTS, "LAUNCHES": command.LAUNCHES, "SHARED": command.SHARED,
-        "DENSE": command.DENSE,
-        "LINKED_LIST": command.LINKED_LIST}
+        "RESTART": command.RESTART, "METADATA_LSB": command.METADATA_LSB, "DENSE": command.DENSE,
+        "COMPRESSED": command.COMPRESSED, "LINKED_LIST": command.LINKED_LIST, "BITVECTOR": command.BITVECTOR}
     # Of registers a name alone is the offset; these are commands as well.
     taken = {"command": "COMMAND_REGISTER", "clear": "CLEAR_REGISTER"}
     for register in command.REGISTERS:

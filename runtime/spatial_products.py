@@ -137,7 +137,7 @@ class Job:
             whole, rest = divmod(count, most)
             spans = [_Span(0, whole, 1, most, most), _Span(whole * most, 1, 1, most, rest)]
         else:
-            least = self.accelerator.array.cut
+            least = self.accelerator.least_launches
             each = max(least, -(-count // -(-count // most)))
             whole, rest = divmod(count, each)
             spans = [_Span(0, whole, 1, each, each), _Span(whole * each, 1, 1, max(least, rest), rest)]

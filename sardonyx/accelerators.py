@@ -29,12 +29,14 @@ from . import arguments, component_files
 from .compiler.spatial.collected import collected
 from .compiler.spatial.private_buffer import Buffer
 from .hw.arch import command
-from .hw.arch.accelerator import Accelerator
+from .hw.arch.accelerator import Accelerator, Collected
 from .hw.arch.dma import Dma
+from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
-from .hw.arch.private_buffer import PrivateBuffer
+from .hw.arch.private_buffer import LINKED, PrivateBuffer
 from .hw.arch.soc import named
 from .hw.arch.spatial import Shaped, Spatial
+from .hw.arch.written import Written
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
@@ -43,15 +45,18 @@ from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
 from .runtime.spatial_products import Matrix, by_columns, check_shape, convolution, product, tiles
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
+from .sparse_products import sparse_product
 
 # The names of modules that accelerators are made of.
-PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|dma(_\w+)?|feeder_\d+|fifo\w+|picorv32|pieces_\d+|result_\w+|"
-                   r"sram_[\dx]+|waiting|wide_result_\w+")
+PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
+                   r"fixed_drain_\w+|picorv32|pieces_\d+|result_\w+|sram_[\dx]+|waiting|wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
 # Elements of random matrices and their product: seconds of simulation, or minutes.
 MOST_RANDOM = 1 << 20
+# Of random matrices that are stored without zeros, how much is not 0.
+DENSITY = 0.2
 # Cycles that a command or an element may take at most, if nothing hangs.
 PATIENCE = 1000
 
@@ -124,13 +129,17 @@ class AcceleratorDesign:
         random = np.random.default_rng(arguments.seed(seed))
         a, b = (random.integers(-1 << each.bits - 1, 1 << each.bits - 1, shape)
                 for each, shape in zip(self.kind.array.operands, shapes, strict=True))
+        if isinstance(self.kind.array, Elastic):
+            for each in (a, b):
+                each *= random.random(each.shape) < DENSITY
         return a, b
 
     def product(self, a: object, b: object, engine: str = "rtl", latency: int = LATENCY,
                 progress: Callable[[str], None] = silent, stored: int | None = None) -> Computed:
         """A product of matrices of any shape, tile by tile, from memory to memory, checked against NumPy.
 
-        An operand whose banks are chosen by columns lies in memory by columns, others by rows.
+        An operand whose banks are chosen by columns lies in memory by columns, others by rows; where zeros are skipped
+        matrices lie without them (`runtime.spatial_sparse`), and may be those of SciPy.
 
         Parameters
         ----------
@@ -139,6 +148,15 @@ class AcceleratorDesign:
         latency : int     Of the memory, as of `run`.
         stored : int      Bytes of an element of the result in memory, 1, 2 or 4: its low ones; by default those of a sum.
         """
+        if isinstance(self.kind.array, Elastic):
+            if stored is not None:
+                raise UserError("sums without zeros are stored whole", "stored", "leave it out")
+
+            def run(program: Program | bytes, memory: bytes) -> tuple[bytes, Ended]:
+                progress(f"simulating the Verilog of '{self.name}'")
+                return self.run(program, memory, latency)
+
+            return sparse_product(self.kind, run, a, b, engine)
         tiles(self.kind)
         operands = [_operand(shaped, given, 2) for shaped, given in zip(self.kind.array.operands, (a, b), strict=True)]
         (rows, terms), (inner, columns) = (each.shape for each in operands)
@@ -200,6 +218,7 @@ class AcceleratorDesign:
         began = time.perf_counter()
         arguments.choice("engine", engine, ENGINES)
         result, = self.kind.array.results
+        assert isinstance(self.kind.array, Spatial), "products of dense matrices are of arrays in step"
         kind = _dtype(8 << size)
         wanted = wrapped_sums(wrapped_sums(exact, result.bits), 8 << size)
         if engine == "golden":
@@ -217,12 +236,17 @@ class AcceleratorDesign:
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 
 
-def accelerator(array: Spatial, private: tuple[PrivateBuffer, ...], buffers: Mapping[str, Buffer], dma: Dma, queue: int,
-                ram_bytes: int) -> AcceleratorDesign:
-    """The accelerator around an array and its private buffers, of its name; buffers: of the design, those of results too."""
-    results = tuple(collected(array, result, buffers.get(result.name)) for result in array.results)
+def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *, buffers: Mapping[str, Buffer],
+                stored: Sequence[Written], dma: Dma, queue: int, ram_bytes: int) -> AcceleratorDesign:
+    """The accelerator around an array and its private buffers, of its name.
+
+    buffers: of the design, those of results too; stored: those of results that are fibers.
+    """
+    found = {each.tensor.name: replace(each, sums=each.kind != LINKED) for each in stored}
+    results = tuple(found.get(result.name) or collected(array, result, buffers.get(result.name)) for result in array.results)
     inside = replace(array, name=f"{array.name}_array")
-    wide = any(result.wide for result in results) or any(bank.wide for buffer in private for bank in buffer.banks)
+    rows = any(isinstance(result, Collected) and result.wide for result in results)
+    wide = rows or any(bank.wide for buffer in private for bank in buffer.banks)
     return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes))
 
 

@@ -211,12 +211,10 @@ class Design:
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
         """
-        if self.elastic is not None:
-            raise UserError("results of an elastic array are fibers, which have no place in memory yet", self.name,
-                            "leave out skips by values")
         if room is None:
             room = 128 if any(each.wide for each in self.buffers.values()) else 32
-        return around(self.spatial, self.private, self.buffers, Dma(ports, loops, beats, room, lists), queue, ram_bytes)
+        return around(self.elastic or self.spatial, self.private, buffers=self.buffers, stored=self.written,
+                      dma=Dma(ports, loops, beats, room, lists), queue=queue, ram_bytes=ram_bytes)
 
     @functools.cached_property
     def tensors(self) -> tuple[Shaped, ...]:

@@ -3,7 +3,7 @@
 The order is proved, as in front of an array: the elements of a result, in the order of its dimensions or of some permutation of
 them, have to take the words of every port in the order in which they leave it. A buffer behind each port then needs no address.
 
-Input:   a `Spatial`, one of its results.
+Input:   a `Spatial`, or an `Elastic` whose ports give a word each; one of its results.
 Output:  Collected.
 Errors:  UserError for a result of which no order of its dimensions is such a nest.
 Source:  Stellar IV-D (order of an array against that of a buffer), Fig. 13.
@@ -18,6 +18,7 @@ import numpy as np
 
 from ...hw.arch.accelerator import Collected
 from ...hw.arch.dma import MOST_SIZE, WORD_BITS
+from ...hw.arch.elastic import WORD, Elastic
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import DENSE, MOST_LOOPS, Loop
 from ...hw.arch.spatial import Shaped, Spatial
@@ -25,11 +26,17 @@ from .loops import loops
 from .private_buffer import Buffer
 
 
-def collected(spatial: Spatial, result: Shaped, buffer: Buffer | None = None) -> Collected:
+def collected(array: Spatial | Elastic, result: Shaped, buffer: Buffer | None = None) -> Collected:
     """The order of a result, that of its dimensions if it can be.
 
     buffer: that of the result: how many operations it is of, and whether rows leave.
     """
+    made = _of_words(array, result) if isinstance(array, Elastic) else _of_steps(array, result)
+    return made if buffer is None else _as_said(made, buffer)
+
+
+def _of_steps(spatial: Spatial, result: Shaped) -> Collected:
+    """The words of an array in step, in an order that is proved."""
     ports = [port for port in spatial.outputs if port.tensor == result.name]
     counts = {len(port.words) for port in ports}
     if len(counts) > 1:
@@ -45,10 +52,19 @@ def collected(spatial: Spatial, result: Shaped, buffer: Buffer | None = None) ->
         nest = loops(found[:, -2:-1])
         if nest is not None and len(nest) < MOST_LOOPS:
             made = tuple(Loop(extent, 0, hop) for extent, (hop,) in nest)
-            found_it = Collected(result, order, tuple(port.name for port in ports), counts.pop(), int(found[0, -2]), made)
-            return found_it if buffer is None else _as_said(found_it, buffer)
+            return Collected(result, order, tuple(port.name for port in ports), counts.pop(), int(found[0, -2]), made)
     raise UserError(f"ports give the elements of {result.name} in no order of its dimensions", f"result {result.name}",
                     "choose another transform")
+
+
+def _of_words(array: Elastic, result: Shaped) -> Collected:
+    """The elements of a result, each of a port of its own."""
+    ports = sorted((port for port in array.outputs if port.tensor == result.name), key=lambda port: [at for _, at in port.at])
+    if any(port.form != WORD for port in ports):
+        raise UserError(f"ports of {result.name} give fibers", f"result {result.name}",
+                        f"give it a buffer, as {result.name}=sp.Buffer('dense', 'compressed')")
+    order = tuple(range(len(result.shape)))
+    return Collected(result, order, tuple(port.name for port in ports), 1, 0, (Loop(len(ports), 0, 1),))
 
 
 def _as_said(made: Collected, buffer: Buffer) -> Collected:

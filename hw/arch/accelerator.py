@@ -14,14 +14,20 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Annotated, Any
 
-from .check import Identifier, Misfit, PowerOfTwo, Tuple, Whole, check
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS, Dma
-from .private_buffer import DENSE, MOST_SHARED, Loop, PrivateBuffer
+from .elastic import Elastic
+from .private_buffer import BITVECTOR, COMPRESSED, DENSE, KINDS, LINKED, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
+from .written import Written
 
 # A mask of streams has a bit for all of them besides.
 MOST_STREAMS = 31
+# Arrays in front of the values of linked lists: heads, links, coordinates.
+MOST_BEFORE = 3
+# Bits of an element of what counts others, as it lies in memory: segments go on from tensor to tensor there.
+SEGMENT_BITS = 32
 MOST_WORDS = 1 << 14
 MOST_RESULT_PORTS = 256
 # The stream that fills the memory of a core.
@@ -91,14 +97,28 @@ class Collected:
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream between the DMA and a buffer: its name, bits of an element, elements of a tensor, which way it goes, and whether
-    it has whole words of the bus."""
+    """A stream between the DMA and a buffer.
+
+    Parameters
+    ----------
+    name : str
+    bits : int           Of an element.
+    elements : int       Of a tensor; if they are counted, at most.
+    is_result : bool     It goes to memory.
+    wide : bool          It has whole words of the bus.
+    is_counted : bool    A tensor has as many elements as an array before it says: segments, bits or heads.
+    before : int         Of the values of a tensor that is several arrays: how many stand in front, all moved by one request.
+    kind : str           Of the last level of its tensor.
+    """
 
     name: Annotated[str, Identifier()]
     bits: Annotated[int, Whole(1, ELEMENT_BITS)]
     elements: Annotated[int, Whole(1, 1 << 20)]
     is_result: bool
     wide: bool = False
+    is_counted: bool = False
+    before: Annotated[int, Whole(0, MOST_BEFORE)] = 0
+    kind: Annotated[str, OneOf(KINDS)] = DENSE
 
     def __post_init__(self) -> None:
         check(self, "stream")
@@ -111,18 +131,18 @@ class Accelerator:
     Parameters
     ----------
     name : str           Of the module.
-    array : Spatial
+    array : Spatial | Elastic
     buffers : tuple      One for each operand.
-    results : tuple      One for each result.
+    results : tuple      One for each result, `Collected` or, for fibers, `Written`.
     dma : Dma
     queue : int          Commands that wait at most.
     ram_bytes : int      Memory of a RISC-V core that gives the commands; 0: there is none, and they come over a bus.
     """
 
     name: Annotated[str, Identifier()]
-    array: Spatial
+    array: Spatial | Elastic
     buffers: tuple[PrivateBuffer, ...]
-    results: tuple[Collected, ...]
+    results: tuple[Collected | Written, ...]
     dma: Dma
     queue: Annotated[int, PowerOfTwo(2, 128)] = 16
     ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
@@ -135,9 +155,11 @@ class Accelerator:
             yield Misfit("buffers", f"has none for {', '.join(sorted(missing))}", "give each operand a private buffer")
         if {each.name for each in self.array.results} != {each.tensor.name for each in self.results}:
             yield Misfit("results", "are not those of the array", "collect each result once")
-        if any(bank.kind != DENSE for buffer in self.buffers for bank in buffer.banks):
-            yield Misfit("buffers", "has levels that are not dense", "use dense ones: an array in step takes all elements")
-        if self.array.short and not (self.launches and all(each.wide for each in self.results)):
+        if any(bank.kind == LINKED for buffer in self.buffers for bank in buffer.banks):
+            yield Misfit("buffers", "has levels of linked lists, whose nodes no command brings",
+                         "use compressed ones; elements of a list in memory come by set_axis_type")
+        if isinstance(self.array, Spatial) and self.array.short and not (
+                self.launches and len(self.rows) == len(self.results)):
             yield Misfit("array", "has operations that end early, which rows can alone",
                          "make buffers and results wide, or leave out short")
         if self.launches and any(len(shape) != 2 for shape in (
@@ -152,11 +174,17 @@ class Accelerator:
     @property
     def streams(self) -> tuple[Stream, ...]:
         """In the order of their indices."""
-        fills = [Stream(buffer.name(n, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)
-                 for buffer in self.buffers for n, bank in enumerate(buffer.banks)]
-        results = [Stream(each.tensor.name, each.tensor.bits, each.elements, True, each.wide) for each in self.results]
+        fills = [stream for buffer in self.buffers for n in range(len(buffer.banks)) for stream in _fills(buffer, n)]
+        results = [stream for each in self.results for stream in (
+            _arrays(each) if isinstance(each, Written) else
+            [Stream(each.tensor.name, each.tensor.bits, each.elements, True, each.wide)])]
         ram = [Stream(RAM, ELEMENT_BITS, self.ram_bytes // 4, False)] if self.ram_bytes else []
         return *fills, *results, *ram
+
+    @property
+    def rows(self) -> tuple[Collected, ...]:
+        """The results of rows."""
+        return tuple(each for each in self.results if isinstance(each, Collected) and each.wide)
 
     @property
     def launches(self) -> int:
@@ -164,10 +192,20 @@ class Accelerator:
         return max((bank.rows for buffer in self.buffers for bank in buffer.banks if bank.short), default=0)
 
     @property
+    def least_launches(self) -> int:
+        """Of an operation that ends early."""
+        return self.array.cut if isinstance(self.array, Spatial) else 0
+
+    @property
     def shared(self) -> int:
         """Operations at most that share a tensor of a wide buffer, or are one result of rows; else 1."""
         banks = [bank.operations for buffer in self.buffers for bank in buffer.banks if bank.wide]
-        return max(banks + [each.operations for each in self.results if each.wide], default=1)
+        return max(banks + [each.operations for each in self.rows], default=1)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the elements of some tensor are counted."""
+        return any(stream.is_counted for stream in self.streams)
 
     @property
     def fingerprint(self) -> int:
@@ -177,3 +215,30 @@ class Accelerator:
     def to_json(self) -> dict[str, Any]:
         """Everything, as plain values."""
         return asdict(self) | {"streams": [asdict(each) for each in self.streams]}
+
+
+def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
+    """The streams of a bank: what counts its elements first, then these."""
+    bank = buffer.banks[nth]
+    if bank.kind == DENSE:
+        return [Stream(buffer.name(nth, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)]
+    across = -(-bank.levels[-1].extent // DATA_BITS)
+    first = {BITVECTOR: [("bits", DATA_BITS, bank.fibers * across, False)],
+             COMPRESSED: [("segments", SEGMENT_BITS, bank.fibers + 1, False), ("coordinates", DATA_BITS, bank.words, True)]}
+    arrays = first.get(bank.kind, [])
+    return [*(Stream(buffer.name(nth, name), bits, elements, False, is_counted=counted, kind=bank.kind)
+              for name, bits, elements, counted in arrays),
+            Stream(buffer.name(nth, "values"), DATA_BITS, bank.words, False, is_counted=True, before=len(arrays),
+                   kind=bank.kind)]
+
+
+def _arrays(result: Written) -> list[Stream]:
+    """The streams of a result in a format."""
+    fixed = {"segments": result.fibers + 1, "heads": result.fibers + 1, "bits": result.stored}
+    found = []
+    for name, bits in result.arrays.items():
+        counted = name not in fixed and result.kind != DENSE
+        elements = fixed.get(name, result.stored if result.kind == DENSE else result.words)
+        found.append(Stream(result.name(name), SEGMENT_BITS if name == "segments" else bits, elements, True,
+                            is_counted=counted, before=len(result.arrays) - 1 if name == "values" else 0, kind=result.kind))
+    return found

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -177,6 +178,20 @@ class Tuple:
 
 
 @dataclass(frozen=True)
+class Either:
+    """A value that fits one of several ranges."""
+
+    ranges: tuple[Range, ...]
+
+    @property
+    def legal(self) -> str:
+        return " or ".join(each.legal for each in self.ranges)
+
+    def fits(self, value: object) -> bool:
+        return any(each.fits(value) for each in self.ranges)
+
+
+@dataclass(frozen=True)
 class Misfit:
     """What is wrong: the path of a field, what about it, and what to try."""
 
@@ -230,6 +245,8 @@ def _range(hint: Any, name: str) -> Range:
     if origin is tuple:
         any_length = inside[-1] is Ellipsis
         return Tuple(tuple(_range(each, name) for each in inside[:1 if any_length else None]), any_length)
+    if origin is types.UnionType:
+        return Either(tuple(_range(each, name) for each in inside))
     if origin is Callable:
         return Function()
     assert isinstance(hint, type) and hint not in (int, float), f"{name} needs a range: Annotated[{hint}, ...]"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from . import private_buffer
 from .check import Identifier, Text, Whole, check
 from .errors import UserError
 from .soc import PULSE, RO, RW, W1C, Register, register_file
@@ -27,11 +28,14 @@ AXIS_BITS = 8
 MEMORY, BUFFER = 1, 2
 KIND_LSB, INDEX_BITS = 16, 16
 # Formats of an axis, as Stellar numbers them.
-DENSE, LINKED_LIST = 0, 2
-# What `set_constant` sets; Stellar's own are below 16.
+DENSE, COMPRESSED, LINKED_LIST, BITVECTOR = range(4)
+AXIS_TYPES = {private_buffer.COMPRESSED: COMPRESSED, private_buffer.LINKED: LINKED_LIST, private_buffer.BITVECTOR: BITVECTOR}
+METADATA_LSB = 16
+# What `set_constant` sets; Stellar's own are below 16, of which this is one, with a value.
+RESTART = 8
 ELEMENT, PARTS, LAUNCHES, SHARED = 16, 17, 18, 19
 
-ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE = range(7)
+ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE, SET_METADATA_ADDRESS = range(8)
 WAIT = 13
 # Of a core alone, past the queue: the register `status`, and what a write of `clear` does.
 READ_STATUS, CLEAR = 126, 127
@@ -61,7 +65,8 @@ COMMANDS = (
     Command("set_constant", SET_CONSTANT, "which[7:0]", "value",
             "16: the logarithm of the bytes of an element in memory, 0..2; 17: of how many operations a result is the "
             "sum, 1..65535; of buffers of rows 18: launches of an operation that may end early, 19: operations that share a "
-            "tensor and are one result; 17 to 19 wait until no request is under way"),
+            "tensor and are one result; 8: behind how many elements what is counted goes on, 0 after reset; all but 16 wait "
+            "until no request is under way"),
     Command("set_address", SET_ADDRESS, "sides[31:30]", "byte address",
             "where the first element is, of the side that is memory"),
     Command("set_span", SET_SPAN, "sides[31:30], axis[7:0]", "elements",
@@ -69,8 +74,11 @@ COMMANDS = (
             "other one, how many there are in all"),
     Command("set_data_stride", SET_STRIDE, "sides[31:30], axis[7:0]", "signed elements",
             "from one iteration of a loop to the next, of the side that is memory"),
-    Command("set_axis_type", SET_AXIS_TYPE, "sides[31:30], axis[7:0]", "0: dense, 2: linked list",
-            "the format of an axis: in memory axis 1 may be a linked list, of up to its span of nodes, if the DMA has lists"),
+    Command("set_axis_type", SET_AXIS_TYPE, "sides[31:30], axis[7:0]", "0: dense, 1: compressed, 2: linked list, 3: bitvector",
+            "the format of an axis: axis 0 may be that of the stream's tensor, of which all arrays are moved then; in memory "
+            "axis 1 may be a linked list, of up to its span of nodes, if the DMA has lists"),
+    Command("set_metadata_address", SET_METADATA_ADDRESS, "sides[31:30], array[23:16], axis[7:0]", "byte address",
+            "where an array in front of the values is, of the side that is memory: the first is segments, bits or heads"),
     Command("wait", WAIT, "mask", "",
             "waits until what the mask names has ended: bit 0 all requests, bit 1 + n that of stream n"),
 )
@@ -80,7 +88,7 @@ BY_NAME = {command.name: command for command in COMMANDS}
 ERRORS = ("none", "unknown command", "an axis, a constant or a value that there is not",
           "a request between regions that nothing joins",
           "spans of 0, more there than in all, or elements that are not aligned",
-          "a number of elements that is no whole number of tensors", "an error response of the memory")
+          "a number of elements that is no whole number of tensors, or more than have room", "an error response of the memory")
 NONE, UNKNOWN, VALUE, REGIONS, SHAPE, TENSORS, BUS = range(len(ERRORS))
 
 REGISTERS: tuple[Register, ...] = register_file(
@@ -122,7 +130,8 @@ def shown(word: Word) -> str:
     sides = {0: "", SOURCE: "src, ", DESTINATION: "dst, ", BOTH: "both, "}[rs1 & BOTH]
     axis = rs1 & (1 << AXIS_BITS) - 1
     text = {ISSUE: "", SET_SRC_AND_DST: f"{_region(rs1)}, {_region(rs2)}", SET_CONSTANT: f"{axis}, {rs2}",
-            SET_ADDRESS: f"{sides}{rs2:#x}", SET_STRIDE: f"{sides}{axis}, {rs2 - (rs2 >> 31 << 32)}", WAIT: f"{rs1:#x}"}
+            SET_ADDRESS: f"{sides}{rs2:#x}", SET_METADATA_ADDRESS: f"{sides}{rs1 >> METADATA_LSB & 255}, {rs2:#x}",
+            SET_STRIDE: f"{sides}{axis}, {rs2 - (rs2 >> 31 << 32)}", WAIT: f"{rs1:#x}"}
     return f"{named[number]}({text.get(number, f'{sides}{axis}, {rs2}')})"
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch import command
 from ..arch.accelerator import RAM, Accelerator
 from ..arch.dma import ELEMENT_BITS
+from ..arch.elastic import Elastic
+from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE
+from ..arch.written import Written
 from ..dma.dma import BUS
 from ..emit import Macro, macro
 from ..stream.lead import lead
 from .buffered_array import BufferedArray
+from .counted import CountedDrain, FixedDrain
 from .decoder import ERROR_BITS, WORD, Decoder
 from .dispatch import Dispatch
 from .feeder import Feeder
+from .level_feeder import LevelFeeder
 from .result_buffer import ResultBuffer
 from .wide_result import WideResult
 
@@ -63,7 +68,8 @@ class Core(wiring.Component):
         streams = self.accelerator.streams
         m.submodules.decoder = decoder = macro(Decoder(self.accelerator))
         m.submodules.dispatch = dispatch = macro(Dispatch(self.accelerator))
-        m.submodules.array = array = macro(BufferedArray(self.accelerator.array, self.accelerator.buffers))
+        written = tuple(each for each in self.accelerator.results if isinstance(each, Written))
+        m.submodules.array = array = macro(BufferedArray(self.accelerator.array, self.accelerator.buffers, written))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(dispatch, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
@@ -73,13 +79,16 @@ class Core(wiring.Component):
             if hasattr(array, name):
                 m.d.comb += getattr(array, name).eq(getattr(decoder, name))
         torn = Signal(len(streams))
-        self._fills(m, dispatch, array, torn)
+        wrong = self._fills(m, dispatch, array, decoder, torn)
+        if any(each.sums for each in written):
+            m.d.comb += array.parts.eq(decoder.parts)
         self._results(m, dispatch, array, decoder)
         misfit = Signal()
         ragged = dispatch.ragged.any() if self.accelerator.dma.wide else 0
+        fault = Cat(array.fault, *wrong).any() if wrong else array.fault
         m.d.comb += [
             # The last element of a request is counted in the cycle in which it ends.
-            misfit.eq((torn & self._after(m, dispatch.ended)).any() | ragged | array.fault),
+            misfit.eq((torn & self._after(m, dispatch.ended)).any() | ragged | fault),
             decoder.happened.eq(Mux(dispatch.failed, command.BUS, Mux(misfit, command.TENSORS, command.NONE))),
             decoder.streams.eq(dispatch.streams), decoder.clear.eq(self.clear), self.error.eq(decoder.error),
             self.refused.eq(decoder.refused), self.busy.eq(self.i.valid | dispatch.streams.any()),
@@ -91,9 +100,15 @@ class Core(wiring.Component):
         m.d.sync += later.eq(ended)
         return later
 
-    def _fills(self, m: Module, dispatch: Macro, array: Macro, torn: Signal) -> None:
+    def _fills(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro, torn: Signal) -> list[Value]:
+        """What fills buffers; what is wrong with it."""
+        wrong: list[Value] = []
         for n, each in enumerate(self.accelerator.streams):
             if each.is_result:
+                continue
+            if each.before:
+                wrong.append(self._level(m, dispatch, array, decoder, torn, n))
+            if each.kind != DENSE:
                 continue
             if each.name == RAM:
                 lead(m, getattr(dispatch, f"s{n}"), self.ram)
@@ -106,10 +121,34 @@ class Core(wiring.Component):
             lead(m, getattr(dispatch, f"s{n}"), feeder.i)
             lead(m, feeder.o, getattr(array, each.name))
             m.d.comb += [feeder.narrow.eq(dispatch.narrow[n]), torn[n].eq(feeder.torn)]
+        return wrong
+
+    def _level(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro, torn: Signal, n: int) -> Value:
+        """Arrays up to the nth stream, the values of a tensor without zeros; whether they are none."""
+        streams = self.accelerator.streams
+        values, first = streams[n], n - streams[n].before
+        m.submodules[f"feed_{values.name}"] = feeder = macro(LevelFeeder(values.kind, streams[first].elements))
+        name = values.name.removesuffix("values") + {COMPRESSED: "level", BITVECTOR: "bits"}[values.kind]
+        arrays = {first: "counts", n: "values"} | ({first + 1: "coordinates"} if values.kind == COMPRESSED else {})
+        for at, member in arrays.items():
+            lead(m, getattr(dispatch, f"s{at}"), getattr(feeder, member))
+            if streams[at].is_counted:
+                lead(m, getattr(feeder, f"{member}_run"), getattr(dispatch, f"run{at}"))
+        lead(m, feeder.level, getattr(array, name))
+        lead(m, feeder.o, getattr(array, values.name))
+        m.d.comb += [feeder.narrow.eq(dispatch.narrow[n]), torn[first].eq(feeder.torn), feeder.restart.eq(decoder.restart),
+                     feeder.at.eq(decoder.at)]
+        wrong: Value = feeder.wrong
+        return wrong
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
-        numbers = [n for n, each in enumerate(self.accelerator.streams) if each.is_result]
-        for n, result in zip(numbers, self.accelerator.results, strict=True):
+        numbers = {each.name: n for n, each in enumerate(self.accelerator.streams)}
+        for result in self.accelerator.results:
+            if isinstance(result, Written):
+                for name in result.arrays:
+                    self._drain(m, dispatch, array, decoder, numbers[result.name(name)])
+                continue
+            n = numbers[result.tensor.name]
             buffer = macro(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
             m.submodules[f"result_{result.tensor.name}"] = buffer
             m.d.comb += buffer.parts.eq(decoder.parts)
@@ -122,8 +161,24 @@ class Core(wiring.Component):
                 m.d.sync += count.eq(operations * (decoder.launches if self.accelerator.launches else result.words))
                 m.d.comb += buffer.count.eq(count)
             for at, port in enumerate(result.ports):
-                lead(m, getattr(array, port), getattr(buffer, f"i{at}"))
+                gives, takes = getattr(array, port), getattr(buffer, f"i{at}")
+                word = gives.payload.value if isinstance(self.accelerator.array, Elastic) else gives.payload
+                m.d.comb += [takes.payload.eq(word), takes.valid.eq(gives.valid), gives.ready.eq(takes.ready)]
             lead(m, buffer.o, getattr(dispatch, f"s{n}"))
+
+    def _drain(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro, n: int) -> None:
+        """An array of a result to memory."""
+        each = self.accelerator.streams[n]
+        gives = getattr(array, each.name)
+        bits, is_segments = len(gives.payload), each.name.endswith("_segments")
+        drain = macro(CountedDrain(bits) if each.is_counted else FixedDrain(bits, is_segments))
+        m.submodules[f"drain_{each.name}"] = drain
+        lead(m, gives, drain.i)
+        lead(m, drain.o, getattr(dispatch, f"s{n}"))
+        if each.is_counted:
+            lead(m, drain.run, getattr(dispatch, f"run{n}"))
+        if self.accelerator.counts:
+            m.d.comb += [drain.restart.eq(decoder.restart), drain.at.eq(decoder.at)]
 
 
 def command_word(rs1: Any, rs2: Any, number: Any) -> Any:

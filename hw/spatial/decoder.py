@@ -13,6 +13,7 @@ from ..arch import command
 from ..arch.accelerator import Accelerator
 from ..arch.dma import ADDRESS_BITS, MOST_SIZE, NODE_BYTES, NODES_AXIS, SPAN_BITS
 from ..dma.request import request_layout
+from .arrays import Arrays
 
 WORD = data.StructLayout({"rs2": 32, "rs1": 32, "number": command.NUMBER_BITS})
 ERROR_BITS = (len(command.ERRORS) - 1).bit_length()
@@ -41,6 +42,7 @@ class Decoder(wiring.Component):
     parts : Out(16)        Of how many operations a result is the sum.
     launches : Out         Where operations may end early: after how many launches.
     shared : Out           Where operations share a tensor of rows: how many, less one.
+    restart : Out(1), at : Out(32)     If tensors are counted: they go on behind so many elements (`CountedDrain`).
     happened : In          An error of this cycle that a request has met, or 0.
     clear : In(1)          Forget the error.
     error : Out, refused : Out(7)     What went wrong first, and with which command.
@@ -57,7 +59,8 @@ class Decoder(wiring.Component):
         super().__init__({"i": In(stream.Signature(WORD)), "o": Out(stream.Signature(job_layout(accelerator))),
                           "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), **settings,
                           "happened": In(ERROR_BITS), "clear": In(1), "error": Out(ERROR_BITS),
-                          "refused": Out(command.NUMBER_BITS)})
+                          "refused": Out(command.NUMBER_BITS),
+                          **({"restart": Out(1), "at": Out(ADDRESS_BITS)} if accelerator.counts else {})})
 
     @property
     def emit_key(self) -> str:
@@ -84,18 +87,25 @@ class Decoder(wiring.Component):
         request: Any = Signal(request_layout(self.accelerator.dma.loops))
         known = Signal()            # source and destination
         number = Signal(range(len(self.accelerator.streams)))
+        arrays = Arrays(self.accelerator) if self.accelerator.counts else None
         with m.Switch(word.number):
             with m.Case(command.ISSUE):
-                self._issue(m, request, known, number, valid, wrong, done)
+                self._issue(m, request, known, number, valid, wrong, done, arrays)
             with m.Case(command.SET_SRC_AND_DST):
                 self._begin(m, request, known, number, setting, wrong)
+                if arrays is not None:
+                    arrays.forget(m, setting)
             with m.Case(command.SET_CONSTANT):
                 self._constant(m, request, setting, wrong, done, idle)
             with m.Case(command.SET_ADDRESS):
                 with m.If(setting & self._outside(request)):
                     m.d.sync += request.base.eq(word.rs2)
             with m.Case(command.SET_SPAN, command.SET_STRIDE, command.SET_AXIS_TYPE):
-                self._loop(m, request, setting, wrong)
+                self._loop(m, request, setting, wrong, number, arrays)
+            if arrays is not None:
+                with m.Case(command.SET_METADATA_ADDRESS):
+                    with m.If(~arrays.place(m, word, setting & self._outside(request))):
+                        m.d.comb += wrong.eq(command.VALUE)
             with m.Case(command.WAIT):
                 m.d.comb += done.eq(~((word.rs1[0] & ~idle) | (word.rs1[1:] & self.streams).any()))
                 with m.If((word.rs1 >> 1 + len(self.streams)) != 0):
@@ -144,7 +154,7 @@ class Decoder(wiring.Component):
                 with m.If(setting):
                     m.d.sync += self.parts.eq(word.rs2)
             for name, number, least, most, less in (
-                    ("launches", command.LAUNCHES, self.accelerator.array.cut, self.accelerator.launches, 0),
+                    ("launches", command.LAUNCHES, self.accelerator.least_launches, self.accelerator.launches, 0),
                     ("shared", command.SHARED, 1, self.accelerator.shared, 1)):
                 if most > less:
                     with m.Case(number):
@@ -153,10 +163,13 @@ class Decoder(wiring.Component):
                             m.d.comb += wrong.eq(command.VALUE)
                         with m.If(setting):
                             m.d.sync += getattr(self, name).eq(word.rs2 - less)
+            if self.accelerator.counts:
+                with m.Case(command.RESTART):
+                    m.d.comb += [done.eq(idle), self.restart.eq(setting), self.at.eq(word.rs2)]
             with m.Default():
                 m.d.comb += wrong.eq(command.VALUE)
 
-    def _loop(self, m: Module, request: Any, setting: Signal, wrong: Signal) -> None:
+    def _loop(self, m: Module, request: Any, setting: Signal, wrong: Signal, number: Signal, arrays: Arrays | None) -> None:
         word = self.i.payload
         axis, outside = word.rs1[:command.AXIS_BITS], self._outside(request)
         inside = Mux(request.stores, word.rs1[30], word.rs1[31])
@@ -166,8 +179,11 @@ class Decoder(wiring.Component):
         listed = Signal()
         if lists:
             m.d.comb += listed.eq((axis == NODES_AXIS) & outside & ~request.stores & (word.rs2 == command.LINKED_LIST))
+        typed: Any = listed
+        if arrays is not None:
+            typed = listed | ((axis == 0) & arrays.typed(m, word, number, setting & is_type & (axis == 0)))
         with m.If((axis >= self.accelerator.dma.loops) | (is_span & (word.rs2 >> SPAN_BITS != 0))
-                  | (is_type & (word.rs2 != command.DENSE) & ~listed)):
+                  | (is_type & (word.rs2 != command.DENSE) & ~typed)):
             m.d.comb += wrong.eq(command.VALUE)
         if lists:
             with m.If(setting & is_type & (axis == NODES_AXIS) & outside):
@@ -184,17 +200,22 @@ class Decoder(wiring.Component):
 
     def _ragged(self) -> Iterator[tuple[int, int]]:
         """Streams of rows, and sizes of elements of which a row is no whole number of words."""
-        wide = {each.tensor.name: each.sizes for each in self.accelerator.results if each.wide}
+        wide = {each.tensor.name: each.sizes for each in self.accelerator.rows}
         for n, each in enumerate(self.accelerator.streams):
             if each.name in wide:
                 yield from ((n, size) for size in range(MOST_SIZE + 1) if size not in wide[each.name])
 
     def _issue(self, m: Module, request: Any, known: Signal, number: Signal, valid: Signal, wrong: Signal,
-               done: Signal) -> None:
+               done: Signal, arrays: Arrays | None) -> None:
+        odd, done_with = [], self.o.ready
+        if arrays is not None:
+            odd.append(arrays.is_odd(request, number))
+            request, number, last = arrays.next(m, request, number, valid & (wrong == 0) & self.o.ready)
+            done_with = done_with & last
         loops = [request.loops[level] for level in range(self.accelerator.dma.loops)]
         shapes = Cat(Cat(loop.span == 0 for loop in loops).any(), Cat(loop.there > loop.span for loop in loops).any(),
                      (request.base & ((1 << request.size) - 1)) != 0,
-                     request.linked & (request.base[:NODE_BYTES.bit_length() - 1] != 0))
+                     request.linked & (request.base[:NODE_BYTES.bit_length() - 1] != 0), *odd)
         with m.If(~known):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.Elif(Cat(number == n for n, each in enumerate(self.accelerator.streams)
@@ -210,7 +231,7 @@ class Decoder(wiring.Component):
             m.d.comb += wrong.eq(command.SHAPE)
         job = self.o.payload
         m.d.comb += [job.request.eq(request), job.stream.eq(number), self.o.valid.eq(valid & (wrong == 0)),
-                     done.eq(self.o.ready)]
+                     done.eq(done_with)]
         for level, loop in enumerate(loops):
             stride = Signal(signed(ADDRESS_BITS), name=f"stride{level}")
             m.d.comb += [stride.eq(loop.stride << request.size), job.request.loops[level].stride.eq(stride)]

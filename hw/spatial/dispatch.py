@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +13,7 @@ from ..arch.dma import ELEMENT_BITS, WORD_BITS
 from ..dma.dma import BUS, DmaEngine
 from ..emit import Macro, macro
 from ..stream.lead import lead
+from .counted import RUN
 from .decoder import job_layout
 
 
@@ -33,6 +36,7 @@ class Dispatch(wiring.Component):
     ragged : Out                Of each stream, with `ended`: its request was no whole number of words.
     streams : Out               Of each stream: a request is under way.
     ended : Out                 Of each stream: its request ends.
+    run0, ... : In(stream)      `RUN` of the tensors of each stream that is counted: a request waits for one, and moves this.
     failed : Out(1)             A request ends that met an error response.
     m_axi_* : the bus.
 
@@ -46,10 +50,12 @@ class Dispatch(wiring.Component):
         elements = [stream.Signature(WORD_BITS if each.wide else ELEMENT_BITS) for each in accelerator.streams]
         sizes = {f"size{n}": Out(2) for n, each in enumerate(accelerator.streams) if each.wide and each.is_result}
         wide = {"ragged": Out(count)} if accelerator.dma.wide else {}
+        counted = [n for n, each in enumerate(accelerator.streams) if each.is_counted]
         super().__init__({"i": In(stream.Signature(job_layout(accelerator))),
                           **{f"s{n}": In(elements[n]) if each.is_result else Out(elements[n])
                              for n, each in enumerate(accelerator.streams)},
                           **sizes, **wide, "narrow": Out(count), "streams": Out(count),
+                          **{f"run{n}": In(stream.Signature(RUN)) for n in counted},
                           "ended": Out(count), "failed": Out(1), **BUS})
 
     @property
@@ -74,11 +80,15 @@ class Dispatch(wiring.Component):
         allowed = Signal()
         goes = Signal()
         taken = Cat(self.streams[n] & (job.stream == n) for n in range(len(streams))).any()
+        request = job.request
+        if self.accelerator.counts:
+            request, waits = self._counted(m, goes)
+            taken = taken | waits
         m.d.comb += [allowed.eq(~taken & accepts.any()), self.i.ready.eq(allowed), goes.eq(self.i.valid & allowed)]
         for port in range(dma.ports):
             asks = getattr(engine, f"request{port}")
             mine = Signal(name=f"mine{port}")
-            m.d.comb += [mine.eq(goes & free[port]), asks.payload.eq(job.request), asks.valid.eq(mine)]
+            m.d.comb += [mine.eq(goes & free[port]), asks.payload.eq(request), asks.valid.eq(mine)]
             if dma.wide:
                 whole = Cat(job.stream == n for n, each in enumerate(streams) if each.wide).any()
                 m.d.comb += getattr(engine, f"whole{port}").eq(whole)
@@ -98,6 +108,25 @@ class Dispatch(wiring.Component):
                 m.d.comb += self.ragged[n].eq(Cat(ends[port] & (serves[port] == n) & getattr(engine, f"ragged{port}")
                                                   for port in range(dma.ports)).any())
         return m
+
+    def _counted(self, m: Module, goes: Signal) -> tuple[Any, Signal]:
+        """The request with what was counted in it; whether that is not known yet."""
+        job = self.i.payload
+        request: Any = Signal.like(job.request, name="counted_request")
+        waits = Signal()
+        m.d.comb += request.eq(job.request)
+        for n, each in enumerate(self.accelerator.streams):
+            if not each.is_counted:
+                continue
+            run, mine = getattr(self, f"run{n}"), Signal(name=f"counted{n}")
+            m.d.comb += [mine.eq(job.stream == n), run.ready.eq(goes & mine)]
+            with m.If(mine):
+                # Of none there is one that is not in memory, as a request has an element.
+                count, loop = run.payload.count, request.loops[0]
+                m.d.comb += [waits.eq(~run.valid), loop.there.eq(count), loop.span.eq(Mux(count == 0, 1, count)),
+                             loop.stride.eq(1 << job.request.size),
+                             request.base.eq(job.request.base + (run.payload.first << job.request.size))]
+        return request, waits
 
     def _join(self, m: Module, n: int, is_result: bool, engine: Macro, mine: list[Value]) -> None:
         """A stream with the port that serves it."""

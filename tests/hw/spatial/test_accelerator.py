@@ -264,8 +264,7 @@ def test_arrays_without_memory_on_all_sides_are_refused() -> None:
             (lambda: sp.Design(product, stationary, extents, buffers={"A": tile}).accelerator(),
              "accelerator 'array': buffers has none for B\n  try: give each operand a private buffer"),
             (lambda: sp.Design(product, stationary, extents, sparsity=[sp.skip(j, where=B(k, j) == 0)]).accelerator(),
-             "array: results of an elastic array are fibers, which have no place in memory yet\n"
-             "  try: leave out skips by values"),
+             "result C: ports of C give fibers\n  try: give it a buffer, as C=sp.Buffer('dense', 'compressed')"),
             (lambda: sp.Design(product, stationary, extents, buffers={"A": tile, "B": tile}, name="dma").accelerator(),
              "name: dma is the name of a part\n  try: choose another one")):
         with pytest.raises(UserError) as error:
