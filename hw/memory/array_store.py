@@ -53,7 +53,7 @@ class ArrayStore(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.memory = memory = macro(TwoHalves(self.words, self.lanes))
-        m.submodules.read = read = macro(Fifo(self.lanes * DATA_BITS, READ))
+        m.submodules.ahead = read = macro(Fifo(self.lanes * DATA_BITS, READ))
         half = Signal()
         held = Signal(2)
         counts = [Signal(range(self.words + 1), name=f"count{n}", reset_less=True) for n in range(2)]

