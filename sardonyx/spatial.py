@@ -139,9 +139,6 @@ class Design:
         if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer) for each in self.buffers.values()):
             raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
                             "use {'B': sp.Buffer('dense', 'compressed')}")
-        if self.balance and self.buffers:
-            raise UserError("private buffers give each row its own work, which cannot move then", str(self.balance[0]),
-                            "leave out the balance, or the buffers")
         if PARTS.fullmatch(arguments.text("name", self.name).lower()):
             raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
 

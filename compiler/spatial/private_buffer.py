@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Annotated
 
@@ -90,7 +91,8 @@ class Buffer:
 class _Taken:
     """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
 
-    dealt: the elements of a fiber go to so many sinks from there on.
+    dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
+    its fibers, where these are parted.
     """
 
     form: str
@@ -98,6 +100,7 @@ class _Taken:
     sinks: tuple[str, ...]
     reads: tuple[tuple[int, tuple[int, ...]], ...]
     dealt: int = 0
+    begins: tuple[int, ...] = ()
 
 
 def private_buffer(name: str, buffer: Buffer, array: Spatial | Elastic) -> PrivateBuffer:
@@ -136,11 +139,14 @@ class _Maker:
         taken = self._of_steps(self._array) if isinstance(self._array, Spatial) else self._of_fibers(self._array)
         axis, places = self._banked(taken)
         banks, sinks = [], []
-        for nth in range(self._buffer.banks):
-            mine = [sink for sink in range(len(taken.sinks)) if places[sink] == nth]
-            banks.append(self._bank(taken, axis, nth, mine))
-            sinks.append(tuple(taken.sinks[sink] for sink in mine))
-        return PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(banks), tuple(sinks))
+        begins = sorted(set(taken.begins)) or [0]
+        for begin, end in pairwise([*begins, self._shape[-1]]):
+            for nth in range(self._buffer.banks):
+                mine = [sink for sink in range(len(taken.sinks)) if places[sink] == nth
+                        and taken.begins[sink:sink + 1] in ((), (begin,))]
+                banks.append(self._bank(taken, axis, nth, mine, end - begin))
+                sinks.append(tuple(taken.sinks[sink] for sink in mine))
+        return PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(banks), tuple(sinks), tuple(begins))
 
     def _stored(self, element: Sequence[int]) -> tuple[int, ...]:
         """An element as levels have it."""
@@ -201,7 +207,13 @@ class _Maker:
         if self._kind == DENSE and array.time in found:
             raise self._mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
         reads = tuple((sink, self._stored([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
-        return _Taken(FIBER, True, tuple(port.name for port in ports), reads)
+        begins = tuple(port.begin for port in ports)
+        if not any(begins):
+            begins = ()
+        elif self._kind in (DENSE, BITVECTOR):
+            raise self._mistake(f"its last level is {self._kind}, of which banks count coordinates, but fibers of {name} are "
+                                "parted where work moves", "make it compressed, or a linked list")
+        return _Taken(FIBER, True, tuple(port.name for port in ports), reads, 0, begins)
 
     def _dealt(self, ports: Sequence[elastic.Border], last: int) -> _Taken:
         """Words that are the elements of fibers without zeros, one after the other."""
@@ -231,9 +243,11 @@ class _Maker:
         raise self._mistake(f"there is no dimension by which each port of {self._tensor.name} would have one of {count} banks",
                             f"use as many as divide its {len(taken.sinks)} ports, or 1")
 
-    def _bank(self, taken: _Taken, axis: int, nth: int, mine: list[int]) -> Bank:
+    def _bank(self, taken: _Taken, axis: int, nth: int, mine: list[int], extent: int) -> Bank:
+        """extent: the coordinates of a fiber in this bank."""
         count, words = self._buffer.banks, self._buffer.words
-        shape = [-(-(extent - nth) // count) if at == axis and count > 1 else extent for at, extent in enumerate(self._shape)]
+        shape = [-(-(size - nth) // count) if at == axis and count > 1 else size
+                 for at, size in enumerate((*self._shape[:-1], extent))]
         outer = shape[:-1] if taken.form == FIBER or taken.dealt else shape
         values, fibers = prod(shape), prod(shape[:-1])
         if self._kind == DENSE and values > words:

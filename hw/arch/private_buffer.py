@@ -191,6 +191,8 @@ class PrivateBuffer:
     axis : int           The level of which coordinate c is in bank c modulo the number of banks.
     banks : tuple
     sinks : tuple        For each bank the ports that it feeds.
+    begins : tuple       Where fibers are parted: as many groups of banks follow each other, each for the coordinates from one
+                         of these to the next.
     """
 
     tensor: Annotated[str, Identifier()]
@@ -198,6 +200,7 @@ class PrivateBuffer:
     axis: Annotated[int, Whole(0, 63)]
     banks: tuple[Bank, ...]
     sinks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)]
+    begins: Annotated[tuple[int, ...], Tuple((Whole(0, 1 << DATA_BITS),), True)] = (0,)
 
     def __post_init__(self) -> None:
         check(self, "private buffer", self._misfits)
@@ -205,6 +208,8 @@ class PrivateBuffer:
     def _misfits(self) -> Iterator[Misfit]:
         if [bank.sinks for bank in self.banks] != [len(names) for names in self.sinks]:
             yield Misfit("sinks", "does not have as many ports for each bank as it feeds", "name each port")
+        if self.begins[:1] != (0,) or list(self.begins) != sorted(set(self.begins)) or len(self.banks) % len(self.begins):
+            yield Misfit("begins", "does not rise from 0, or banks are no groups of as many", "give where each group begins")
 
     def name(self, bank: int, stream: str = "") -> str:
         """Of a bank, or of a stream that fills it: ``B_values``, or ``B_bank0_values`` where there are several."""

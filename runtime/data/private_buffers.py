@@ -22,18 +22,22 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
                         "give the same tensor for them, or a buffer for fewer operations")
     ordered = np.transpose(groups, (0, *(1 + dimension for dimension in buffer.order)))
     found: dict[str, list[int]] = {}
+    count = len(buffer.banks) // len(buffer.begins)
     for nth, bank in enumerate(buffer.banks):
-        mine = ordered[(slice(None),) * (1 + buffer.axis) + (slice(nth, None, len(buffer.banks)),)]
+        group, place = divmod(nth, count)
+        begin = buffer.begins[group]
+        parted = ordered[..., begin:begin + bank.levels[-1].extent] if len(buffer.begins) > 1 else ordered
+        mine = parted[(slice(None),) * (1 + buffer.axis) + (slice(place, None, count),)]
         for stream in bank.streams:
             found[buffer.name(nth, stream)] = []
-        for group, tensor in enumerate(mine):
-            for stream, words in _blocks(bank, tensor, f"{buffer.tensor} of operation {group * served}").items():
+        for nth_group, tensor in enumerate(mine):
+            for stream, words in _blocks(bank, tensor, f"{buffer.tensor} of operation {nth_group * served}", begin).items():
                 found[buffer.name(nth, stream)] += words
     return found
 
 
-def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
-    """The blocks of a tensor in a bank, or its words."""
+def _blocks(bank: Bank, tensor: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
+    """The blocks of a tensor in a bank, or its words; begin: its first coordinate of a fiber."""
     fibers = np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]))
     if bank.wide:
         content = tensor.reshape(-1).astype(np.int64).astype(f"<i{bank.bits // 8}").tobytes()
@@ -48,12 +52,12 @@ def _blocks(bank: Bank, tensor: np.ndarray, name: str) -> dict[str, list[int]]:
         packed = np.packbits(np.pad(fibers != 0, ((0, 0), (0, -fibers.shape[1] % DATA_BITS))), axis=1, bitorder="little")
         return {"bits": _block(packed.view("<u2").reshape(-1)), "values": _block(fibers[rows, coordinates])}
     if bank.kind == LINKED:
-        return _lists(bank, fibers, name)
+        return _lists(bank, fibers, name, begin)
     segments = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(fibers)))])
-    return {"level": [*_block(segments), *_block(coordinates)], "values": _block(fibers[rows, coordinates])}
+    return {"level": [*_block(segments), *_block(coordinates + begin)], "values": _block(fibers[rows, coordinates])}
 
 
-def _lists(bank: Bank, fibers: np.ndarray, name: str) -> dict[str, list[int]]:
+def _lists(bank: Bank, fibers: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
     """The blocks of linked lists, whose nodes are full but for the last one of each."""
     coordinates = [np.flatnonzero(fiber) for fiber in fibers]
     counts = [-(-len(each) // bank.node) for each in coordinates]
@@ -67,7 +71,7 @@ def _lists(bank: Bank, fibers: np.ndarray, name: str) -> dict[str, list[int]]:
         heads.append(first if count else NO_NODE)
         for nth in range(count):
             links += [first + nth + 1 if nth < count - 1 else NO_NODE, min(bank.node, len(crds) - nth * bank.node)]
-        places[:, first * bank.node:][:, :len(crds)] = crds, fiber[crds]
+        places[:, first * bank.node:][:, :len(crds)] = crds + begin, fiber[crds]
     level = [np.array([*heads, nodes]), np.array(links, np.int64), places[0]]
     return {"lists": [word for each in level for word in _block(each)], "values": _block(places[1])}
 

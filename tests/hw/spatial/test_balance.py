@@ -13,7 +13,9 @@ from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.fibers import collected, fed
+from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.sim.model.elastic import simulate
+from sardonyx.sim.model.private_buffer import given as given_words
 
 i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B")
@@ -125,6 +127,48 @@ def test_only_the_balance_tells_a_balanced_array_apart() -> None:
     assert shipped.explain().text.splitlines()[-1] == "balance: shift i by -1 where 128 <= k"
 
 
+def buffered(name: str, kind: str, banks: int) -> sp.Design:
+    levels = sp.Buffer("dense", kind, words=32, banks=banks, node=2)
+    return dataclasses.replace(design(name), buffers=dict.fromkeys("AB" if name == "dot products" else "A", levels))
+
+
+@pytest.mark.parametrize("name,kind,banks", [("rows, shift", "compressed", 1), ("rows, shift", "linked list", 3),
+                                             ("dot products", "compressed", 4)])
+@settings(max_examples=10)
+@given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
+def test_buffers_give_work_that_stays_and_work_that_moves(name: str, kind: str, banks: int, operations: int, seed: int) -> None:
+    array = buffered(name, kind, banks)
+    operand = operands(array, operations, seed)
+    assert array.elastic is not None
+    golden = fed(array.elastic, operand)
+    for buffer in array.private:
+        assert len(buffer.banks) == 2 * banks
+        found = given_words(buffer, filled(buffer, operand[buffer.tensor]), operations)
+        assert found == {port: golden[port] for port in found}
+    array.run("tokens", **operand)
+
+
+@pytest.mark.parametrize("name,kind,banks", [("rows, shift", "compressed", 3),
+                                             pytest.param("dot products", "linked list", 1, marks=pytest.mark.slow)])
+@settings(max_examples=6)
+@given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30), stalls=st.none() | st.integers(1, 1 << 30))
+def test_the_verilog_of_a_balanced_array_with_buffers_is_exact(name: str, kind: str, banks: int, operations: int, seed: int,
+                                                               stalls: "int | None") -> None:
+    array = buffered(name, kind, banks)
+    array.run("rtl", stalls, **operands(array, operations, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio,gain", [(2, 1.3), (4, 1.5)])
+def test_a_balance_gains_as_much_behind_buffers(ratio: int, gain: float) -> None:
+    rows = sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 1, "k": 128}, sparsity=ROWS,
+                     buffers={"A": sp.Buffer("dense", "compressed", words=128, banks=2)})
+    a = skewed(2, 128, ratio, 30)
+    alone, balanced = (dataclasses.replace(rows, balance=balance).run("rtl", A=a, B=np.ones((128, 1), int)).cycles
+                       for balance in ([], [sp.shift(i, by=-1, where=k >= 64)]))
+    assert alone is not None and balanced is not None and alone / balanced > gain
+
+
 @pytest.mark.parametrize("changes,said", [
     ({"sparsity": []}, "all rows have the same work: no skip finds an index by values"),
     ({"dataflow": sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), "sparsity": [sp.skip(j, where=B(k, j) == 0)],
@@ -138,7 +182,7 @@ def test_only_the_balance_tells_a_balanced_array_apart() -> None:
     ({"balance": [sp.shift(j, by=1, where=k >= 4)]}, "a is handed on along j, from row to row"),
     ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
     ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)")}, "stays in its PE for an operation"),
-    ({"buffers": {"A": sp.Buffer("dense", "compressed")}}, "private buffers give each row its own work"),
+    ({"buffers": {"A": sp.Buffer("dense", "bitvector")}}, "its last level is bitvector, of which banks count coordinates"),
     ({"balance": ["k"]}, "which is no list of shifts"),
     ({"name": "balance_0123abcd"}, "balance_0123abcd is the name of a part"),
 ])
