@@ -5,7 +5,7 @@ What the assignments mean, and which are refused, `sardonyx.compiler.lang.recurr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from . import arguments
 from .compiler.lang import recurrence
 from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, Number, Read, Recurrences
 from .compiler.spatial.derive import derive
+from .compiler.spatial.tree import Tree, with_trees
 from .hw.arch.errors import UserError
 from .hw.arch.spatial import BITS
 from .sparsity import Counted, is_zero, plain
@@ -165,11 +166,26 @@ def select(condition: object, a: object, b: object) -> Value:
     return _call("select", condition, a, b)
 
 
-def functionality(*what: object, dtype: str = "int16", sums: str = "int32") -> Recurrences:
+def tree(index: object, *radices: int) -> Tree:
+    """Sums over an index as a tree, of which a node of each level adds so many; the root first. Its extent is their product.
+
+    The index is replaced by digits: `bounds` has them, and columns of the transform stand for them, ``k_1`` before ``k_0``.
+    """
+    return Tree(index if isinstance(index, str) else str(index), tuple(radices))
+
+
+def functionality(*what: object, dtype: str = "int16", sums: str = "int32", trees: Sequence[Tree] = ()) -> Recurrences:
     """What an array computes: assignments, or a statement such as ``C(i,j) = A(i,k) * B(k,j)``.
 
     dtype, sums: for a statement, the types of its operands and of its sums and result; int8, int16 or int32.
+    trees: for a statement, the sums that are trees, as ``[sp.tree(k, 2, 2, 2)]``.
     """
+    if not isinstance(trees, Sequence) or not all(isinstance(each, Tree) for each in trees):
+        raise UserError(f"it is {arguments.said(trees)}, which is no list of trees", "trees", "use [sp.tree(k, 2, 2, 2)]")
+    if trees:
+        if len(what) != 1 or not isinstance(what[0], str):
+            raise UserError("recurrences say themselves how they add up", "trees", "give a statement as text")
+        return with_trees(what[0], trees, arguments.choice("dtype", dtype, BITS), arguments.choice("dtype", sums, BITS))
     if len(what) == 1 and isinstance(what[0], str):
         return derive(what[0], arguments.choice("dtype", dtype, BITS), arguments.choice("dtype", sums, BITS))
     names: Mapping[str, Declared] = {}

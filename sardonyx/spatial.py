@@ -58,6 +58,7 @@ from .functionality import (
     minimum,
     outputs,
     select,
+    tree,
     variables,
 )
 from .hw.arch.dma import Dma
@@ -82,7 +83,7 @@ from .sparsity import optimistic_skip, skip, stored
 
 __all__ = ["Buffer", "Computed", "ConvolverDesign", "Design", "MergerDesign", "Searched", "Transform", "absolute",
            "convolver", "different", "equal", "functionality", "indices", "inputs", "maximum", "merger", "minimum",
-           "optimistic_skip", "outputs", "search", "select", "shift", "skip", "stored", "variables", "work_queue"]
+           "optimistic_skip", "outputs", "search", "select", "shift", "skip", "stored", "tree", "variables", "work_queue"]
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
