@@ -155,9 +155,6 @@ class Accelerator:
             yield Misfit("buffers", f"has none for {', '.join(sorted(missing))}", "give each operand a private buffer")
         if {each.name for each in self.array.results} != {each.tensor.name for each in self.results}:
             yield Misfit("results", "are not those of the array", "collect each result once")
-        if any(bank.kind == LINKED for buffer in self.buffers for bank in buffer.banks):
-            yield Misfit("buffers", "has levels of linked lists, whose nodes no command brings",
-                         "use compressed ones; elements of a list in memory come by set_axis_type")
         if isinstance(self.array, Spatial) and self.array.short and not (
                 self.launches and len(self.rows) == len(self.results)):
             yield Misfit("array", "has operations that end early, which rows can alone",
@@ -224,7 +221,9 @@ def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
         return [Stream(buffer.name(nth, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)]
     across = -(-bank.levels[-1].extent // DATA_BITS)
     first = {BITVECTOR: [("bits", DATA_BITS, bank.fibers * across, False)],
-             COMPRESSED: [("segments", SEGMENT_BITS, bank.fibers + 1, False), ("coordinates", DATA_BITS, bank.words, True)]}
+             COMPRESSED: [("segments", SEGMENT_BITS, bank.fibers + 1, False), ("coordinates", DATA_BITS, bank.words, True)],
+             LINKED: [("heads", DATA_BITS, bank.fibers + 1, False), ("links", 2 * DATA_BITS, bank.nodes, True),
+                      ("coordinates", DATA_BITS, bank.words, True)]}
     arrays = first.get(bank.kind, [])
     return [*(Stream(buffer.name(nth, name), bits, elements, False, is_counted=counted, kind=bank.kind)
               for name, bits, elements, counted in arrays),

@@ -12,7 +12,7 @@ from ..arch import command
 from ..arch.accelerator import RAM, Accelerator
 from ..arch.dma import ELEMENT_BITS
 from ..arch.elastic import Elastic
-from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE
+from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ..arch.written import Written
 from ..dma.dma import BUS
 from ..emit import Macro, macro
@@ -127,9 +127,10 @@ class Core(wiring.Component):
         """Arrays up to the nth stream, the values of a tensor without zeros; whether they are none."""
         streams = self.accelerator.streams
         values, first = streams[n], n - streams[n].before
-        m.submodules[f"feed_{values.name}"] = feeder = macro(LevelFeeder(values.kind, streams[first].elements))
-        name = values.name.removesuffix("values") + {COMPRESSED: "level", BITVECTOR: "bits"}[values.kind]
-        arrays = {first: "counts", n: "values"} | ({first + 1: "coordinates"} if values.kind == COMPRESSED else {})
+        feeder = macro(LevelFeeder(values.kind, streams[first].elements, self._node(values.name)))
+        m.submodules[f"feed_{values.name}"] = feeder
+        name = values.name.removesuffix("values") + {COMPRESSED: "level", BITVECTOR: "bits", LINKED: "lists"}[values.kind]
+        arrays = {first: "counts", n: "values"} | dict(enumerate(feeder.component.behind, first + 1))
         for at, member in arrays.items():
             lead(m, getattr(dispatch, f"s{at}"), getattr(feeder, member))
             if streams[at].is_counted:
@@ -140,6 +141,11 @@ class Core(wiring.Component):
                      feeder.at.eq(decoder.at)]
         wrong: Value = feeder.wrong
         return wrong
+
+    def _node(self, name: str) -> int:
+        """Elements of a node of the lists of a stream."""
+        return next(bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
+                    if buffer.name(nth, "values") == name)
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
         numbers = {each.name: n for n, each in enumerate(self.accelerator.streams)}

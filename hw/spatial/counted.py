@@ -24,11 +24,12 @@ class CountedFeeder(wiring.Component):
     Parameters
     ----------
     signed : bool       Bytes keep their sign.
+    wide : bool         Elements are two words each, the low one first.
 
     Members
     -------
     i : In(stream)      Elements.
-    count : In(stream)  Of each tensor.
+    count : In(stream)  Words of each tensor.
     o : Out(stream)     16-bit words.
     narrow : In(1)      Elements are bytes.
     ends : Out(1)       The last word of a block is taken.
@@ -37,9 +38,9 @@ class CountedFeeder(wiring.Component):
     Source: a design of its own.
     """
 
-    def __init__(self, signed: bool) -> None:
-        self.signed = signed
-        self.module_name = f"counted_feeder{'_signed' if signed else ''}"
+    def __init__(self, signed: bool, wide: bool = False) -> None:
+        self.signed, self.wide = signed, wide
+        self.module_name = f"counted_feeder{'_signed' if signed else ''}{'_wide' if wide else ''}"
         super().__init__({"i": In(stream.Signature(ELEMENT_BITS)), "count": In(stream.Signature(DATA_BITS)),
                           "o": Out(stream.Signature(DATA_BITS)), "narrow": In(1), "ends": Out(1)})
 
@@ -59,10 +60,14 @@ class CountedFeeder(wiring.Component):
                     with m.Else():
                         m.next = "ELEMENTS"
             with m.State("ELEMENTS"):
-                m.d.comb += [self.o.payload.eq(Mux(self.narrow, byte, self.i.payload[:DATA_BITS])),
-                             self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready),
+                word = Mux(self.narrow, byte, self.i.payload[:DATA_BITS])
+                if self.wide:
+                    # Of a number of words that is even the last one is odd.
+                    word = Mux(left[0], self.i.payload[DATA_BITS:], word)
+                m.d.comb += [self.o.payload.eq(word), self.o.valid.eq(self.i.valid),
+                             self.i.ready.eq(self.o.ready & (left[0] if self.wide else 1)),
                              self.ends.eq(self.i.valid & self.o.ready & (left == 1))]
-                with m.If(self.i.valid & self.i.ready):
+                with m.If(self.i.valid & self.o.ready):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
                         m.next = "COUNT"

@@ -113,7 +113,8 @@ def bank(name: str) -> Held:
 def feeders() -> Side:
     return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
-                 "bits": Between(LevelFeeder(BITVECTOR, 2))})
+                 "bits": Between(LevelFeeder(BITVECTOR, 2)), "links": Between(CountedFeeder(False, True)),
+                 "lists": Between(LevelFeeder(LINKED, 3, 2))})
 
 
 def writers() -> Side:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.written import Written
 from sardonyx.runtime import spatial_firmware, spatial_sparse
 from sardonyx.runtime.data.blocked import Blocked, Cut, blocked, elements
+from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.runtime.data.written import runs
 from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_sparse import Arrays
@@ -159,6 +161,36 @@ def test_results_in_other_formats_go_to_memory_and_bits_come_from_there(last: st
         # The elements of the first tensor in nodes of 2, then those of the second one.
         wanted = [(int(crd), int(part[row, crd])) for part, place in zip(parts, there) for crd in np.flatnonzero(place[row])]
         assert [pair for node in nodes for pair in node] == wanted
+
+
+def test_linked_lists_come_by_commands() -> None:
+    """Two tensors of A, whose nodes follow each other in memory, and a result that is the sum of both products."""
+    (a, b), design = matrices((2, 6, 4), 0.7, 6), accelerator("linked list")
+    memory, program = bytearray(placed(accelerator(), a, b)), Program(design.kind)
+    places = [(A_AT.segments + 0x40 * nth, kind) for nth, kind in enumerate((np.uint16, np.uint16, np.uint16, np.int16))]
+    ends = [at for at, _ in places]
+    program.parts(2)
+    for tile in range(2):
+        fills = filled(design.kind.buffers[0], a[None, :, 2 * tile:2 * tile + 2])
+        words = fills["A_lists"]
+        arrays = [words[1:4], words[5:5 + words[4]], words[6 + words[4]:], fills["A_values"][1:]]
+        for nth, (words, (_, kind)) in enumerate(zip(arrays, places, strict=True)):
+            found = np.array(words).astype(kind).tobytes()
+            memory[ends[nth]:ends[nth] + len(found)] = found
+            ends[nth] += len(found)
+        # Heads are named anew for each tensor, what they count goes on.
+        program.arrays("A_values", (ends[0] - 6, *(at for at, _ in places[1:])), 1)
+        program.arrays("B_values", (B_AT.segments + tile * 2 * 4, B_AT.coordinates, B_AT.values), 1)
+    program.arrays("C_values", (C_AT.segments, C_AT.coordinates, C_AT.values), 2)
+    program.wait()
+    found, _ = design.run(program, bytes(memory))
+    segments = np.frombuffer(found, np.int32, 3, C_AT.segments)
+    coordinates, values = (np.frombuffer(found, kind, segments[-1], at) for kind, at in (
+        (np.uint16, C_AT.coordinates), (np.int32, C_AT.values)))
+    wanted = a @ b
+    for row, (begin, end) in enumerate(pairwise(segments)):
+        assert np.array_equal(wanted[row, coordinates[begin:end]], values[begin:end])
+        assert np.count_nonzero(wanted[row]) == np.count_nonzero(values[begin:end])
 
 
 @pytest.mark.parametrize("told,segments,said", [
