@@ -31,6 +31,7 @@ from . import arguments, component_files
 from .accelerators import AcceleratorDesign
 from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, Promises, drawn, taken
+from .array_runs import Streamed, golden, packed
 from .balance import shift, work_queue
 from .compiler.lang import sparsity as skips
 from .compiler.lang.balance import Balance
@@ -72,13 +73,9 @@ from .hw.spatial.buffered_array import BufferedArray
 from .hw.spatial.elastic_array import ElasticArray
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
-from .runtime.data import fibers, ports
-from .runtime.data.groups import grouped
-from .runtime.data.private_buffers import filled
-from .runtime.data.written import read, together
+from .runtime.data import ports
+from .runtime.data.written import together
 from .search import Searched, search
-from .sim import spatial as engines
-from .sim.golden.spatial import evaluate
 from .sparsity import optimistic_skip, skip, stored
 
 __all__ = ["Buffer", "Computed", "ConvolverDesign", "Design", "MergerDesign", "Searched", "Transform", "absolute",
@@ -298,7 +295,7 @@ class Design:
         count = len(next(iter(given.values()))) if given else 1
         cut = self._lengths(lengths, count)
         progress("computing with NumPy")
-        wanted = self._golden(given, count)
+        wanted = golden(self.functionality, self.unrolled.bounds, given, count)
         if cut is not None:
             wanted = {name: wanted[name] * is_done for name, is_done in ports.reached(self.spatial, count, cut).items()}
         for each in self.written:
@@ -307,7 +304,8 @@ class Design:
         cycles = None
         if engine != "golden":
             progress(f"running {count} operation{'s' if count > 1 else ''} on '{self.name}', engine {engine}")
-            found, cycles = self._streamed(engine, given, count, patterns, cut)
+            streams = Streamed(self.elastic or self.spatial, self.private, self.written, engine, patterns)
+            found, cycles = streams.results(given, packed(self.pruned, self.spatial.operands, given), count, cut)
             for name, array in wanted.items():
                 assert np.array_equal(found[name], array), f"{name} of engine {engine} is not NumPy's"
             facts["elements_checked"] = sum(array.size for array in wanted.values())
@@ -343,39 +341,6 @@ class Design:
         if len(found) != count:
             raise UserError(f"there are {len(found)} lengths of {count} operations", "lengths", "give one for each operation")
         return found
-
-    def _streamed(self, engine: str, given: Mapping[str, np.ndarray], count: int, stalls: int | None,
-                  cut: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int | None]:
-        """The results that the streams of an engine give, and its cycles: buffers have them in Verilog alone."""
-        packed = self._packed(given)
-        fills = {name: words for buffer in self.private for name, words in filled(buffer, packed[buffer.tensor]).items()}
-        held = engines.Held(self.private, fills, count, self.written)
-        if self.elastic is not None:
-            pairs = fibers.fed(self.elastic, given)
-            gave = (engines.run_elastic_tokens(self.elastic, pairs, held) if engine == "tokens"
-                    else engines.run_elastic_rtl(self.elastic, pairs, stalls, held))
-            found = fibers.collected(self.elastic, gave.outputs, count)
-            return found | {each.tensor.name: read(each, gave.arrays) for each in self.written}, gave.cycles
-        words = ports.fed(self.spatial, packed, cut)
-        ran = (engines.run_tokens(self.spatial, words, count, held) if engine == "tokens"
-               else engines.run_rtl(self.spatial, words, count, stalls, held))
-        return ports.collected(self.spatial, ran.outputs, count, cut), ran.cycles
-
-    def _packed(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Operands as the array takes them: under an optimistic skip, what is not 0 and where in its group it was."""
-        skip, found = self.pruned.packed, dict(given)
-        if skip is not None:
-            (read,) = skips.zeros(skip.where)
-            axis = 1 + [str(at) for at in read.at].index(skip.indices[0])
-            values, places = grouped(found[read.name], axis, skip.keep, skip.of)
-            at = [each.name for each in self.spatial.operands if each.name not in found]
-            found |= {read.name: values, **dict.fromkeys(at, places)}
-        return found
-
-    def _golden(self, given: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        found = [evaluate(self.functionality, self.unrolled.bounds, {name: array[at] for name, array in given.items()})
-                 for at in range(count)]
-        return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
     def _check_runs(self) -> None:
         """UserError for a space that no hardware computes."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx import spatial as sp
+from sardonyx.array_runs import packed
 from sardonyx.compiler.lang.sparsity import Skip
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop
@@ -64,10 +65,10 @@ def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndar
 def test_a_buffer_gives_the_very_words_that_ports_take(name: str, operations: int, banks: int, seed: int) -> None:
     array = design(name, banks if name not in ("in step", "optimistic") else 1)
     operand = operands(array, operations, seed)
-    packed = array._packed(operand)
-    golden = ports.fed(array.spatial, packed) if array.elastic is None else fibers.fed(array.elastic, packed)
+    words = packed(array.pruned, array.spatial.operands, operand)
+    golden = ports.fed(array.spatial, words) if array.elastic is None else fibers.fed(array.elastic, words)
     for buffer in array.private:
-        for name, pairs in model.given(buffer, filled(buffer, packed[buffer.tensor]), operations).items():
+        for name, pairs in model.given(buffer, filled(buffer, words[buffer.tensor]), operations).items():
             assert (pairs if array.elastic else [value for _, value in pairs]) == golden[name]
     array.run("tokens", **operand)
 
