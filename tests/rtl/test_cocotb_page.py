@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from machines import BENCH
 
 from sardonyx.hw.arch.cgra import load
@@ -13,6 +14,8 @@ from sardonyx.hw.arch.cgra import load
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
+# Builds two models; what it uses is tested by itself.
+@pytest.mark.slow
 def test_the_example_goes_from_a_description_to_a_bench_that_passes(root: Path, tmp_path: Path) -> None:
     commands = []
     for language, options, body in FENCE.findall((root / "docs/cocotb.md").read_text()):

@@ -127,6 +127,8 @@ def test_folded_to_a_program_columns_stand_still_as_well() -> None:
         assert copied(restless) == [each["a_vals"].tolist() for each in BLOCKS] and restless.times > 1
 
 
+# The build of a machine, half a minute; smaller ones stand still above.
+@pytest.mark.slow
 def test_programs_have_their_words_while_columns_stand_still() -> None:
     arch = replace(stalling(sardonyx.get_arch("small")), memory_readback=True)
     picture = np.random.default_rng(2).integers(0, 256, (14, 22)).astype(np.uint8)
@@ -294,11 +296,13 @@ def test_what_cannot_be_stalled_is_refused() -> None:
             machine.write_register("stall", 1)
 
 
-@pytest.mark.parametrize("arch", [LONG, replace(PLAIN, column_stall=True),
-                                  replace(THREE, feed_through=True, power_domains=True, column_stall=True,
-                                          memory_readback=True, mem_every=2, mem=ROMS.mem,
-                                          glb=replace(THREE.glb, clock_gates="cell"))],
-                         ids=["elastic", "static", "abutted, regions, power domains, clock gates"])
+EVERYTHING = replace(THREE, feed_through=True, power_domains=True, column_stall=True, memory_readback=True, mem_every=2,
+                     mem=ROMS.mem, glb=replace(THREE.glb, clock_gates="cell"))
+
+
+@pytest.mark.parametrize("arch", [
+    pytest.param(LONG, id="elastic"), pytest.param(replace(PLAIN, column_stall=True), id="static"),
+    pytest.param(EVERYTHING, id="abutted, regions, power domains, clock gates", marks=pytest.mark.slow)])
 def test_the_verilog_is_without_warnings(arch: Arch, tmp_path: Path) -> None:
     # Icarus has a word to say about the queue of descriptors, whatever is around it.
     files = emit.emit(Sardonyx(replace(arch, glb=replace(arch.glb, queue=False))), tmp_path)
