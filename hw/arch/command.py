@@ -63,10 +63,11 @@ COMMANDS = (
     Command("set_src_and_dst", SET_SRC_AND_DST, "source: kind[18:16], index[15:0]", "destination, likewise",
             "begins a request: all spans are 1, strides and address 0, elements of a byte"),
     Command("set_constant", SET_CONSTANT, "which[7:0]", "value",
-            "16: the logarithm of the bytes of an element in memory, 0..2; 17: of how many operations a result is the "
-            "sum, 1..65535; of buffers of rows 18: launches of an operation that may end early, 19: operations that share a "
-            "tensor and are one result; 8: behind how many elements what is counted goes on, 0 after reset; all but 16 wait "
-            "until no request is under way"),
+            f"{ELEMENT}: the logarithm of the bytes of an element in memory, 0..2; {PARTS}: of how many operations a result is "
+            f"the sum, 1..65535; of buffers of rows {LAUNCHES}: launches of an operation that may end early, {SHARED}: "
+            "operations that share a tensor and are one result; "
+            f"{RESTART}: behind how many elements what is counted goes on, 0 after reset; "
+            f"all but {ELEMENT} wait until no request is under way"),
     Command("set_address", SET_ADDRESS, "sides[31:30]", "byte address",
             "where the first element is, of the side that is memory"),
     Command("set_span", SET_SPAN, "sides[31:30], axis[7:0]", "elements",
