@@ -38,6 +38,7 @@ from .compiler.lang.balance import Balance
 from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial import report
+from .compiler.spatial.collected import collected
 from .compiler.spatial.elastic import elastic
 from .compiler.spatial.picture import picture
 from .compiler.spatial.points import Unrolled, unroll
@@ -62,6 +63,7 @@ from .functionality import (
     tree,
     variables,
 )
+from .hw.arch.accelerator import Collected
 from .hw.arch.dma import Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
@@ -189,6 +191,13 @@ class Design:
         return tuple(written(name, buffer, array) for name, buffer in self.buffers.items()
                      if name in results and (self.elastic or set(buffer.levels) != {DENSE}))
 
+    def collected(self) -> tuple[Collected, ...]:
+        """How accelerators take results in step for which there are buffers; UserError for buffers that do not fit."""
+        if self.elastic is not None:
+            return ()
+        return tuple(collected(self.spatial, each, self.buffers[each.name]) for each in self.spatial.results
+                     if each.name in self.buffers and set(self.buffers[each.name].levels) == {DENSE})
+
     def hardware(self) -> SpatialArray | ElasticArray | BufferedArray:
         """The component that is the top of the Verilog, a new one each time."""
         if self.private or self.written:
@@ -234,15 +243,18 @@ class Design:
         try:
             made, refusal = report.made(self.spatial, self.elastic), ""
             private: tuple[PrivateBuffer | Written, ...] = (*self.private, *self.written)
+            behind = [f"{each.tensor.name} as it is here; in accelerators to a buffer of {each.held:,} words for each of "
+                      f"{len(each.ports)} ports{', which give a row at once' if each.wide else ''}"
+                      for each in self.collected()]
         except UserError as refused:
             # What skips cut is worth knowing of arrays that cannot be made, too.
             made, refusal = report.facts(self.spatial), f"cannot be made: {refused.where}: {refused.what}; {refused.fix}"
-            private = ()
+            private, behind = (), []
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
         shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
         made_of = None if refusal else self.elastic
-        text = "\n".join([report.explained(shown, self.dataflow, self.spatial, self.pruned, made_of, private),
+        text = "\n".join([report.explained(shown, self.dataflow, self.spatial, self.pruned, made_of, private), *behind,
                           *(f"balance: {each}" for each in self.balance)])
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
@@ -343,8 +355,9 @@ class Design:
         return found
 
     def _check_runs(self) -> None:
-        """UserError for a space that no hardware computes."""
+        """UserError for a space that no hardware computes, and for buffers that no accelerator could have."""
         if self.pruned.is_static and self.pruned.unrolled.partial:
             tensor, at, _ = self.pruned.unrolled.partial[0]
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")
+        self.collected()

@@ -213,3 +213,12 @@ def test_what_has_no_rows_is_refused(made, told: str) -> None:
     with pytest.raises(UserError) as error:
         made()
     assert str(error.value) == told
+
+
+def test_a_buffer_of_a_result_is_told_and_refused_where_no_accelerator_could_have_it() -> None:
+    gemmini = designs.design("gemmini")
+    assert gemmini.explain().text.endswith("words for each of 16 ports, which give a row at once")
+    small = dataclasses.replace(gemmini, buffers={**gemmini.buffers, "C": sp.Buffer("dense", "dense", words=16, wide=True)})
+    with pytest.raises(UserError) as refused:
+        small.run("golden")
+    assert str(refused.value).startswith("buffers: C: 1 operations have 98 words of a port, and a bank 16")
