@@ -61,6 +61,13 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
+    found = launches(program, device.arch, transactions, bounds, single, chained)
+    return run_launches(device, program, found, configurable, overlapped, prepared)
+
+
+def run_launches(device: Device, program: Program, asked: Iterable[Launch], configurable: bool = True, overlapped: bool = True,
+                 prepared: bool = False) -> Iterator[Outcome]:
+    """Configure a device for a program, and do its launches, or some that follow each other; see `run`."""
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
     seconds = 0.0
@@ -76,7 +83,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
         do(prepare(program, device.arch, configurable))
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
     before = 0      # cycles of the run when the launch before had ended
-    for phase, launch in ordered(launches(program, device.arch, transactions, bounds, single, chained), overlapped):
+    for phase, launch in ordered(asked, overlapped):
         match phase:
             case Phase.LOADS:
                 do(launch.loads)

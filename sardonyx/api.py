@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from .runtime.device import Device
 from .sim import engines
 from .sim.rtl import simulator
 from .sim.rtl.machine import Machine
+from .spread_runs import spread
 from .statements import groups, run_program
 from .tensors import values as tensors
 from .tensors.coordinates import Coo
@@ -50,7 +51,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
            values: str = "exact", dump: str | Path | None = None, seed: int = 0, progress: Callable[[str], None] = silent,
            power: str | None = None, avoid: object = None, unroll: int | str = 1, dispatch: str = "order",
            locate: str = "auto", without: str | Sequence[str] | None = None, schedule: str | Schedule | None = None,
-           counters: bool = False, **operands: object) -> Result:
+           counters: bool = False, jobs: int | None = None, cluster: str | None = None, state: str | Path | None = None,
+           **operands: object) -> Result:
     """Run an expression, or several statements, on operands and check every word against NumPy.
 
     Parameters
@@ -81,6 +83,10 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
                             `Schedule`; docs/schedules.md says what each means.
     counters : bool         Read the performance counters of the program's tiles, on a machine that has some
                             (`Arch.counter_bits`); engines rtl and rtl-full, and devices.
+    jobs : int              Processes that run parts of it beside each other, with the same words and cycles.
+    cluster : str           Workers of dask.distributed in their place: ``local``, so many of a cluster here, or the address of
+                            a scheduler, such as ``tcp://host:8786``.
+    state : Path            File in which parts are kept when they are done: a run that was stopped goes on.
     operands                scipy.sparse or NumPy arrays of any order, numbers, or paths of files, by name of the tensor.
 
     Raises UserError for whatever does not fit; nothing is run then.
@@ -88,7 +94,8 @@ def einsum(expression: str, /, *misplaced: object, order: str | None = None, for
     said = arguments.schedule(schedule)
     program = arguments.statements(expression, order, formats, operands, misplaced, said)
     progress = arguments.function("progress", progress)
-    how = _how(engine, values, arch, dump, seed, power, avoid, counters)
+    how = replace(_how(engine, values, arch, dump, seed, power, avoid, counters),
+                  spread=spread(engine, jobs, cluster, state, power, counters))
     wanted = _plan(said, tile, unroll, dispatch, without, order)
     data = {name: operand(value, name, values, how.seed) for name, value in operands.items()}
     return on_smallest(arch, how, progress, lambda each: run_program(
@@ -100,10 +107,13 @@ def kernel(name: str, /, *, size: int = 17, density: float = 0.2, order: str | N
            tile: int | None = None, values: str = "exact", dump: str | Path | None = None, seed: int = 0,
            progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None, unroll: int | str = 1,
            dispatch: str = "order", locate: str = "auto", without: str | Sequence[str] | None = None,
-           schedule: str | Schedule | None = None, counters: bool = False, **operands: object) -> Result:
+           schedule: str | Schedule | None = None, counters: bool = False, jobs: int | None = None, cluster: str | None = None,
+           state: str | Path | None = None, **operands: object) -> Result:
     """Run a kernel of `apps/` by name; operands that are not given are random, with `size` for every index whose extent
     no operand says. A schedule, also an empty one, is in the place of what the kernel says is fused."""
-    how, said = _how(engine, values, arch, dump, seed, power, avoid, counters), arguments.schedule(schedule)
+    how = replace(_how(engine, values, arch, dump, seed, power, avoid, counters),
+                  spread=spread(engine, jobs, cluster, state, power, counters))
+    said = arguments.schedule(schedule)
     found = load_kernel(arguments.text("name", name))
     wanted = _plan(said, tile, unroll, dispatch, without, order or found.order)
     size, density = arguments.whole("size", size, 1), arguments.share("density", density)
@@ -212,8 +222,8 @@ def located(program: Program, locate: object, arch: Arch) -> Program:
     which = arguments.choice("way to locate", locate, LOCATE)
     which = which if which != "auto" else EVERY if arch.mem.locate else OUTERMOST
     scatter = SCATTER in arch.mem.primitives
-    statements = tuple(dataclasses.replace(each, locate=which, scatter=scatter) for each in program.statements)
-    return dataclasses.replace(program, statements=statements)
+    statements = tuple(replace(each, locate=which, scatter=scatter) for each in program.statements)
+    return replace(program, statements=statements)
 
 
 def operand(value: object, name: str, values: str, seed: int) -> Coo:

@@ -20,7 +20,7 @@ from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
 OPTIONS = ("order", "formats", "arch", "engine", "tile", "values", "dump", "seed", "progress", "power", "avoid", "unroll",
-           "dispatch", "locate", "without", "schedule", "counters")
+           "dispatch", "locate", "without", "schedule", "counters", "jobs", "cluster", "state")
 # Dimensions of an array of NumPy.
 MOST_SIZES = 64
 MOST_SEED = (1 << 63) - 1

@@ -26,6 +26,8 @@ from .runtime.data.blocks import Blocks
 from .runtime.device import Device
 from .sim import engines
 from .sim.engines import Run
+from .spread_runs import Spread
+from .spread_runs import run as run_spread
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Result(Outcome):
 @dataclass(frozen=True)
 class Options:
     """How a program is compiled and run, checked. single: each transaction is a launch of its own. counters: those of tiles are
-    read."""
+    read. spread: who runs parts of it; None: it is run whole."""
 
     engine: str | Device
     arch: Arch
@@ -52,6 +54,7 @@ class Options:
     power: str | None = None
     single: bool = False
     counters: bool = False
+    spread: Spread | None = None
 
 
 def options(engine: str | Device, arch: object, dump: str | Path | None, seed: object, files: Sequence[str],
@@ -155,8 +158,13 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         how.dump.write(compiled.files())
     if isinstance(compiled, CompiledGraph) and compiled.waits:
         progress(f"warning: FIFOs may be too small, {compiled.waits[0]}")
-    run = Run()
+    run, spread = Run(), dict[str, object]()
     for part in job.parts():
+        if how.spread is not None:
+            assert isinstance(how.engine, str) and isinstance(compiled, CompiledGraph), "as of `spread_runs.spread`"
+            more, spread = run_spread(how.spread, how.engine, compiled, part, part.take, how.single, progress)
+            run += more
+            continue
         run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single,
                            tuple(compiled.placement.tiles.values()) if how.counters else ())
     progress(f"checking the {job.checks} against NumPy")
@@ -166,6 +174,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
         "period_ns": compiled.timing.period_ns, f"{job.checks}_checked": checked, "compile_s": round(compile_s, 3)}
     if isinstance(compiled, CompiledGraph) and compiled.waits:
         report["may_wait"] = "; ".join(compiled.waits)
+    if spread:
+        report["spread"] = spread
     if run.cycles is not None:
         report |= {"cycles": run.cycles, "launches": run.launches, **job.rate(run, max(1, run.cycles))}
     if not isinstance(how.engine, str):

@@ -16,14 +16,20 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import multiprocessing
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
+from . import arguments
 from .hw.arch.errors import UserError, shown
 
 LOCAL = "local"
+MOST_JOBS = 256
+WATCH_S = 1         # Between two looks at the process that began one.
 PATIENCE_S = 10     # For a scheduler to answer.
 MISSING = "pip install 'sardonyx[cluster]'"
 Shared = TypeVar("Shared")
@@ -37,6 +43,14 @@ class Workers(Protocol):
     def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
              ) -> Iterator[tuple[Item, Result]]:
         """Every item with what `call` gives for it, as it comes."""
+
+
+def processes(jobs: object, cluster: object, default: int) -> int:
+    """How many processes there are; UserError for a number where a cluster has workers of its own."""
+    if cluster is not None and arguments.text("cluster", cluster) != LOCAL and jobs is not None:
+        raise UserError(f"the workers of {shown(str(cluster))} are as many as it has", "jobs",
+                        "leave jobs out, or use cluster local")
+    return arguments.whole("jobs", default if jobs is None else jobs, 1, MOST_JOBS)
 
 
 @contextmanager
@@ -163,6 +177,14 @@ _here: tuple[Any, Callable[[Any, Any], Any]] | None = None      # Of a process o
 def _begin(shared: Any, call: Callable[[Any, Any], Any]) -> None:
     global _here
     _here = shared, call
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that began it is gone, however that ended: the pool alone would wait for more items."""
+    while os.getppid() == parent:
+        time.sleep(WATCH_S)
+    os._exit(1)
 
 
 def _next(item: Any) -> Any:

@@ -4,8 +4,8 @@ First programs are compared by what is expected of each with the edges that are 
 with one operand in dense levels. Then the best of them are looked at on the engine, and from the best point so far the edge of
 each index is halved and doubled, for as long as that gains.
 
-What was found is kept in a file as it comes, so that a run that was stopped goes on: the same points are asked for, and those
-in the file are not looked at again.
+What was found is kept in a file as it comes (`kept.py`), so that a run that was stopped goes on: the same points are asked for,
+and those in the file are not looked at again.
 
 Cost:    at most `budget` programs are estimated, and at most as many points are looked at on the engine.
 Source:  ours; Onyx (JSSC IV-B) leaves order, formats and edges to its users.
@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import shlex
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -33,11 +32,12 @@ from .cutting import Plan
 from .execute import options
 from .expected import estimated, orders
 from .hw.arch.cgra import Arch
-from .hw.arch.errors import UserError, shown
+from .hw.arch.errors import UserError
+from .kept import Kept
 from .options import DISPATCH, MOST, VALUES
 from .outcome import Outcome, silent
 from .sim import engines
-from .spread import LOCAL, Workers, workers
+from .spread import Workers, processes, workers
 from .statements import run_program
 from .tensors.coordinates import Coo
 
@@ -45,7 +45,7 @@ ESTIMATE = "estimate"
 # What points are looked at on: the estimate alone, or an engine with a clock.
 ENGINES = {ESTIMATE: "the estimate by which edges are chosen, without a run", engines.RTL: "generated Verilog",
            engines.RTL_FULL: "generated Verilog of all tiles, configured over its buses"}
-BUDGET, MOST_BUDGET, MOST_JOBS = 40, 100_000, 256
+BUDGET, MOST_BUDGET = 40, 100_000
 FIRST = 4               # One in so many of the points that are run are different programs, the rest edges of the best.
 DENSE_PLACES = 1 << 20  # Of an operand that is tried in dense levels.
 SHOWN = 12              # Rows of the table.
@@ -118,53 +118,10 @@ def _look(task: Task, asked: tuple[Point, str]) -> Found:
     return task.look(*asked)
 
 
-class _Kept:
-    """What was found so far, in a file if there is one: a line that names the task, then one for each point, with its
-    CRC-32."""
-
-    def __init__(self, task: Task, path: Path | None) -> None:
-        self.path, self.found = path, dict[str, Found]()
-        if path is None:
-            return
-        try:
-            text = path.read_text() if path.exists() else ""
-            lines = text.splitlines()
-            for line in lines[1:]:
-                self._read(line)
-            if lines and lines[0] != json.dumps({"task": task.digest}):
-                raise UserError("the file is of another program, other operands or another machine", str(path),
-                                "name another file")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a") as file:
-                file.write("\n" * (bool(text) and text[-1] != "\n") if lines else json.dumps({"task": task.digest}) + "\n")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
-            raise UserError(f"results cannot be kept in it: {why}", str(path), "name a file that can be written") from None
-
-    def _read(self, line: str) -> None:
-        # A line that is not as it was written, as the one at which the run was stopped: its point is looked at again.
-        said, _, check = line.rpartition(" ")
-        if check != _check(said):
-            return
-        key, found = json.loads(said)
-        self.found[key] = Found(found["cycles"], tuple((index, edge) for index, edge in found["edges"]), found["refused"])
-
-    def add(self, key: str, found: Found) -> None:
-        self.found[key] = found
-        if self.path is not None:
-            with self.path.open("a") as file:
-                said = json.dumps([key, asdict(found)])
-                file.write(f"{said} {_check(said)}\n")
-
-
-def _check(said: str) -> str:
-    return f"{zlib.crc32(said.encode()):08x}"
-
-
 class _Sweep:
     """Looks at points, each once, on some workers."""
 
-    def __init__(self, task: Task, kept: _Kept, found: Workers, progress: Callable[[str], None]) -> None:
+    def __init__(self, task: Task, kept: Kept, found: Workers, progress: Callable[[str], None]) -> None:
         self.task, self.kept, self.workers, self.progress = task, kept, found, progress
 
     def all(self, points: Sequence[Point], engine: str, what: str) -> dict[Point, Found]:
@@ -172,9 +129,13 @@ class _Sweep:
         keys = {point: json.dumps([engine, asdict(point)]) for point in points}
         open_ = [(point, engine) for point in keys if keys[point] not in self.kept.found]
         for done, ((point, _), found) in enumerate(self.workers.each(self.task, _look, open_), 1):
-            self.kept.add(keys[point], found)
+            self.kept.add(keys[point], asdict(found))
             self.progress(f"{what}: {done} of {len(open_)}, {len(keys) - len(open_)} known before")
-        return {point: self.kept.found[key] for point, key in keys.items()}
+        return {point: _found(self.kept.found[key]) for point, key in keys.items()}
+
+
+def _found(kept: Mapping[str, Any]) -> Found:
+    return Found(kept["cycles"], tuple((index, edge) for index, edge in kept["edges"]), kept["refused"])
 
 
 def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, str] | None = None, arch: str | Arch = "small",
@@ -198,10 +159,7 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     """
     engine = arguments.choice("engine to tune on", engine, ENGINES)
     budget = arguments.whole("budget", budget, 1, MOST_BUDGET)
-    if cluster is not None and arguments.text("cluster", cluster) != LOCAL and jobs is not None:
-        raise UserError(f"the workers of {shown(cluster)} are as many as it has", "jobs",
-                        "leave jobs out, or use cluster local")
-    jobs = arguments.whole("jobs", (os.cpu_count() or 1) if jobs is None else jobs, 1, MOST_JOBS)
+    jobs = processes(jobs, cluster, os.cpu_count() or 1)
     arguments.choice("way to take values", values, VALUES)
     program = arguments.statements(expression, order, formats, operands, (), Schedule())
     if len(program.statements) > 1:
@@ -212,7 +170,8 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     data = {name: api.operand(value, name, values, arguments.seed(seed)) for name, value in operands.items()}
     program.shapes({name: tensor.shape for name, tensor in data.items()})
     task = Task(expression, data, machine, engine, plan, locate, seed)
-    kept = _Kept(task, None if state is None else Path(state))
+    kept = Kept(None if state is None else Path(state), {"task": task.digest},
+                "the file is of another program, other operands or another machine")
     programs = _programs(task, program, order, arguments.formats(formats))[:budget]
     with workers(cluster, jobs) as found_workers:
         sweep = _Sweep(task, kept, found_workers, progress)

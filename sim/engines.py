@@ -43,6 +43,7 @@ from .rtl.activity import Activity
 
 GOLDEN, TOKENS, FABRIC, RTL, RTL_FULL, RTL_SYSTEM = "golden", "tokens", "fabric", "rtl", "rtl-full", "rtl-system"
 DEVICE = "device"
+MODELS = {TOKENS: "graph of the program", FABRIC: "decoded bitstream"}
 
 # Seconds of a run before anything is said of the rest.
 PATIENCE_S = 2.0
@@ -141,18 +142,13 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
     launch of its own, for all engines with launches but that of a whole system.
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
-    transactions = data.transactions(1 if engine in (TOKENS, FABRIC) else loops_of_transactions(arch.glb))
-    events: tokens.Events | None = {} if counted else None
-    if engine == TOKENS:
-        ran = _model(_graph(compiled, transactions, events), f"running {total} on the graph of the program", len(data), take,
-                     progress)
+    transactions = data.transactions(1 if engine in MODELS else loops_of_transactions(arch.glb))
+    if engine in MODELS:
+        events: tokens.Events | None = {} if counted else None
+        ran = _model(modelled(engine, compiled, transactions, events), f"running {total} on the {MODELS[engine]}", len(data),
+                     take, progress)
         return ran + Run(counts=_sites(compiled, events or {}))
-    program = decode(encode(compiled.program, arch), arch)
-    if engine == FABRIC:
-        results = cycles.run_program(program, arch, map(_words, transactions)) if program.mode == STATIC else \
-            tokens.run_program(program, arch, map(_words, transactions), events)
-        ran = _model(results, f"running {total} on the decoded bitstream", len(data), take, progress)
-        return ran + Run(counts=_sites(compiled, events or {}))
+    program = as_encoded(compiled)
     if not isinstance(engine, str):
         return _launches(engine, program, transactions, take, bounds=data.bounds(), progress=progress,
                          what=f"running {total} on the device", count=len(data), single=single, counted=counted)
@@ -174,16 +170,27 @@ def _sites(compiled: CompiledGraph | CompiledDense, events: tokens.Events) -> di
     return found
 
 
-def _graph(compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction], events: tokens.Events | None
-           ) -> Iterator[Blocks]:
-    """Run transactions on the graph that the compiler mapped."""
+def as_encoded(compiled: CompiledGraph | CompiledDense) -> Program:
+    """A program as its bitstream says it."""
+    return decode(encode(compiled.program, compiled.arch), compiled.arch)
+
+
+def modelled(engine: str, compiled: CompiledGraph | CompiledDense, transactions: Iterable[Transaction],
+             events: tokens.Events | None = None) -> Iterator[Blocks]:
+    """What transactions store on an engine of `MODELS`; events: see `tokens.run_graph`."""
+    blocks = map(words, transactions)
+    if engine == FABRIC:
+        program = as_encoded(compiled)
+        return (cycles.run_program(program, compiled.arch, blocks) if program.mode == STATIC
+                else tokens.run_program(program, compiled.arch, blocks, events))
     if isinstance(compiled, CompiledDense):
-        return walked.run_walk(compiled.walk, map(_words, transactions))
+        return walked.run_walk(compiled.walk, blocks)
     assert compiled.program.mode == ELASTIC, "a statement becomes an elastic program"
-    return tokens.run_graph(compiled.graph, map(_words, transactions), events)
+    return tokens.run_graph(compiled.graph, blocks, events)
 
 
-def _words(transaction: Transaction) -> Blocks:
+def words(transaction: Transaction) -> Blocks:
+    """The words of every load stream of a transaction."""
     return {name: each if isinstance(each, np.ndarray) else each.words for name, each in transaction.items()}
 
 
@@ -226,12 +233,18 @@ def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], 
     count what moves, on all tiles. counted: see `run`; a machine that is folded to a program has no counters.
     """
     progress(f"preparing the Verilog of '{arch.name}'")
-    with _preparing:
-        made = (simulator.counting_machine(arch, cache) if counting
-                else simulator.whole_machine(arch, cache) if full or counted
-                else simulator.for_program(arch, program, cycles, cache))
+    made = simulator_of(program, arch, full or bool(counted), cycles, counting, cache)
     return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress,
                   single=single, counted=counted)
+
+
+def simulator_of(program: Program, arch: Arch, full: bool, cycles: int, counting: bool = False, cache: Path | None = None
+                 ) -> simulator.Simulator:
+    """What simulates a program, built; arguments as of `simulate`."""
+    with _preparing:
+        return (simulator.counting_machine(arch, cache) if counting
+                else simulator.whole_machine(arch, cache) if full
+                else simulator.for_program(arch, program, cycles, cache))
 
 
 def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,

@@ -144,7 +144,7 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
                                            "  try: give a whole number from 1 to 2147483647\n"),
     (f"run einsum E --b {'9' * 5000}",
      f"sardonyx: --b {'9' * 30} ... {'9' * 30}: no such file\n"
-     "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --debug\n"),
+     "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --jobs\n"),
     ("run kernel", "sardonyx run kernel: no kernel is named\n  try: sardonyx run kernel --list\n"),
     ("run kernel k --density 2",
      "sardonyx run kernel: argument --density: '2' is not a number from 0 to 1\n"

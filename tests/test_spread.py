@@ -127,6 +127,18 @@ def test_a_sweep_goes_on_behind_a_cluster_that_went_away(cluster: "dict[str, Any
     assert found == sardonyx.tune(PRODUCT, budget=6, jobs=1, **OPERANDS).report
 
 
+def test_parts_of_a_run_are_run_by_workers_of_a_cluster(cluster: "dict[str, Any]", tmp_path: Any) -> None:
+    whole = sardonyx.einsum(PRODUCT, tile=2, engine="tokens", **OPERANDS)
+    cluster["lost"] = 1
+    how: dict[str, Any] = {"tile": 2, "engine": "tokens", "cluster": "tcp://there:8786", "state": tmp_path / "kept", **OPERANDS}
+    with pytest.raises(UserError, match="the cluster went away"):
+        sardonyx.einsum(PRODUCT, **how)
+    cluster.clear()
+    cut = sardonyx.einsum(PRODUCT, **how)
+    assert (cut.value != whole.value).nnz == 0 and cut.report["words_checked"] == whole.report["words_checked"]
+    assert cut.report["spread"] == {"parts": 2, "kept": 0} and sardonyx.einsum(PRODUCT, **how).report["spread"]["kept"] == 2
+
+
 @pytest.mark.parametrize("address,versions,message", [
     ("tcp://nowhere:1", None, "cluster tcp://nowhere:1: no scheduler answers: timed out\n"
      "  try: start one with 'dask scheduler', and workers with 'dask worker ADDRESS', or use local"),
@@ -157,3 +169,6 @@ def test_a_cluster_here_finds_what_processes_do() -> None:
     pytest.importorskip("distributed", reason="needs the extra sardonyx[cluster]")
     report = sardonyx.tune(PRODUCT, budget=6, cluster="local", jobs=2, **OPERANDS).report
     assert report == sardonyx.tune(PRODUCT, budget=6, jobs=1, **OPERANDS).report
+    cut, whole = (sardonyx.einsum(PRODUCT, tile=2, without="pipelining", **how, **OPERANDS)
+                  for how in ({"cluster": "local", "jobs": 2}, {}))
+    assert cut.cycles == whole.cycles and (cut.value != whole.value).nnz == 0

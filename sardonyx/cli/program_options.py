@@ -103,6 +103,23 @@ def add_counters(parser: argparse.ArgumentParser) -> None:
                              "cycles busy, starved and blocked")
 
 
+def add_spread(parser: argparse.ArgumentParser, place: Place) -> None:
+    """Who runs parts of what is cut into sub-tiles; a board runs all."""
+    if place.engine is not None:
+        parser.set_defaults(jobs=None, cluster=None, state=None)
+        return
+    parser.add_argument("--jobs", metavar="N", type=whole(1),
+                        help="processes that run parts beside each other, with the same words and cycles (default: 1)")
+    add_cluster(parser)
+    parser.add_argument("--state", metavar="FILE", type=Path, help="keep parts that are done: a run that was stopped goes on")
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cluster", metavar="local|ADDRESS",
+                        help="workers of dask.distributed in place of processes: a cluster here, or those of the scheduler at "
+                             "an address, such as tcp://host:8786 (needs the extra sardonyx[cluster])")
+
+
 def copies(text: str) -> int | str:
     """A number of copies, or ``most``."""
     return text if text == MOST else whole(1)(text)
@@ -129,7 +146,7 @@ def program_arguments(options: argparse.Namespace) -> dict[str, Any]:
     named = {"order": options.order, "formats": formats or None, "arch": options.arch, "tile": options.tile,
              "seed": options.seed, "avoid": options.avoid, "locate": options.locate, "schedule": options.schedule}
     others = {"engine", "values", "dump", "power", "progress", "size", "density", "unroll", "dispatch", "without",
-              "counters"}
+              "counters", "jobs", "cluster", "state"}
     if taken := sorted(options.operands.keys() & (named.keys() | others)):
         raise UserError(f"a tensor cannot be called '{taken[0]}'", where=f"--{taken[0]}",
                         fix="rename it in the expression")
@@ -143,4 +160,4 @@ def engine_arguments(options: argparse.Namespace, console: Console) -> dict[str,
 
 def copy_arguments(options: argparse.Namespace) -> dict[str, Any]:
     return {"unroll": options.unroll, "dispatch": options.dispatch, "without": options.without,
-            "counters": options.counters}
+            "counters": options.counters, "jobs": options.jobs, "cluster": options.cluster, "state": options.state}

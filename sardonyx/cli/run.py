@@ -19,6 +19,7 @@ from .program_options import (
     add_counters,
     add_program_options,
     add_run_options,
+    add_spread,
     copy_arguments,
     engine_arguments,
     program_arguments,
@@ -68,6 +69,7 @@ def _add_einsum(programs: Any, place: Place) -> Parser:
     add_program_options(parser, place.arch)
     add_run_options(parser, place)
     add_copies(parser)
+    add_spread(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_einsum)
     return parser
@@ -91,6 +93,7 @@ def _add_kernel(programs: Any, place: Place) -> Parser:
     add_program_options(parser, place.arch)
     add_run_options(parser, place)
     add_copies(parser)
+    add_spread(parser, place)
     add_common(parser)
     parser.set_defaults(body=run_kernel)
     return parser

@@ -10,7 +10,7 @@ from ..hw.arch.errors import UserError
 from ..options import DISPATCH, LOCATE, VALUES
 from .console import Console
 from .parser import Parser, add_common, tensor_format, whole
-from .program_options import copies, listed
+from .program_options import add_cluster, copies, listed
 
 ENGINES = ("estimate", "rtl", "rtl-full")
 
@@ -30,9 +30,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--budget", metavar="N", type=whole(1), default=40,
                         help="at most so many programs are estimated, and so many points looked at on the engine (default: 40)")
     parser.add_argument("--jobs", metavar="N", type=whole(1), help="processes (default: one for each core)")
-    parser.add_argument("--cluster", metavar="local|ADDRESS",
-                        help="workers of dask.distributed in place of processes: a cluster here, or those of the scheduler at "
-                             "an address, such as tcp://host:8786 (needs the extra sardonyx[cluster])")
+    add_cluster(parser)
     parser.add_argument("--state", metavar="FILE", type=Path, help="keep results in a file: a run that was stopped goes on")
     parser.add_argument("--order", metavar="INDICES", help="this loop order and no other one")
     parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
