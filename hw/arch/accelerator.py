@@ -204,6 +204,13 @@ class Accelerator:
         """Whether the elements of some tensor are counted."""
         return any(stream.is_counted for stream in self.streams)
 
+    def counter(self, n: int) -> int:
+        """The stream that says how many elements the nth one has, which is counted."""
+        streams = self.streams
+        while streams[n].is_counted:
+            n -= 1
+        return n
+
     @property
     def fingerprint(self) -> int:
         """32 bits that identify it."""

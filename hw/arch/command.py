@@ -89,8 +89,9 @@ BY_NAME = {command.name: command for command in COMMANDS}
 ERRORS = ("none", "unknown command", "an axis, a constant or a value that there is not",
           "a request between regions that nothing joins",
           "spans of 0, more there than in all, or elements that are not aligned",
-          "a number of elements that is no whole number of tensors, or more than have room", "an error response of the memory")
-NONE, UNKNOWN, VALUE, REGIONS, SHAPE, TENSORS, BUS = range(len(ERRORS))
+          "a number of elements that is no whole number of tensors, or more than have room", "an error response of the memory",
+          "a wait for elements whose number was not asked for: segments, bits or heads come by a request of their own")
+NONE, UNKNOWN, VALUE, REGIONS, SHAPE, TENSORS, BUS, ORDER = range(len(ERRORS))
 
 REGISTERS: tuple[Register, ...] = register_file(
     ("rs1", RW, "first word of the next command"),

@@ -58,7 +58,7 @@ class Arrays:
         """Whether loops say how many elements there are where that is counted, or of all arrays at once."""
         spans = Cat(Cat(request.loops[level].span != 1, request.loops[level].there != 1) for level in range(self._loops)).any()
         counted = Cat(number == n for n, each in enumerate(self._streams) if each.is_counted).any()
-        odd: Value = spans & (self._whole | counted)
+        odd: Value = (spans | request.linked) & (self._whole | counted)
         return odd
 
     def next(self, m: Module, request: Any, number: Value, goes: Value) -> tuple[Any, Value, Value]:

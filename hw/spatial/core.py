@@ -78,6 +78,9 @@ class Core(wiring.Component):
         for name in ("shared", "launches"):
             if hasattr(array, name):
                 m.d.comb += getattr(array, name).eq(getattr(decoder, name))
+        if self.accelerator.counts:
+            m.d.comb += [decoder.orphans.eq(dispatch.orphans), decoder.stuck.eq(dispatch.stuck),
+                         dispatch.forget.eq(decoder.error != 0)]
         torn = Signal(len(streams))
         wrong = self._fills(m, dispatch, array, decoder, torn)
         if any(each.sums for each in written):

@@ -39,6 +39,7 @@ class Decoder(wiring.Component):
     i : In(stream)         `WORD`.
     o : Out(stream)        `job_layout`; withdrawn where an error comes first.
     streams : In           Which streams have a request under way.
+    orphans : In, stuck : In(1)        If tensors are counted: as of `Dispatch`; what waits for an orphan is refused.
     parts : Out(16)        Of how many operations a result is the sum.
     launches : Out         Where operations may end early: after how many launches.
     shared : Out           Where operations share a tensor of rows: how many, less one.
@@ -60,7 +61,8 @@ class Decoder(wiring.Component):
                           "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), **settings,
                           "happened": In(ERROR_BITS), "clear": In(1), "error": Out(ERROR_BITS),
                           "refused": Out(command.NUMBER_BITS),
-                          **({"restart": Out(1), "at": Out(ADDRESS_BITS)} if accelerator.counts else {})})
+                          **({"restart": Out(1), "at": Out(ADDRESS_BITS), "stuck": In(1),
+                              "orphans": In(len(accelerator.streams))} if accelerator.counts else {})})
 
     @property
     def emit_key(self) -> str:
@@ -110,6 +112,9 @@ class Decoder(wiring.Component):
                 m.d.comb += done.eq(~((word.rs1[0] & ~idle) | (word.rs1[1:] & self.streams).any()))
                 with m.If((word.rs1 >> 1 + len(self.streams)) != 0):
                     m.d.comb += wrong.eq(command.VALUE)
+                if arrays is not None:
+                    with m.Elif((word.rs1[0] & self.orphans.any()) | (word.rs1[1:] & self.orphans).any()):
+                        m.d.comb += wrong.eq(command.ORDER)
             with m.Default():
                 m.d.comb += wrong.eq(command.UNKNOWN)
         return m
@@ -141,6 +146,9 @@ class Decoder(wiring.Component):
 
     def _constant(self, m: Module, request: Any, setting: Signal, wrong: Signal, done: Signal, idle: Any) -> None:
         word = self.i.payload
+        if self.accelerator.counts:
+            with m.If((word.rs1 != command.ELEMENT) & self.orphans.any()):
+                m.d.comb += wrong.eq(command.ORDER)
         with m.Switch(word.rs1):
             with m.Case(command.ELEMENT):
                 with m.If(word.rs2 > MOST_SIZE):
@@ -229,6 +237,9 @@ class Decoder(wiring.Component):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif(shapes.any()):
             m.d.comb += wrong.eq(command.SHAPE)
+        if arrays is not None:
+            with m.Elif(self.stuck | Cat(self.orphans[n] & (number == n) for n in range(len(self.accelerator.streams))).any()):
+                m.d.comb += wrong.eq(command.ORDER)
         job = self.o.payload
         m.d.comb += [job.request.eq(request), job.stream.eq(number), self.o.valid.eq(valid & (wrong == 0)),
                      done.eq(done_with)]

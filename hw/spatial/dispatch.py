@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,13 +15,16 @@ from ..emit import Macro, macro
 from ..stream.lead import lead
 from .counted import RUN
 from .decoder import job_layout
+from .parked import Parked
 
 
 class Dispatch(wiring.Component):
     """A DMA whose ports serve the streams of an accelerator.
 
     Behaviour: a request goes to the first port that is free, when its stream has none under way; so requests of a stream are
-    done in order, and those of different streams at the same time.
+    done in order, and those of different streams at the same time. One for counted elements is parked until their number is
+    known, and others go on; but the last port that is free is for the oldest one that is parked, or for what counts its
+    elements. So a program that ends when its requests are done one by one ends with any number of ports.
 
     Parameters
     ----------
@@ -34,7 +37,10 @@ class Dispatch(wiring.Component):
     narrow : Out                Of each stream: elements are bytes.
     size0, ... : Out(2)         Of each wide result: the logarithm of the bytes of its elements in memory.
     ragged : Out                Of each stream, with `ended`: its request was no whole number of words.
-    streams : Out               Of each stream: a request is under way.
+    streams : Out               Of each stream: a request is under way, or parked.
+    orphans : Out               If elements are counted, of each stream: an operand waits for what nothing under way counts.
+    stuck : Out(1)              Likewise: what is at `i` can never go, as the only port is kept for an orphan.
+    forget : In(1)              Likewise: drop what is parked.
     ended : Out                 Of each stream: its request ends.
     run0, ... : In(stream)      `RUN` of the tensors of each stream that is counted: a request waits for one, and moves this.
     failed : Out(1)             A request ends that met an error response.
@@ -56,6 +62,7 @@ class Dispatch(wiring.Component):
                              for n, each in enumerate(accelerator.streams)},
                           **sizes, **wide, "narrow": Out(count), "streams": Out(count),
                           **{f"run{n}": In(stream.Signature(RUN)) for n in counted},
+                          **({"orphans": Out(count), "stuck": Out(1), "forget": In(1)} if counted else {}),
                           "ended": Out(count), "failed": Out(1), **BUS})
 
     @property
@@ -80,53 +87,90 @@ class Dispatch(wiring.Component):
         allowed = Signal()
         goes = Signal()
         taken = Cat(self.streams[n] & (job.stream == n) for n in range(len(streams))).any()
-        request = job.request
+        request, number, starts, held = job.request, job.stream, goes, Const(0)
         if self.accelerator.counts:
-            request, waits = self._counted(m, goes)
-            taken = taken | waits
-        m.d.comb += [allowed.eq(~taken & accepts.any()), self.i.ready.eq(allowed), goes.eq(self.i.valid & allowed)]
+            number = Signal(range(len(streams)), name="number")
+            request, starts, held = self._parked(m, goes, taken, allowed, number, accepts)
+        else:
+            m.d.comb += [allowed.eq(~taken & accepts.any()), self.i.ready.eq(allowed), goes.eq(self.i.valid & allowed)]
         for port in range(dma.ports):
             asks = getattr(engine, f"request{port}")
             mine = Signal(name=f"mine{port}")
-            m.d.comb += [mine.eq(goes & free[port]), asks.payload.eq(request), asks.valid.eq(mine)]
+            m.d.comb += [mine.eq(starts & free[port]), asks.payload.eq(request), asks.valid.eq(mine)]
             if dma.wide:
-                whole = Cat(job.stream == n for n, each in enumerate(streams) if each.wide).any()
+                whole = Cat(number == n for n, each in enumerate(streams) if each.wide).any()
                 m.d.comb += getattr(engine, f"whole{port}").eq(whole)
             m.d.sync += busy[port].eq((busy[port] & ~ends[port]) | mine)
             with m.If(mine):
-                m.d.sync += serves[port].eq(job.stream)
+                m.d.sync += serves[port].eq(number)
         m.d.comb += self.failed.eq(Cat(ends[port] & getattr(engine, f"failed{port}") for port in range(dma.ports)).any())
         for n, each in enumerate(streams):
             self._join(m, n, each.is_result, engine, [busy[port] & (serves[port] == n) for port in range(dma.ports)])
-            m.d.comb += [self.streams[n].eq(Cat(busy[port] & (serves[port] == n) for port in range(dma.ports)).any()),
+            here = Cat(busy[port] & (serves[port] == n) for port in range(dma.ports)).any()
+            m.d.comb += [self.streams[n].eq(here | held[n] if each.is_counted else here),
                          self.ended[n].eq(Cat(ends[port] & (serves[port] == n) for port in range(dma.ports)).any())]
-            with m.If(goes & (job.stream == n)):
-                m.d.sync += self.narrow[n].eq(job.request.size == 0)
+            with m.If(starts & (number == n)):
+                m.d.sync += self.narrow[n].eq(request.size == 0)
                 if each.wide and each.is_result:
-                    m.d.sync += getattr(self, f"size{n}").eq(job.request.size)
+                    m.d.sync += getattr(self, f"size{n}").eq(request.size)
             if dma.wide:
                 m.d.comb += self.ragged[n].eq(Cat(ends[port] & (serves[port] == n) & getattr(engine, f"ragged{port}")
                                                   for port in range(dma.ports)).any())
         return m
 
-    def _counted(self, m: Module, goes: Signal) -> tuple[Any, Signal]:
-        """The request with what was counted in it; whether that is not known yet."""
-        job = self.i.payload
-        request: Any = Signal.like(job.request, name="counted_request")
-        waits = Signal()
+    def _parked(self, m: Module, goes: Signal, taken: Value, allowed: Signal, number: Signal,
+                accepts: Signal) -> tuple[Any, Signal, Value]:
+        """The request that is next, a parked one with what was counted in it before the one that comes; whether it starts; what
+        is parked."""
+        job, streams = self.i.payload, self.accelerator.streams
+        m.submodules.parked = parked = macro(Parked(self.accelerator))
+        counted = Cat((job.stream == n) & each.is_counted for n, each in enumerate(streams)).any()
+        known = Cat(getattr(self, f"run{n}").valid if each.is_counted else Const(0) for n, each in enumerate(streams))
+        counter = Signal.like(number, name="counter")       # what counts the elements of the oldest
+        unknown = Signal()
+        several = Signal()
+        starts = Signal()
+        with m.Switch(parked.oldest):
+            for n, each in enumerate(streams):
+                if each.is_counted:
+                    with m.Case(n):
+                        m.d.comb += [counter.eq(self.accelerator.counter(n)), unknown.eq(parked.holds.any() & ~known[n])]
+        counts = unknown & (job.stream == counter)
+        m.d.comb += [
+            several.eq((accepts & (accepts - 1)) != 0), parked.in_order.eq(~several), parked.known.eq(known),
+            parked.clear.eq(self.forget), parked.o.ready.eq(accepts.any()),
+            allowed.eq(accepts.any() & ~parked.o.valid & (several | ~parked.holds.any() | counts)),
+            self.i.ready.eq(~taken & (counted | allowed)), goes.eq(self.i.valid & self.i.ready),
+            starts.eq((parked.o.valid & accepts.any()) | (goes & ~counted)),
+            number.eq(Mux(parked.o.valid, parked.o.payload.stream, job.stream)),
+            parked.i.valid.eq(goes & counted), parked.i.payload.base.eq(job.request.base),
+            parked.i.payload.size.eq(job.request.size), parked.i.payload.stream.eq(job.stream)]
+        request: Any = Signal.like(job.request, name="started")
         m.d.comb += request.eq(job.request)
-        for n, each in enumerate(self.accelerator.streams):
+        with m.If(parked.o.valid):
+            m.d.comb += request.as_value().eq(0)
+            for loop in (request.loops[level] for level in range(self.accelerator.dma.loops)):
+                m.d.comb += [loop.span.eq(1), loop.there.eq(1)]
+        for n, each in enumerate(streams):
             if not each.is_counted:
                 continue
-            run, mine = getattr(self, f"run{n}"), Signal(name=f"counted{n}")
-            m.d.comb += [mine.eq(job.stream == n), run.ready.eq(goes & mine)]
+            run, mine, size = getattr(self, f"run{n}"), Signal(name=f"counted{n}"), parked.o.payload.size
+            m.d.comb += [mine.eq(parked.o.valid & (number == n)), run.ready.eq(mine & parked.o.ready)]
             with m.If(mine):
                 # Of none there is one that is not in memory, as a request has an element.
                 count, loop = run.payload.count, request.loops[0]
-                m.d.comb += [waits.eq(~run.valid), loop.there.eq(count), loop.span.eq(Mux(count == 0, 1, count)),
-                             loop.stride.eq(1 << job.request.size),
-                             request.base.eq(job.request.base + (run.payload.first << job.request.size))]
-        return request, waits
+                m.d.comb += [loop.there.eq(count), loop.span.eq(Mux(count == 0, 1, count)), loop.stride.eq(1 << size),
+                             request.base.eq(parked.o.payload.base + (run.payload.first << size)), request.size.eq(size),
+                             request.stores.eq(each.is_result)]
+        later = Signal(len(streams))        # a number is known in the cycle after the last of what counts was taken
+        orphans = Cat(parked.holds[n] & ~known[n] & ~self.streams[self.accelerator.counter(n)]
+                      if each.is_counted and not each.is_result else Const(0) for n, each in enumerate(streams))
+        m.d.sync += later.eq(orphans)
+        m.d.comb += self.orphans.eq(orphans & later)
+        if self.accelerator.dma.ports == 1:
+            m.d.comb += self.stuck.eq(Cat(self.orphans[n] & (parked.oldest == n) for n in range(len(streams))).any()
+                                      & ~counted & ~counts)
+        return request, starts, parked.holds
 
     def _join(self, m: Module, n: int, is_result: bool, engine: Macro, mine: list[Value]) -> None:
         """A stream with the port that serves it."""
