@@ -10,9 +10,9 @@ from . import arguments
 from .compiler.lang.recurrence import Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial.pareto import pareto
-from .compiler.spatial.points import unroll
 from .compiler.spatial.search import DENSITY, Found
 from .compiler.spatial.search import search as try_transforms
+from .compiler.spatial.unroll import unroll
 from .dump import Dump
 from .hw.arch.errors import UserError
 from .outcome import Outcome, silent

@@ -41,11 +41,12 @@ from .compiler.spatial import report
 from .compiler.spatial.collected import collected
 from .compiler.spatial.elastic import elastic
 from .compiler.spatial.picture import picture
-from .compiler.spatial.points import Unrolled, unroll
+from .compiler.spatial.points import Unrolled
 from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.transform import Transform
+from .compiler.spatial.unroll import unroll
 from .compiler.spatial.written import written
 from .convolvers import ConvolverDesign, convolver
 from .dump import Dump

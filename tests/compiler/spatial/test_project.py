@@ -6,10 +6,10 @@ import pytest
 
 from sardonyx import spatial as sp
 from sardonyx.compiler.spatial.derive import derive
-from sardonyx.compiler.spatial.points import unroll
 from sardonyx.compiler.spatial.project import project
 from sardonyx.compiler.spatial.report import MOVES, PASSES, STAYS, facts, ways
 from sardonyx.compiler.spatial.transform import Transform
+from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import Spatial
 

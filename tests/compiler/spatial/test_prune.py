@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sardonyx import spatial as sp
 from sardonyx.compiler.lang.sparsity import Skip, checked, dependencies
 from sardonyx.compiler.spatial.derive import derive
-from sardonyx.compiler.spatial.points import elements, unroll
+from sardonyx.compiler.spatial.points import elements
 from sardonyx.compiler.spatial.project import project
 from sardonyx.compiler.spatial.prune import Pruned, prune
 from sardonyx.compiler.spatial.report import facts
 from sardonyx.compiler.spatial.transform import Transform
+from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import Spatial
 

@@ -13,11 +13,11 @@ from sardonyx.compiler.spatial.elastic import elastic
 from sardonyx.compiler.spatial.estimate import gates, path
 from sardonyx.compiler.spatial.estimate_elastic import duration, elastic_gates
 from sardonyx.compiler.spatial.pareto import pareto
-from sardonyx.compiler.spatial.points import unroll
 from sardonyx.compiler.spatial.project import project
 from sardonyx.compiler.spatial.prune import prune
 from sardonyx.compiler.spatial.search import Search, search
 from sardonyx.compiler.spatial.transform import Transform
+from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.hw.arch.errors import UserError
 
 VECTOR = unroll(derive("x(i) = A(i,j) * B(j)"), {"i": 4, "j": 4})

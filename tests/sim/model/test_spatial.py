@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from sardonyx import spatial as sp
 from sardonyx.compiler.spatial.derive import derive
-from sardonyx.compiler.spatial.points import unroll
 from sardonyx.compiler.spatial.project import project
 from sardonyx.compiler.spatial.transform import Transform
+from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.ports import collected, fed
 from sardonyx.sim.golden.spatial import evaluate

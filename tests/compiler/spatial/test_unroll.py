@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sardonyx import spatial as sp
-from sardonyx.compiler.spatial.points import unroll
+from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.functionality import Assigned
 from sardonyx.hw.arch.errors import UserError
 
