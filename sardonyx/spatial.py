@@ -151,7 +151,7 @@ class Design:
     @functools.cached_property
     def pruned(self) -> Pruned:
         """What skips leave of it."""
-        found = prune(self.unrolled, skips.checked(self.sparsity, self.functionality))
+        found = prune(self.unrolled, skips.checked(self.sparsity, self.functionality), self.balance)
         # An elastic array has no step that could be the last one, and nothing that stops all of it.
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
                    "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}

@@ -40,7 +40,7 @@ from ...hw.arch.elastic import (
 )
 from ...hw.arch.errors import UserError
 from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
-from ..lang.balance import Balance
+from ..lang.balance import PE, Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number
 from ..lang.sparsity import Skip, dependencies, zeros
 from .balance import balanced
@@ -57,7 +57,7 @@ def elastic(pruned: Pruned, transform: Transform, name: str = "array", balance: 
     """The elastic array of a space, balanced or not."""
     maker = _Maker(pruned, transform, name)
     made = maker.made()
-    return balanced(made, balance, maker.rows(balance[0].index)) if balance else made
+    return balanced(made, balance, maker.rows(balance[0])) if balance else made
 
 
 class _Maker:
@@ -90,11 +90,13 @@ class _Maker:
         return Elastic(self.name, tuple(self.bounds.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
                        tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
 
-    def rows(self, index: str) -> dict[str, int]:
-        """The place of an index for each PE."""
-        if index not in self.space:
-            raise UserError(f"{index} is no index of PEs", "balance", f"balance {' or '.join(self.space)}")
-        return {_name(self._at(place)): place[index] for place in self._places()}
+    def rows(self, balance: Balance) -> dict[str, tuple[int, Point]]:
+        """For each PE its row, and its place there where it takes work on its own."""
+        if balance.index not in self.space:
+            raise UserError(f"{balance.index} is no index of PEs", "balance", f"balance {' or '.join(self.space)}")
+        beside = [index for index in self.space if index != balance.index] if balance.grain == PE else []
+        return {_name(self._at(place)): (place[balance.index], tuple(place[index] for index in beside))
+                for place in self._places()}
 
     def _check(self) -> None:
         """UserError for what has no elastic array."""

@@ -3,14 +3,14 @@
 A variable that comes from the point at distance d is cut if d has a component along an index by which a skipped one is found:
 the neighbour then has other coordinates, how far away only values know. (A step along the skipped index itself stays.) What
 was handed on is read from its input at every point; partial sums leave, and are added up outside. An optimistic skip cuts
-nothing (`bundle`).
+nothing (`bundle`). Where each PE takes work of others on its own, whatever is handed on in space is cut likewise.
 
 Points at which a condition on indices alone holds are left out. What they would have handed on comes from the point before.
 
-Input:   Unrolled, checked skips.
+Input:   Unrolled, checked skips, the balance.
 Output:  Pruned: the space that is left, which ``project`` makes an array of, and what was cut and why.
 Errors:  UserError for a variable that is cut and is neither a copy of an input nor a sum, and if nothing is left.
-Source:  Stellar IV-B, Listing 5 and Fig. 4.
+Source:  Stellar IV-B, Listing 5, Fig. 4 and 10b.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError
+from ..lang.balance import PE, Balance
 from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
 from .bundle import bundle
@@ -27,10 +28,11 @@ from .points import Compute, Point, Term, Unrolled, Use, Value, source, uses
 
 @dataclass(frozen=True)
 class Cut:
-    """A connection that is gone: along `index`, by which `skip` finds `skipped`; its variable is a sum, or a copy."""
+    """A connection that is gone: along `index`, by which a skip finds `skipped`, or along which PEs take work apart, `skipped`
+    being ""; its variable is a sum, or a copy."""
 
     use: Use
-    skip: Skip
+    by: Skip | Balance
     skipped: str
     index: str
     is_sum: bool
@@ -62,14 +64,14 @@ class Pruned:
         return next((skip for skip in self.skips if skip.of), None)
 
 
-def prune(unrolled: Unrolled, skips: Sequence[Skip]) -> Pruned:
-    """A space under checked skips."""
+def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] = ()) -> Pruned:
+    """A space under checked skips and a balance."""
     optimistic = [skip for skip in skips if skip.of]
     if optimistic and len(skips) > 1:
         raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
     if optimistic:
         return Pruned(bundle(unrolled, optimistic[0]), tuple(skips), ())
-    reasons = _reasons(unrolled, skips)
+    reasons = _reasons(unrolled, skips, [each for each in balance if each.grain == PE])
     if not skips:
         return Pruned(unrolled, (), ())
     work = _Pruner(unrolled, reasons, [skip for skip in skips if skip.is_static])
@@ -78,21 +80,30 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip]) -> Pruned:
     return Pruned(left, tuple(skips), cuts)
 
 
-def _reasons(unrolled: Unrolled, skips: Sequence[Skip]) -> dict[Use, tuple[Skip, str, str]]:
-    """By connection that is cut: the skip, what it skips, and the index by which it is found."""
-    found: dict[Use, tuple[Skip, str, str]] = {}
+Reason = tuple[Skip | Balance, str, str]
+
+
+def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance]) -> dict[Use, Reason]:
+    """By connection that is cut: the skip, what it skips, and the index by which it is found; or the balance, and along which
+    index."""
+    found: dict[Use, Reason] = {}
     for use in unrolled.distances:
         for skipped, by in dependencies(skips).items():
             for index, distance in zip(unrolled.bounds, use.distance, strict=True):
                 if distance and index in by and use not in found:
                     found[use] = by[index], skipped, index
+        for each in apart:
+            # Its other indices are space, or the balance is refused.
+            for index, distance in zip(unrolled.bounds, use.distance, strict=True):
+                if distance and index != each.part and use not in found:
+                    found[use] = each, "", index
     return found
 
 
 @dataclass
 class _Pruner:
     unrolled: Unrolled
-    cut: Mapping[Use, tuple[Skip, str, str]]
+    cut: Mapping[Use, Reason]
     static: Sequence[Skip]
 
     def __post_init__(self) -> None:
@@ -190,10 +201,12 @@ class _Pruner:
             term = self.unrolled.values[value]
             if isinstance(term, Compute):
                 reason = self.cut.get(use)
-                what = (f"{use.variable} loses its wire along {reason[2]}, by which {reason[1]} is found" if reason else
-                        f"{use.variable} is read where it is skipped")
+                what = f"{use.variable} is read where it is skipped"
+                if reason is not None:
+                    why = f"by which {reason[1]} is found" if reason[1] else "along which PEs take work apart"
+                    what = f"{use.variable} loses its wire along {reason[2]}, {why}"
                 raise UserError(f"{what}, and is neither a copy of an input nor a sum that begins with 0", "sparsity",
-                                "leave this skip out, or assign it as c(i, j, k - 1) + ...")
+                                "leave this skip or balance out, or assign it as c(i, j, k - 1) + ...")
             if not isinstance(term, Use):
                 self._origins[value] = term
             else:

@@ -76,7 +76,8 @@ def removed(cut: Cut, transform: Transform) -> str:
     """What became of a connection that was cut, in words."""
     wire = "wire" if any(transform.position(cut.use.distance)) else "register"
     instead = "partial sums leave" if cut.is_sum else "its input is read"
-    return f"no {wire}, {instead} at each PE: {cut.index} finds {cut.skipped} ({cut.skip})"
+    why = f"{cut.index} finds {cut.skipped}" if cut.skipped else f"PEs along {cut.index} take work apart"
+    return f"no {wire}, {instead} at each PE: {why} ({cut.by})"
 
 
 def borders(spatial: Spatial) -> list[str]:

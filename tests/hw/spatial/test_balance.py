@@ -23,12 +23,16 @@ PRODUCT, LINE = sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.functionality("
 OUTPUT = [[1, 0, 0], [0, 1, 0], [1, 1, 1]]
 ROWS, BOTH = [sp.skip(k, where=A(i, k) == 0)], [sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(k, j) == 0)]
 SHIFT, QUEUE = sp.shift(i, by=-1, where=k >= 4), sp.work_queue(i, where=k > 3)
+ALONE = sp.shift(i, by=-1, where=k >= 4, grain="pe")
 # Functionality, transform, extents, skips, balance; of the first one Verilog is made in every run of the tests.
 DESIGNS = {
     "rows, shift": (PRODUCT, OUTPUT, (3, 2, 9), ROWS, [SHIFT]),
     "rows, queue": (PRODUCT, OUTPUT, (4, 1, 9), ROWS, [QUEUE]),
     "rows, two shifts": (PRODUCT, OUTPUT, (5, 1, 7), ROWS, [SHIFT, sp.shift(i, by=2, where=k >= 4)]),
     "columns": (PRODUCT, OUTPUT, (2, 3, 9), [sp.skip(k, where=B(k, j) == 0)], [sp.shift(j, by=1, where=k >= 2)]),
+    "rows, to the first": (PRODUCT, OUTPUT, (3, 1, 9), ROWS, [sp.shift(i, to=0, where=k >= 4)]),
+    "PEs, shift": (PRODUCT, OUTPUT, (3, 2, 9), ROWS, [ALONE]),
+    "PEs, both operands": (PRODUCT, OUTPUT, (2, 2, 9), BOTH, [sp.work_queue(i, where=k >= 4, grain="pe")]),
     "dot products": (LINE, [[1, 0], [1, 1]], (4, 9), [sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(i, k) == 0)], [QUEUE]),
 }
 
@@ -109,6 +113,36 @@ def test_two_rows_take_the_time_of_their_mean_load(balance: str, ratio: int, ide
     assert shared <= mean / 0.9 and without / shared >= 0.9 * ideal
 
 
+@pytest.mark.parametrize("ratio", [2, 4])
+def test_pes_take_work_apart_where_rows_have_the_same(ratio: int) -> None:
+    # Of either row one PE has `ratio` times as much to do as the other one, each in another column.
+    work = sp.functionality("C(i,j) = A(i,j,k) * B(k,j)")
+    a, random = np.zeros((30, 2, 2, 128), np.int64), np.random.default_rng(ratio)
+    for fiber, place in ((fiber, place) for fiber in a for place in np.ndindex(2, 2)):
+        count = 96 // (ratio if sum(place) % 2 else 1)
+        fiber[place][random.permutation(128)[:count]] = random.integers(1, 99, count)
+    b, cycles = random.integers(-99, 99, (30, 128, 2)), {}
+    for grain in ("row", "pe"):
+        array = sp.Design(work, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 128}, sparsity=[sp.skip(k, where=A(i, j, k) == 0)],
+                          balance=[sp.work_queue(i, where=k >= 64, grain=grain)])
+        assert array.elastic is not None
+        ran = simulate(array.elastic, fed(array.elastic, {"A": a, "B": b}))
+        assert np.array_equal(collected(array.elastic, ran.outputs, 30)["C"], np.einsum("nijk,nkj->nij", a, b))
+        cycles[grain] = ran.steps
+    assert cycles["pe"] <= np.count_nonzero(a) / 4 / 0.9 and cycles["row"] >= 30 * 96
+
+
+def test_what_pes_hand_on_is_cut_where_each_takes_work_on_its_own() -> None:
+    rows, apart = design("rows, shift"), design("PEs, shift")
+    assert {(cut.use.variable, cut.index) for cut in apart.pruned.cuts} == {("a", "j"), ("b", "i")}
+    assert rows.elastic is not None and apart.elastic is not None
+    assert [unit.name for unit in apart.elastic.units[-2:]] == ["balance_0", "balance_1"]
+    # Two ports for each fiber: a word of A for each of two columns, no longer one for both.
+    assert (len(rows.elastic.inputs), len(apart.elastic.inputs)) == (2 * (3 + 6), 2 * (6 + 6))
+    assert ("(0, 1, 0)  no wire, its input is read at each PE: PEs along j take work apart "
+            "(shift i by -1 where 4 <= k, each PE on its own)") in apart.explain().text
+
+
 def test_work_that_is_alike_takes_no_longer() -> None:
     alone = dataclasses.replace(design("rows, shift"), balance=(), bounds={"i": 3, "j": 1, "k": 64})
     a, b = np.ones((20, 3, 64), int), np.ones((20, 64, 1), int)
@@ -133,7 +167,7 @@ def buffered(name: str, kind: str, banks: int) -> sp.Design:
 
 
 @pytest.mark.parametrize("name,kind,banks", [("rows, shift", "compressed", 1), ("rows, shift", "linked list", 3),
-                                             ("dot products", "compressed", 4)])
+                                             ("PEs, shift", "compressed", 1), ("dot products", "compressed", 4)])
 @settings(max_examples=10)
 @given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
 def test_buffers_give_work_that_stays_and_work_that_moves(name: str, kind: str, banks: int, operations: int, seed: int) -> None:
@@ -178,6 +212,8 @@ def test_a_balance_gains_as_much_behind_buffers(ratio: int, gain: float) -> None
     ({"balance": [sp.shift(i, by=1, where=k >= 9)]}, "k is 0..8: of a row all work may move, or none"),
     ({"balance": [sp.shift(i, by=1, where=k > -1)]}, "k is 0..8: of a row all work may move, or none"),
     ({"balance": [sp.shift(i, by=3, where=k >= 4)]}, "no row is that far from another one of 3"),
+    ({"balance": [sp.shift(i, to=3, where=k >= 4)]}, "there is no row 3 of i, which is 0..2"),
+    ({"balance": [SHIFT, ALONE]}, "it moves other work than shift i by -1 where 4 <= k"),
     ({"balance": [SHIFT, sp.shift(i, by=1, where=k >= 5)]}, "it moves other work than shift i by -1 where 4 <= k"),
     ({"balance": [sp.shift(j, by=1, where=k >= 4)]}, "a is handed on along j, from row to row"),
     ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
@@ -197,6 +233,11 @@ def test_work_that_cannot_move_is_refused_with_the_reason(changes: "dict[str, ob
     (lambda: sp.shift(i, by=65, where=k >= 4), "it is 65"), (lambda: sp.shift(i, by=1, where=True), "which is no condition"),
     (lambda: sp.shift(i, by=1, where=k < 4), "k < 4 does not say from where on work may move"),
     (lambda: sp.work_queue(i, where=A(i, k) == 0), "A(i, k) == 0 does not say from where on work may move"),
+    (lambda: sp.shift(i, where=k >= 4), "it has neither `by` nor `to`"),
+    (lambda: sp.shift(i, by=1, to=0, where=k >= 4), "it has both `by` and `to`"),
+    (lambda: sp.shift(i, to=-1, where=k >= 4), "it is -1"),
+    (lambda: sp.shift(i, by=1, where=k >= 4, grain="column"), "it is 'column'"),
+    (lambda: sp.work_queue(i, where=k >= 4, grain=1), "it is 1"),
     (lambda: sp.work_queue(i, where=k >= j), "does not say from where on work may move"),
 ])
 def test_what_is_no_balance_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
