@@ -140,12 +140,13 @@ def test_two_processes_that_emit_at_once_write_the_same_bytes(tmp_path: Path) ->
 LITTLE = replace(ARCH, interconnect=Interconnect(2),
                  pe=replace(ARCH.pe, primitives=(ALU, REDUCER, PASS_THROUGH), ops=(BY_NAME["mult0"],), register_words=2,
                             register_schedules=False, multiplier_tree=False),
-                 mem=replace(ARCH.mem, primitives=(LEVEL, BUFFER), read_loops=1, write_loops=1, replay=False))
+                 mem=replace(ARCH.mem, primitives=(LEVEL, BUFFER), read_loops=1, write_loops=1, replay=False,
+                             multiplier_tree=False))
 OTHERWISE: dict[str, dict[str, Any]] = {
     "pe": {"pass_depth": 5, "ops": (BY_NAME["mult1"],), "register_words": 4, "register_schedules": True,
            "multiplier_tree": True, "reduce_max": True, "primitives": (PASS_THROUGH, REDUCER, ALU)},
     "mem": {"sram_lines": 256, "sram_lanes": 2, "cycle_bits": 15, "extent_bits": 10, "read_loops": 2, "write_loops": 2,
-            "replay": True, "sipo_lines": 2, "multiplier_tree": False, "locate": False, "primitives": (LEVEL,)},
+            "replay": True, "sipo_lines": 2, "multiplier_tree": True, "locate": False, "primitives": (LEVEL,)},
     "interconnect": {"tracks": 1, "switch_box": "imran", "fifo": "full", "output_registers": True}}
 
 
