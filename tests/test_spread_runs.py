@@ -48,7 +48,7 @@ def test_launches_in_parts_take_the_cycles_of_one_run(monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [{"without": "pipelining", "tile": 60}, {"arch": "sparse", "unroll": 2, "dispatch": "dynamic"},
-                                 {"arch": "onyx", "unroll": 3, "dispatch": "expected", "tile": 60,
+                                 {"arch": "onyx", "unroll": 2, "dispatch": "expected", "tile": 60,
                                   "without": "pipelining"}])
 def test_other_ways_to_launch_take_the_same_cycles_too(how: "dict[str, Any]", monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "LEAST_LAUNCHES", 1)
