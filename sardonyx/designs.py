@@ -1,4 +1,4 @@
-"""Designs of spatial arrays and mergers by name, or from files of Python that have a `design`."""
+"""Designs of spatial arrays, mergers and others of their own kind by name, or from files of Python that have a `design`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from .convolvers import ConvolverDesign
 from .hw.arch.errors import UserError
 from .mergers import MergerDesign
 from .outcome import Outcome, silent
+from .outer_products import OuterProductDesign
 from .spatial import Design
+
+# Designs that are stated by sizes, and what each is.
+AnyDesign = Design | MergerDesign | ConvolverDesign | OuterProductDesign
+SIZED = {MergerDesign: "merger", ConvolverDesign: "convolver", OuterProductDesign: "product of lanes"}
 
 
 def names() -> dict[str, str]:
@@ -40,18 +45,17 @@ def design(name: str) -> Design:
     """An array that we ship, or that of a file; UserError for a file that has none, or raises an error, and for no array."""
     found = any_design(name)
     if not isinstance(found, Design):
-        what = "merger" if isinstance(found, MergerDesign) else "convolver"
-        raise UserError(f"it is a {what}, not an array", name, "choose a design with a functionality")
+        raise UserError(f"it is a {SIZED[type(found)]}, not an array", name, "choose a design with a functionality")
     return found
 
 
-def any_design(name: str) -> Design | MergerDesign | ConvolverDesign:
-    """An array, a merger or a convolver, otherwise as `design`."""
+def any_design(name: str) -> AnyDesign:
+    """An array, or a design of its own kind, otherwise as `design`."""
     path = Path(name)
     if path.suffix != ".py":
         if name in names():
             found = import_module(f"{shipped.__name__}.{name}").design
-            assert isinstance(found, Design | MergerDesign | ConvolverDesign), "every module that we ship has a design"
+            assert isinstance(found, AnyDesign), "every module that we ship has a design"
             return found
         near = difflib.get_close_matches(name, names(), n=1)
         raise UserError("there is no design of this name", name, f"use {near[0]}" if near else
@@ -69,7 +73,7 @@ def any_design(name: str) -> Design | MergerDesign | ConvolverDesign:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) else lines[-1] if lines else ""
         raise UserError(f"{type(error).__name__}: {error}", f"{name}{line}", "correct it; python shows more") from error
     found = variables.get("design")
-    if not isinstance(found, Design | MergerDesign | ConvolverDesign):
+    if not isinstance(found, AnyDesign):
         raise UserError("it has no `design` that is a sardonyx.spatial.Design", name,
                         "write design = sp.Design(...), or sp.merger(...)")
     return found

@@ -15,7 +15,6 @@ import scipy.sparse
 from . import arguments
 from .hw.arch.accelerator import Accelerator
 from .hw.arch.errors import UserError
-from .hw.arch.spatial import Shaped
 from .outcome import Computed
 from .runtime.data.blocked import Blocked, Cut, blocked, elements
 from .runtime.spatial_commands import Program
@@ -39,7 +38,7 @@ def sparse_product(kind: Accelerator, run: Callable[[Program | bytes, bytes], tu
     """
     began = time.perf_counter()
     arguments.choice("engine", engine, ENGINES)
-    left, right = (_operand(shaped, given) for shaped, given in zip(kind.array.operands, (a, b), strict=True))
+    left, right = (operand(shaped.name, shaped.bits, given) for shaped, given in zip(kind.array.operands, (a, b), strict=True))
     if left.shape[1] != right.shape[0]:
         raise UserError(f"a row has {left.shape[1]} elements and a column {right.shape[0]}", "product",
                         "give matrices that can be multiplied")
@@ -81,22 +80,22 @@ def _bytes(bits: int) -> int:
     return 1 if bits <= 8 else 2 if bits <= 16 else 4
 
 
-def _operand(shaped: Shaped, given: Any) -> scipy.sparse.coo_array:
-    """An operand without zeros."""
+def operand(name: str, bits: int, given: Any) -> scipy.sparse.coo_array:
+    """An operand without zeros, an array or of SciPy, of whole numbers that have so many bits; else UserError."""
     found = scipy.sparse.coo_array(given) if scipy.sparse.issparse(given) else None
     if found is None:
         array = np.array(given)
         if array.ndim != 2 or array.dtype.kind not in "iu":
-            raise UserError(f"it is {arguments.said(given)}", shaped.name, "give whole numbers in 2 dimensions")
+            raise UserError(f"it is {arguments.said(given)}", name, "give whole numbers in 2 dimensions")
         found = scipy.sparse.coo_array(array)
     if found.dtype.kind not in "iu" or not all(found.shape):
-        raise UserError(f"it has {found.dtype} of shape {found.shape}", shaped.name, "give whole numbers")
+        raise UserError(f"it has {found.dtype} of shape {found.shape}", name, "give whole numbers")
     found = found.astype(np.int64)
     found.sum_duplicates()
     found.eliminate_zeros()
-    least, most = -1 << shaped.bits - 1, (1 << shaped.bits - 1) - 1
+    least, most = -1 << bits - 1, (1 << bits - 1) - 1
     if found.nnz and (found.data.min() < least or found.data.max() > most):
-        raise UserError(f"it has {found.data.min()}..{found.data.max()}", shaped.name, f"give {least}..{most}")
+        raise UserError(f"it has {found.data.min()}..{found.data.max()}", name, f"give {least}..{most}")
     return found
 
 

@@ -76,14 +76,16 @@ from .hw.spatial.buffered_array import BufferedArray
 from .hw.spatial.elastic_array import ElasticArray
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
+from .outer_products import OuterProductDesign, outer_product
 from .runtime.data import ports
 from .runtime.data.written import together
 from .search import Searched, search
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Buffer", "Computed", "ConvolverDesign", "Design", "MergerDesign", "Searched", "Transform", "absolute",
-           "convolver", "different", "equal", "functionality", "indices", "inputs", "maximum", "merger", "minimum",
-           "optimistic_skip", "outputs", "search", "select", "shift", "skip", "stored", "tree", "variables", "work_queue"]
+__all__ = ["Buffer", "Computed", "ConvolverDesign", "Design", "MergerDesign", "OuterProductDesign", "Searched", "Transform",
+           "absolute", "convolver", "different", "equal", "functionality", "indices", "inputs", "maximum", "merger", "minimum",
+           "optimistic_skip", "outer_product", "outputs", "search", "select", "shift", "skip", "stored", "tree", "variables",
+           "work_queue"]
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"

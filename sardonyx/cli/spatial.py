@@ -80,7 +80,8 @@ def add(commands: Any) -> None:
     for one in (verilog, run, explain, soc):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
-                         help="another extent of an index; of a merger, its ways, rows, columns, lanes or take")
+                         help="another extent of an index; of a merger, its ways, rows, columns, lanes or take; "
+                              "of outerspace, its lanes, ports, rows or pairs")
     verilog.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
     run.add_argument("--engine", metavar="ENGINE", default="rtl",
                      help="golden: NumPy; tokens: the description, step by step; rtl: generated Verilog (default: rtl)")
@@ -116,9 +117,10 @@ def _design(options: argparse.Namespace) -> Any:
     from .. import designs
     from ..convolvers import ConvolverDesign
     from ..mergers import MergerDesign
+    from ..outer_products import OuterProductDesign
 
     found, bounds = designs.any_design(options.design), _bounds(options)
-    if isinstance(found, MergerDesign):
+    if isinstance(found, MergerDesign | OuterProductDesign):
         return found.resized(bounds)
     if isinstance(found, ConvolverDesign):
         if bounds:

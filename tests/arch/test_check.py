@@ -22,6 +22,7 @@ from sardonyx.hw.arch import (
     dma,
     elastic,
     merger,
+    outer_product,
     presets,
     private_buffer,
     spatial,
@@ -68,6 +69,7 @@ ELASTIC = elastic.Elastic(
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 MERGER = merger.Merger("merger", 2, 1, 1)
 PRODUCTS = cartesian.Cartesian("products")
+OUTER = outer_product.OuterProduct("outer")
 PRIVATE = private_buffer.PrivateBuffer("A", (0,), 0, (private_buffer.Bank(
     8, (private_buffer.Level(private_buffer.DENSE, 2),), 16, 0, 0, (private_buffer.Loop(2, 1, 1),), 2, private_buffer.WORD,
     False),), (("A_0", "A_1"),))
@@ -76,7 +78,7 @@ WRITTEN = written.Written(REDUCED, (0,), ("X_0",), private_buffer.COMPRESSED, 16
 COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
-SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS,
+SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS, OUTER,
                  REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, spatial.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))

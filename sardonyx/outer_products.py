@@ -1,0 +1,221 @@
+"""Products of sparse matrices by outer products, in two phases with linked lists in memory between them.
+
+    >>> from sardonyx import spatial as sp
+    >>> design = sp.outer_product(lanes=2, ports=2, rows=16, pairs=32)
+    >>> design.run(A=[[1, 0], [2, 3]], B=[[0, 4], [5, 0]], engine="golden").value.tolist()
+    [[0, 4], [15, 8]]
+
+Errors:  UserError for all that does not fit.
+Source:  OuterSPACE IV; Stellar VI-C; `sardonyx.hw.arch.outer_product` says what the values mean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from . import arguments, component_files
+from .hw.arch.errors import UserError
+from .hw.arch.outer_product import ERRORS, VALUE_BITS, OuterProduct
+from .hw.arch.spatial import BITS
+from .hw.arch.token import DATA_BITS
+from .hw.spatial.outer_product import OuterProductArray
+from .outcome import Computed, Outcome, silent
+from .runtime.data.outer_product import laid, rows
+from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator
+from .sparse_products import operand
+
+# The names of modules that it is made of.
+PARTS = re.compile(r"dma(_\w+)?|fifo\w+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|sram_[\dx]+")
+ENGINES = {"golden": "SciPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
+# What changes a design on the command line.
+SIZES = ("lanes", "ports", "rows", "pairs")
+MOST_PRODUCTS, MOST_EXTENT = 1 << 24, 1 << DATA_BITS
+# Of random matrices: rows and columns at most, and nonzeros of a row.
+EXTENT, NONZEROS = 128, 6
+
+
+def outer_product(*, lanes: int = 16, ports: int = 16, rows: int = 4096, pairs: int = 1024, dtype: str = "int16",
+                  name: str = "outer_product") -> OuterProductDesign:
+    """Hardware for products of sparse matrices.
+
+    Parameters
+    ----------
+    lanes : int      Columns of A, or rows of the result, that are under way at once; a power of two, 1..16.
+    ports : int      Requests to memory at once, each port shared by as many lanes; a power of two up to `lanes`.
+    rows : int       Of A at most, a power of two, 16..32,768.
+    pairs : int      Elements in the memory of a lane, a power of two, 16..8192; a row of the result has less than half of it.
+    dtype : str      int8 or int16: of the operands. Sums have 32 bits, and wrap.
+    name : str       Of the Verilog module.
+    """
+    arguments.choice("dtype", dtype, ("int8", "int16"))
+    return OuterProductDesign(OuterProduct(name, lanes, ports, rows, pairs, BITS[dtype]))
+
+
+@dataclass(frozen=True)
+class OuterProductDesign:
+    """Such hardware; made by `outer_product`."""
+
+    kind: OuterProduct
+
+    def __post_init__(self) -> None:
+        if PARTS.fullmatch(self.name.lower()):
+            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+
+    @property
+    def name(self) -> str:
+        """Of the Verilog module."""
+        return self.kind.name
+
+    def resized(self, sizes: Mapping[str, int]) -> OuterProductDesign:
+        """The same with other lanes, ports, rows or pairs."""
+        if unknown := [name for name in sizes if name not in SIZES]:
+            raise UserError(f"an outer product has no {unknown[0]}", "bounds", f"give {', '.join(SIZES)}")
+        changes: dict[str, Any] = dict(sizes)
+        return replace(self, kind=replace(self.kind, **changes))
+
+    def facts(self) -> dict[str, object]:
+        """Numbers of it."""
+        kind = self.kind
+        return {"lanes": kind.lanes, "ports": kind.ports, "rows": kind.rows, "pairs": kind.pairs,
+                "most_of_a_row": kind.most_row}
+
+    def explain(self) -> Outcome:
+        """Its phases, and what limits them."""
+        kind = self.kind
+        half = kind.pairs // 2
+        lines = [
+            f"products of sparse matrices, up to {kind.rows:,} x any terms x {MOST_EXTENT:,}, from memory to memory; values "
+            f"of {kind.bits} bits, sums of {VALUE_BITS}", "",
+            f"multiply: {kind.lanes} lane{'s' if kind.lanes > 1 else ''} take whichever column of A is next, with its row "
+            f"of B, {half:,} elements of each at a time",
+            "each element of the column times the row is a node in the list of its row; those of a column are written at once",
+            f"merge: {'each lane reads' if kind.lanes > 1 else 'the lane reads'} the list of whichever row is next, node "
+            "by node",
+            f"runs that rise are merged two by two, equal columns added, in a memory of {kind.pairs:,} pairs; a row has up "
+            f"to {kind.most_row:,} elements",
+            f"{kind.ports} request{'s' if kind.ports > 1 else ''} to memory at once, each shared by {kind.lanes // kind.ports} "
+            f"lane{'s' if kind.lanes > kind.ports else ''}, over one bus of 64 bits"]
+        return Outcome(self.facts(), "\n".join(lines))
+
+    def picture(self, path: str | Path | None = None) -> str:
+        """There is none: UserError."""
+        raise UserError("it is an outer product of lanes, of which there is no picture", self.name, "leave --picture out")
+
+    def verilog(self, out: str | Path, progress: Callable[[str], None] = silent) -> Outcome:
+        """Write the Verilog into a folder.
+
+        Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, and ``outer_product.json``: the description,
+        with the words of a job and the errors.
+        """
+        described = json.dumps(self.kind.to_json(), indent=1) + "\n"
+        return component_files.write(self.name, OuterProductArray(self.kind), out, {"outer_product.json": described},
+                                     self.facts(), progress)
+
+    def random(self, operations: int = 1, seed: int = 0) -> dict[str, Any]:
+        """Random matrices with a few nonzeros a row, and empty rows; one operation."""
+        if arguments.whole("operations", operations, 1) > 1:
+            raise UserError(f"{operations} operations", "operations", "give 1: there is one product from reset on")
+        random, most = np.random.default_rng(arguments.seed(seed)), 1 << self.kind.bits - 1
+        height = min(EXTENT, self.kind.rows)
+        width = min(EXTENT, self.kind.most_row)
+        found = {}
+        for name, shape in (("A", (height, EXTENT)), ("B", (EXTENT, width))):
+            values = random.integers(-most, most, shape)
+            values *= random.random(shape) < NONZEROS / shape[1]
+            found[name] = scipy.sparse.csr_array(values)
+        return found
+
+    def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
+            latency: int = LATENCY, **operands: object) -> Computed:
+        """Multiply, and check every element against SciPy.
+
+        Parameters
+        ----------
+        engine : str      golden or rtl.
+        seed : int        Of operands that are not given, which are random.
+        latency : int     With rtl: cycles from an address to its first word, and from the last word of a write to its answer.
+        A, B              Matrices of whole numbers: arrays, or sparse arrays of SciPy.
+
+        The value is an array, or a CSR array where an operand is sparse, with sums that are 0. `stalls` there are none of: it
+        has no streams.
+        """
+        began = time.perf_counter()
+        arguments.choice("engine", engine, ENGINES)
+        if stalls is not None:
+            raise UserError("it has no streams", "stalls", "leave it out, or give another latency")
+        if unknown := sorted(operands.keys() - {"A", "B"}):
+            raise UserError(f"there is no input {unknown[0]}", "operands", "give A and B")
+        given: dict[str, Any] = {**self.random(1, seed), **operands}
+        left, right = (operand(name, self.kind.bits, given[name]) for name in "AB")
+        there = self._places(left, right)
+        half = 1 << VALUE_BITS - 1
+        dense = not any(map(scipy.sparse.issparse, (given["A"], given["B"])))
+        wanted = _at(scipy.sparse.csr_array(left @ right), there)
+        wanted.data = (wanted.data + half) % (2 * half) - half
+        facts: dict[str, object] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,
+                                    "products": int(np.diff(left.tocsc().indptr) @ np.diff(right.tocsr().indptr))}
+        cycles = None
+        if engine == "rtl":
+            progress(f"multiplying on '{self.name}'")
+            facts |= self._simulated(left.tocsc(), right.tocsr(), wanted, latency)
+            cycles = int(str(facts["cycles"]))
+        return Computed({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
+                        value=wanted.toarray() if dense else wanted, cycles=cycles)
+
+    def _places(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
+        """How many products each place of the result has; UserError for what has no room."""
+        if left.shape[1] != right.shape[0]:
+            raise UserError(f"a row has {left.shape[1]} elements and a column {right.shape[0]}", self.name,
+                            "give matrices that can be multiplied")
+        for what, size, most, fix in (("rows", left.shape[0], self.kind.rows, "give A in parts, or more rows"),
+                                      ("columns", right.shape[1], MOST_EXTENT, "give B in parts")):
+            if size > most:
+                raise UserError(f"the product has {size:,} {what}, and the hardware up to {most:,}", self.name, fix)
+        products = int(np.diff(left.tocsc().indptr).astype(np.int64) @ np.diff(right.tocsr().indptr))
+        if products > MOST_PRODUCTS:
+            raise UserError(f"there are {products:,} products", self.name, f"give {MOST_PRODUCTS:,} or fewer")
+        there = scipy.sparse.csr_array(left.astype(bool).astype(np.int64) @ right.astype(bool).astype(np.int64))
+        there.sort_indices()
+        longest = int(np.diff(there.indptr).max())
+        if longest > self.kind.most_row:
+            raise UserError(f"a row of the product has {longest:,} elements, and a lane has room for {self.kind.most_row:,}",
+                            self.name, f"give B in parts, or pairs={1 << (2 * longest + 1).bit_length()}")
+        return there
+
+    def _simulated(self, left: Any, right: Any, wanted: scipy.sparse.csr_array, latency: int) -> dict[str, object]:
+        for each in (left, right):
+            each.sort_indices()
+        memory = laid(self.kind, left, right, wanted.nnz)
+        nodes = int(np.count_nonzero(np.diff(right.indptr)[np.repeat(np.arange(left.shape[1]), np.diff(left.indptr))]))
+        # Cycles that a column, a row or an element may take at most, if nothing hangs.
+        limit = (64 + 8 * latency) * (sum(left.shape) + len(memory.content) // 8 + 1) + self.kind.rows
+        with SimulatedAccelerator(OuterProductArray(self.kind), len(memory.content), latency) as simulated:
+            simulated.write(0, memory.content)
+            ended = simulated.run([], limit)
+            assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
+            found = rows(simulated.read(0, len(memory.content)), memory, wanted.shape)
+        same = all(map(np.array_equal, (found.indptr, found.indices, found.data),
+                       (wanted.indptr, wanted.indices, wanted.data)))
+        assert same, "the product of the hardware is not SciPy's"
+        products = int(np.diff(left.indptr) @ np.diff(right.indptr))
+        return {"nodes": nodes, "elements_checked": wanted.nnz, "words_read": ended.words_read,
+                "words_written": ended.words_written, "cycles": ended.cycles,
+                "products_a_cycle": round(products / ended.cycles, 3)}
+
+
+def _at(matrix: scipy.sparse.csr_array, places: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The elements of a matrix at all places that another one has, 0 where it has none; columns of both sorted."""
+    keys, wide = (np.repeat(np.arange(each.shape[0]), np.diff(each.indptr)) * places.shape[1] + each.indices
+                  for each in (matrix, places))
+    values = np.zeros(places.nnz, np.int64)
+    values[np.searchsorted(wide, keys)] = matrix.data
+    return scipy.sparse.csr_array((values, places.indices, places.indptr), places.shape)

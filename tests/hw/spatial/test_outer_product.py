@@ -1,0 +1,124 @@
+"""Products by outer products: partial products go to memory as linked lists, and come back as rows that are SciPy's."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.outer_product import ASTRAY, BUS, JOB, MEMORY, NONE, ROOM, OuterProduct
+from sardonyx.hw.spatial.outer_product import OuterProductArray
+from sardonyx.runtime.data.outer_product import laid, rows
+from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+
+# Two lanes that share a port; a row of the result has up to 15 elements, half of a lane's memory is 16.
+KIND = OuterProduct("outer_test", lanes=2, ports=1, rows=16, pairs=32)
+BYTES, LIMIT = 1 << 17, 200_000
+
+
+@cache
+def small(latency: int) -> SimulatedAccelerator:
+    """One process for each latency; the model is the same."""
+    return SimulatedAccelerator(OuterProductArray(KIND), BYTES, latency)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> "Iterator[None]":
+    yield
+    for latency in (1, 20, 77):
+        small(latency).__exit__(None, None, None)
+    small.cache_clear()
+
+
+def matrix(shape: "tuple[int, int]", density: float, seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return random.integers(-1 << 15, 1 << 15, shape) * (random.random(shape) < density)
+
+
+def wrapped(product: np.ndarray) -> np.ndarray:
+    return (product + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+@settings(max_examples=40)
+@given(shape=st.tuples(st.integers(1, 16), st.integers(1, 40), st.integers(1, 15)), latency=st.sampled_from((1, 20, 77)),
+       densities=st.tuples(*[st.sampled_from((0, 0.1, 0.4, 1))] * 2), seed=st.integers(0, 1 << 30))
+def test_any_product_is_that_of_numpy_at_any_latency(shape: "tuple[int, int, int]", latency: int,
+                                                     densities: "tuple[float, float]", seed: int) -> None:
+    height, terms, width = shape
+    a, b = matrix((height, terms), densities[0], seed), matrix((terms, width), densities[1], seed + 1)
+    place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), height * width)
+    simulated = small(latency)
+    simulated.write(0, place.content)
+    assert simulated.run([], LIMIT).status == NONE
+    found = rows(simulated.read(0, len(place.content)), place, (height, width))
+    assert np.array_equal(found.toarray(), wrapped(a @ b))
+    # Places that some product is at are there, whatever their sum.
+    assert found.nnz == np.count_nonzero((a != 0).astype(int) @ (b != 0).astype(int))
+
+
+@pytest.mark.parametrize("word,value,error", [
+    ("height", 17, ASTRAY), ("height", 3, ASTRAY), ("end", 0, MEMORY), ("right", BYTES, BUS)])
+def test_a_job_that_cannot_be_done_ends_with_its_error(word: str, value: int, error: int) -> None:
+    a = np.eye(4, dtype=int)
+    place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(a), 4)
+    job = bytearray(place.content)
+    job[4 * JOB.index(word):4 * JOB.index(word) + 4] = value.to_bytes(4, "little")
+    simulated = small(20)
+    simulated.write(0, bytes(job))
+    assert simulated.run([], LIMIT).status == error
+
+
+def test_a_row_that_has_no_room_is_told() -> None:
+    a, b = np.ones((1, 3), int), np.ones((3, 17), int)
+    place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 17)
+    simulated = small(20)
+    simulated.write(0, place.content)
+    assert simulated.run([], LIMIT).status == ROOM
+
+
+def test_the_design_that_we_ship_is_scipys_product_without_hardware_and_says_what_it_is() -> None:
+    design = designs.any_design("outerspace")
+    assert isinstance(design, sp.OuterProductDesign)
+    found = design.run("golden", A=[[2, 0], [0, 0], [1, -1]], B=scipy.sparse.csr_array([[0, 3], [0, 3]]))
+    assert found.value.toarray().tolist() == [[0, 6], [0, 0], [0, 0]] and found.value.nnz == 2
+    text = design.explain().text
+    assert "16 requests to memory at once, each shared by 1 lane, over one bus of 64 bits" in text
+    assert design.resized({"ports": 4}).explain().report["ports"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes,ports", [(4, 2), (16, 16)])
+def test_random_matrices_with_long_rows_are_scipys_product(lanes: int, ports: int) -> None:
+    design = sp.outer_product(lanes=lanes, ports=ports, rows=256, pairs=256, name="outer_slow")
+    random = np.random.default_rng(5)
+    # Rows and columns of more than half of a lane's memory, and lists with more runs than there is room for.
+    a = (random.random((200, 150)) < 0.03) * random.integers(-99, 99, (200, 150))
+    a[:, 7], a[11] = 5, 3
+    b = (random.random((150, 120)) < 0.03) * random.integers(-99, 99, (150, 120))
+    assert (design.run(A=a, B=b).value == a @ b).all()
+
+
+@pytest.mark.parametrize("given,said", [
+    ({"A": np.ones((17, 2), int), "B": np.ones((2, 2), int)}, "the product has 17 rows, and the hardware up to 16"),
+    ({"A": np.ones((2, 3), int), "B": np.ones((2, 2), int)}, "give matrices that can be multiplied"),
+    ({"A": np.ones((2, 2), int), "B": np.ones((2, 16), int)},
+     "a row of the product has 16 elements, and a lane has room for 15"),
+    ({"A": np.ones((2, 2)), "B": np.ones((2, 2), int)}, "give whole numbers"),
+    ({"A": [[1 << 15]], "B": [[1]]}, "give -32768..32767"), ({"C": [[1]]}, "there is no input C"),
+    ({"stalls": 1}, "it has no streams"), ({"engine": "tokens"}, "tokens")])
+def test_what_has_no_room_or_is_no_matrix_is_refused(given: "dict[str, object]", said: str) -> None:
+    design = sp.outer_product(lanes=2, ports=1, rows=16, pairs=32)
+    with pytest.raises(UserError) as refused:
+        design.run(**{"engine": "golden", **given})
+    assert said in str(refused.value)
+
+
+def test_more_ports_than_lanes_are_refused() -> None:
+    with pytest.raises(UserError, match="ports are 4, more than the 2 lanes"):
+        sp.outer_product(lanes=2, ports=4)
