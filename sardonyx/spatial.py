@@ -46,6 +46,7 @@ from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.transform import Transform
+from .compiler.spatial.tree import whole
 from .compiler.spatial.unroll import unroll
 from .compiler.spatial.written import written
 from .convolvers import ConvolverDesign, convolver
@@ -153,7 +154,7 @@ class Design:
     @functools.cached_property
     def pruned(self) -> Pruned:
         """What skips leave of it."""
-        found = prune(self.unrolled, skips.checked(self.sparsity, self.functionality), self.balance)
+        found = prune(self.unrolled, skips.checked(self.sparsity, whole(self.functionality)), self.balance)
         # An elastic array has no step that could be the last one, and nothing that stops all of it.
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
                    "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}
@@ -232,7 +233,7 @@ class Design:
 
     @functools.cached_property
     def _promises(self) -> Promises:
-        return Promises(self.functionality, self.unrolled.bounds, self.pruned.skips)
+        return Promises(self.functionality, self.unrolled.bounds, self.pruned.on_digits)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group."""

@@ -133,12 +133,14 @@ def checked(skips: Sequence[Skip], recurrences: Recurrences) -> tuple[Skip, ...]
 def dependencies(skips: Sequence[Skip]) -> dict[str, dict[str, Skip]]:
     """By skipped index, the indices that it is found by, each with the skip that says so.
 
-    Those of an index by which another one is found are its dependencies, too; an index is none of its own.
+    Those of an index by which another one is found are its dependencies, too; an index is none of its own, nor are others that
+    one element finds along with it, which are digits of one index.
     """
     direct: dict[str, dict[str, Skip]] = {}
     for skip in skips:
         for index in skip.indices:
-            direct.setdefault(index, {}).update({each: skip for each in _named(skip.where) if each != index})
+            own = (index,) if skip.is_static else skip.indices
+            direct.setdefault(index, {}).update({each: skip for each in _named(skip.where) if each not in own})
     found = {}
     for index, first in direct.items():
         reached, todo = dict(first), list(first)

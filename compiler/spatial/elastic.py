@@ -2,9 +2,10 @@
 
 All indices but one are axes of PEs; along the last one, fibers go through each PE. An operand that has this index is a fiber,
 any other one a word in each operation. A PE has it from a neighbour where the wire was not cut, else from a port. A sum along
-the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers, each of which
-adds two fibers by their coordinates. Where a skipped index of the result is one of PEs, its coordinate is known when the
-word with it is there: a spread leads the fibers of PEs to their rows in front of the mergers.
+the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers (`merged`). Where a
+skipped index of the result is one of PEs, its coordinate is known when the word with it is there: a spread leads the fibers of
+PEs to their rows in front of the mergers. A sum as a tree has PEs by the digits of its index; operands and skips are those of
+the index itself.
 
 Input:   Pruned, Transform.
 Output:  Elastic.
@@ -36,7 +37,6 @@ from ...hw.arch.elastic import (
     Taken,
     Unit,
     Worker,
-    adder,
 )
 from ...hw.arch.errors import UserError
 from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
@@ -44,12 +44,13 @@ from ..lang.balance import PE, Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number
 from ..lang.sparsity import Skip, dependencies, zeros
 from .balance import balanced
+from .merged import End, merged
 from .operands import Operand, Usual, usual
 from .points import Point
 from .prune import Pruned
 from .transform import Transform
+from .tree import places, whole
 
-End = tuple[str, str]
 Place = Mapping[str, int]
 
 
@@ -71,6 +72,10 @@ class _Maker:
         self.space = [index for index in self.bounds if index != self.time]
         self.cut = {(cut.use.variable, cut.index) for cut in pruned.cuts}
         self.skipped = dependencies(self.skips)
+        self.trees = places(self.recurrences)
+        self.extents = {index: self.trees[index].at({name: extent - 1 for name, extent in self.bounds.items()}) + 1
+                        if index in self.trees else self.bounds[index] for index in whole(self.recurrences).indices}
+        self.ways = [way for _, way in self.parts.levels]
         self._check()
         self.bits = self.recurrences.bits(self.parts.total)
         self.join, self.carriers = self._joined()
@@ -84,10 +89,10 @@ class _Maker:
         self._results()
         shaped = {role: tuple(Shaped(each.name, self.recurrences.bits(each.name), self.shapes[each.name])
                               for each in self.recurrences.of(role) if each.name in self.shapes) for role in (INPUT, OUTPUT)}
-        found = tuple(self._found(index) for index in self.bounds if index in self.skipped)
+        found = tuple(self._found(index) for index in self.extents if index in self.skipped)
         carried = tuple((each.tensor, each.indices) for each in self.parts.operands
                         if self.time in self.skipped and each.name in self.carriers)
-        return Elastic(self.name, tuple(self.bounds.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
+        return Elastic(self.name, tuple(self.extents.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
                        tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
 
     def rows(self, balance: Balance) -> dict[str, tuple[int, Point]]:
@@ -107,17 +112,19 @@ class _Maker:
             if self.time in by:
                 raise UserError(f"{index} is found by {self.time}, which is time: PEs would change their coordinates in it",
                                 str(by[self.time]), f"choose a transform with {self.time} in space")
-        way = self.parts.way
-        if way == self.time and (self.parts.total, way) in self.cut:
-            raise UserError(f"{self.parts.total} is cut along {way}, which is time", "transform",
-                            f"choose a transform with {way} in space")
+        if self.time in self.ways and len(self.ways) > 1:
+            raise UserError(f"{self.time} is a digit of a tree, and time", "transform",
+                            "choose a transform with all digits in space")
+        if self.time in self.ways and (self.parts.total, self.time) in self.cut:
+            raise UserError(f"{self.parts.total} is cut along {self.time}, which is time", "transform",
+                            f"choose a transform with {self.time} in space")
         if sum(1 for index in self.parts.indices if index in self.skipped and index in self.space) > 1:
             raise UserError("two indices of the result are found by values, and both are in space", "transform",
                             "choose a transform with one of them in time")
-        if self.parts.way == self.time and any(index in self.skipped for index in self.parts.indices):
+        if self.time in self.ways and any(index in self.skipped for index in self.parts.indices):
             raise UserError("an index of the result is found by values, and the sum is in time", "transform",
                             "choose a transform with the sum in space")
-        lanes = max(self.bounds[index] for index in self.space)
+        lanes = max(extent for index, extent in self.extents.items() if index != self.time)
         if lanes > MOST_LANES or prod(self.bounds[index] for index in self.space) > MOST_CELLS:
             raise UserError(f"the bounds {dict(self.bounds)} give many PEs", "bounds",
                             f"use {MOST_LANES} or fewer of each index in space, and {MOST_CELLS:,} PEs at most")
@@ -149,7 +156,9 @@ class _Maker:
 
     def _places(self) -> Iterator[Place]:
         """The PEs, by the positions of their indices."""
-        return (dict(zip(self.space, at)) for at in itertools.product(*(range(self.bounds[index]) for index in self.space)))
+        for at in itertools.product(*(range(self.bounds[index]) for index in self.space)):
+            place = dict(zip(self.space, at))
+            yield place | {index: tree.at(place) for index, tree in self.trees.items()}
 
     def _form(self, operand: Operand) -> str:
         return FIBER if self.time in operand.indices else WORD
@@ -174,31 +183,39 @@ class _Maker:
         row = next((each.name for each in self.parts.operands if rows and rows[0] in each.indices and self._form(each) == WORD),
                    "")
         for place in self._places():
-            name, chained = _name(self._at(place)), self._chained(place)
+            name = _name(self._at(place))
             operands = [Taken(each.name, self.recurrences.bits(each.tensor), self._form(each), counts.get((name, each.name), 0))
                         for each in self.parts.operands]
             logic = self._logic(self.parts.value)
-            if chained:
-                operands.append(Taken(self.parts.total, self.bits, FIBER))
-                logic = Apply("add", (Feed(self.parts.total, 0), logic))
-                self.links.append(Link((_name(self._at({**place, self.parts.way: place[self.parts.way] - 1})), "o"),
-                                       (name, self.parts.total)))
+            for total, way in self._chained(place):
+                operands.append(Taken(total, self.bits, FIBER))
+                logic = Apply("add", (Feed(total, 0), logic))
+                self.links.append(Link((_name(self._at({**place, way: place[way] - 1})), "o"), (name, total)))
             bits = {each.name: each.bits for each in operands}
             if (wide := width(logic, bits.__getitem__)) > MOST_BITS:
                 raise UserError(f"what is assigned to {self.parts.total} has {wide} bits", "functionality",
                                 f"at most {MOST_BITS} bits are computed at once")
             self.units.append(Unit(name, Worker(
-                tuple(operands), self.join, self.carriers, logic, self.bits, sums=self.parts.way == self.time,
-                quiet=not self._is_chain and self.parts.way != self.time, row=row)))
+                tuple(operands), self.join, self.carriers, logic, self.bits, sums=self.time in self.ways,
+                quiet=not self._is_chain and self.time not in self.ways, row=row)))
 
     @property
     def _is_chain(self) -> bool:
         """Whether sums are handed on from PE to PE."""
-        way = self.parts.way
-        return bool(way) and way != self.time and (self.parts.total, way) not in self.cut
+        return bool(self.ways) and self.time not in self.ways and not any(level in self.cut for level in self.parts.levels)
 
-    def _chained(self, place: Place) -> bool:
-        return self._is_chain and place[self.parts.way] > 0
+    def _is_last(self, place: Place, way: str) -> bool:
+        return place[way] == self.bounds[way] - 1
+
+    def _chained(self, place: Place) -> Iterator[tuple[str, str]]:
+        """The sums that a PE has from another one, and along which index: of a level of a tree the last PE goes on with the
+        next one."""
+        if self._is_chain:
+            for total, way in self.parts.levels:
+                if place[way]:
+                    yield total, way
+                if not self._is_last(place, way):
+                    return
 
     def _source(self, operand: Operand, place: Place) -> str | None:
         """The PE that hands an operand on to this one; None for a port."""
@@ -227,24 +244,27 @@ class _Maker:
 
     def _results(self) -> None:
         """What PEs give, spread, added up, and led to ports."""
-        way, result = self.parts.way, self.parts.indices
+        result = self.parts.indices
         rows = [index for index in result if index in self.skipped and index in self.space]
         lanes: dict[tuple[tuple[str, int], ...], End] = {
             tuple(place.items()): (_name(self._at(place)), "o") for place in self._places()
-            if not self._is_chain or place[way] == self.bounds[way] - 1}
+            if not self._is_chain or all(self._is_last(place, way) for way in self.ways)}
         for row in rows:
             lanes = self._spread(lanes, row)
-        groups: dict[Point, list[End]] = {}
+        groups: dict[Point, dict[Point, End]] = {}
         for at, end in lanes.items():
             place = dict(at)
-            groups.setdefault(tuple(place[index] for index in result if index != self.time), []).append(end)
-        form = WORD if way == self.time else FIBER
+            lane = groups.setdefault(tuple(place[index] for index in result if index != self.time), {})
+            lane[tuple(place[way] for way in reversed(self.ways) if way != self.time)] = end
+        form = WORD if self.time in self.ways else FIBER
         for group, ends in groups.items():
             fixed = iter(group)
             at_port = tuple((index, ALONG if index == self.time else next(fixed)) for index in result)
             name = f"{self.parts.result}_{_text(group)}" if group else self.parts.result
+            end, units, links = merged(ends, f"merge_{_text(group)}", self.bits)
+            self.units += units
             self.outputs.append(Border(name, self.parts.result, form, at_port))
-            self.links.append(Link(self._merged(ends, _text(group)), ("", name)))
+            self.links += [*links, Link(end, ("", name))]
 
     def _spread(self, lanes: Mapping[tuple[tuple[str, int], ...], End], row: str) -> dict[tuple[tuple[str, int], ...], End]:
         """Lanes by coordinates of an index, from those by its positions."""
@@ -259,18 +279,6 @@ class _Maker:
             self.links += [Link(end, (name, f"i{at}"), 2 + len(ends) - 1 - at) for at, end in enumerate(ends)]
             found |= {(*others, (row, crd)): (name, f"o{crd}") for crd in range(self.bounds[row])}
         return found
-
-    def _merged(self, ends: Sequence[End], group: str) -> End:
-        """The sum of fibers: a tree of mergers."""
-        left, count = list(ends), 0
-        while len(left) > 1:
-            first, second, *left = left
-            name = f"merge_{group}_{count}"
-            self.units.append(Unit(name, adder(self.bits, Apply("add", (Feed("x", 0), Feed("y", 0))))))
-            self.links += [Link(first, (name, "x")), Link(second, (name, "y"))]
-            left.append((name, "o"))
-            count += 1
-        return left[0]
 
     def _logic(self, expr: Expr) -> Logic:
         if isinstance(expr, Number):

@@ -4,7 +4,7 @@
     c(i, j, k.lower) = 0; c(i, j, k) = c(i, j, k - 1) + ...        the sum, along k
     C(i, j) = c(i, j, k.upper)                                     the result
 
-``derive`` makes this form.
+``derive`` makes this form, and ``tree`` one whose sum has several levels, each along a digit.
 
 Errors:  UserError for any other one.
 """
@@ -31,6 +31,7 @@ from ..lang.recurrence import (
     own,
     reads,
 )
+from .tree import places
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Usual:
     ----------
     operands : tuple
     total : str          The variable that is the result.
-    way : str            The index along which it is a sum, or "".
+    levels : tuple       Variable and index of each sum, the innermost first, of which the last is the total; more than one
+                         are along the digits of a tree. () where it is no sum.
     value : Expr         What it is at a point, or what is added there; over operands.
     result : str         The output.
     indices : tuple      Of an element of it.
@@ -67,10 +69,15 @@ class Usual:
 
     operands: tuple[Operand, ...]
     total: str
-    way: str
+    levels: tuple[tuple[str, str], ...]
     value: Expr
     result: str
     indices: tuple[str, ...]
+
+    @property
+    def way(self) -> str:
+        """The index of the last sum, or ""."""
+        return self.levels[-1][1] if self.levels else ""
 
 
 def usual(recurrences: Recurrences) -> Usual:
@@ -80,25 +87,33 @@ def usual(recurrences: Recurrences) -> Usual:
         raise _mistake(f"there are {len(outputs)} assignments of outputs", "assign one output")
     out = outputs[0]
     assert isinstance(out.value, Read), "outputs are assigned variables"
-    total, indices = out.value.name, _plain(out, out.target)
+    trees = places(recurrences)
+    total, indices = out.value.name, _plain(out, out.target, trees)
+    way, value, place = _total(total, [one for one in recurrences.assignments if one.target.name == total])
+    levels = [(total, way)] if way else []
+    while trees and isinstance(value, Read) and any(isinstance(at, Plane) for at in value.at):
+        inner = value.name
+        way, value, place = _total(inner, [one for one in recurrences.assignments if one.target.name == inner])
+        levels.insert(0, (inner, way))
     copies: dict[str, Operand] = {}
-    rest = [one for one in recurrences.assignments if one.target.name != total and one is not out]
+    sums = {total, *(name for name, _ in levels)}
+    rest = [one for one in recurrences.assignments if one.target.name not in sums and one is not out]
     for name in dict.fromkeys(one.target.name for one in rest):
         copies[name] = _copy(name, [one for one in rest if one.target.name == name], copies, recurrences)
-    way, value, place = _total(total, [one for one in recurrences.assignments if one.target.name == total], recurrences)
+    ways = {way for _, way in levels}
     for at, index in zip(out.value.at, recurrences.indices, strict=True):
-        if (at != Plane(index, UPPER) if index == way else not own(at, index)):
-            raise _mistake(f"{out.target} is not the last of {total}", f"read {total} at {way}.upper")
+        if (at != Plane(index, UPPER) if index in ways else not own(at, index)):
+            raise _mistake(f"{out.target} is not the last of {total}", f"read {total} at {index}.upper")
     used: dict[str, Operand] = {}
     for read in reads(value):
         if recurrences.declared[read.name].role == INPUT:
-            used[read.name] = Operand(read.name, read.name, _plain(place, read), ())
+            used[read.name] = Operand(read.name, read.name, _plain(place, read, trees), ())
         elif read.name in copies and all(own(at, index) and isinstance(at, Sum) and not at.constant
                                          for at, index in zip(read.at, recurrences.indices)):
             used[read.name] = copies[read.name]
         else:
             raise _mistake(f"{shown(str(place), 120)} reads {read}", "read operands at the point itself")
-    return Usual(tuple(used.values()), total, way, value, out.target.name, indices)
+    return Usual(tuple(used.values()), total, tuple(levels), value, out.target.name, indices)
 
 
 def _copy(name: str, found: list[Assignment], copies: Mapping[str, Operand], recurrences: Recurrences) -> Operand:
@@ -109,19 +124,20 @@ def _copy(name: str, found: list[Assignment], copies: Mapping[str, Operand], rec
         if len(lower) == 1 and isinstance(border.value, Read) and inside.value == _before(inside.target, lower[0]):
             way = (name, lower[0])
             if recurrences.declared[border.value.name].role == INPUT:
-                return Operand(name, border.value.name, _plain(border, border.value), (way,))
+                return Operand(name, border.value.name, _plain(border, border.value, places(recurrences)), (way,))
             if border.value.name in copies:
                 before = copies[border.value.name]
                 return Operand(name, before.tensor, before.indices, (*before.ways, way))
     raise _mistake(f"{name} does not hand on an element of an input", "assign it at a lower plane, and from the point before")
 
 
-def _total(name: str, found: list[Assignment], recurrences: Recurrences) -> tuple[str, Expr, Assignment]:
+def _total(name: str, found: list[Assignment]) -> tuple[str, Expr, Assignment]:
     """Along which index a variable is a sum, and of what; or what it is."""
-    if len(found) == 1 and all(own(at, index) for at, index in zip(found[0].target.at, recurrences.indices)):
+    if len(found) == 1 and all(isinstance(at, Sum) and at.terms for at in found[0].target.at):
         return "", found[0].value, found[0]
     if len(found) == 2:
-        border, inside = sorted(found, key=lambda one: not any(isinstance(at, Plane) for at in one.target.at))
+        border, inside = sorted(found, key=lambda one: not any(
+            isinstance(at, Plane) and at.side == LOWER for at in one.target.at))
         lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
         if len(lower) == 1 and border.value == Number(0) and isinstance(inside.value, Call) and inside.value.operation == "add":
             before, (first, second) = _before(inside.target, lower[0]), inside.value.operands
@@ -135,10 +151,13 @@ def _before(target: Read, way: str) -> Read:
     return Read(target.name, tuple(at - 1 if own(at, way) and isinstance(at, Sum) else at for at in target.at))
 
 
-def _plain(one: Assignment, read: Read) -> tuple[str, ...]:
-    """The indices at which a tensor is read or assigned."""
+def _plain(one: Assignment, read: Read, trees: Mapping[str, Sum]) -> tuple[str, ...]:
+    """The indices at which a tensor is read or assigned, one with a tree as it was written."""
     found = []
     for at in read.at:
+        if whole := [index for index, place in trees.items() if at == place]:
+            found += whole
+            continue
         if not (isinstance(at, Sum) and len(at.terms) == 1 and at.terms[0][1] == 1 and not at.constant):
             raise _mistake(f"{shown(str(one), 120)} has {read} at {at}", "use plain indices")
         found.append(at.terms[0][0])

@@ -24,6 +24,7 @@ from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
 from .bundle import bundle
 from .points import Compute, Point, Term, Unrolled, Use, Value, source, uses
+from .tree import on_digits, places
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Pruned:
         return all(skip.is_static or skip.of for skip in self.skips)
 
     @property
+    def on_digits(self) -> tuple[Skip, ...]:
+        """The skips over the indices of the space, which are digits where sums are trees."""
+        return tuple(on_digits(skip, places(self.unrolled.recurrences)) for skip in self.skips)
+
+    @property
     def packed(self) -> Skip | None:
         """The optimistic skip, if there is one: the space is then that of its positions."""
         return next((skip for skip in self.skips if skip.of), None)
@@ -69,8 +75,15 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] 
     optimistic = [skip for skip in skips if skip.of]
     if optimistic and len(skips) > 1:
         raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
+    if optimistic and (trees := places(unrolled.recurrences)):
+        raise UserError(f"an optimistic skip stands beside a tree of {min(trees)}", str(optimistic[0]),
+                        "leave one of the two out")
     if optimistic:
         return Pruned(bundle(unrolled, optimistic[0]), tuple(skips), ())
+    for skip in skips:
+        if skip.is_static and on_digits(skip, places(unrolled.recurrences)) != skip:
+            raise UserError("its condition leaves out points of a tree, whose levels are then not of one size", str(skip),
+                            "leave the tree out, or the skip")
     reasons = _reasons(unrolled, skips, [each for each in balance if each.grain == PE])
     if not skips:
         return Pruned(unrolled, (), ())
@@ -87,11 +100,12 @@ def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance]
     """By connection that is cut: the skip, what it skips, and the index by which it is found; or the balance, and along which
     index."""
     found: dict[Use, Reason] = {}
+    written = {on_digits(skip, places(unrolled.recurrences)): skip for skip in skips}
     for use in unrolled.distances:
-        for skipped, by in dependencies(skips).items():
+        for skipped, by in dependencies([*written]).items():
             for index, distance in zip(unrolled.bounds, use.distance, strict=True):
                 if distance and index in by and use not in found:
-                    found[use] = by[index], skipped, index
+                    found[use] = written[by[index]], skipped, index
         for each in apart:
             # Its other indices are space, or the balance is refused.
             for index, distance in zip(unrolled.bounds, use.distance, strict=True):
@@ -143,11 +157,24 @@ class _Pruner:
         while isinstance(at, tuple):
             if begins:
                 found.append(at)
+            found += self._added(at)
             use = self._carried(at)
             if use is None:
                 break
             begins = use in self.cut
             at = self._here(source(at, use))
+        return found
+
+    def _added(self, value: Value) -> list[Value]:
+        """What leaves of other sums that a sum adds, as of the level below in a tree, but for what of them is in it."""
+        term = self.unrolled.values[value]
+        found: list[Value] = []
+        if isinstance(term, Compute) and term.operation == "add":
+            for each in term.operands:
+                if isinstance(each, Use) and each.variable != value[0]:
+                    inner = source(value, each)
+                    if isinstance(self.unrolled.values[inner], Compute):
+                        found += self._leaving(inner)[1:]
         return found
 
     def _here(self, value: Value) -> Value | None:

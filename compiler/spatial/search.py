@@ -29,6 +29,7 @@ from .project import project
 from .prune import Pruned, prune
 from .report import Way, ways
 from .transform import Row, Transform
+from .tree import whole
 
 MOST = 4_000
 # A register on a path, in delays of a gate: from its clock, and its setup.
@@ -122,7 +123,7 @@ def _choices(unrolled: Unrolled, skips: Sequence[Skip]) -> Iterator[Pruned]:
     for count in range(len(skips) + 1):
         for some in combinations(skips, count):
             try:
-                yield prune(unrolled, checked(some, unrolled.recurrences))
+                yield prune(unrolled, checked(some, whole(unrolled.recurrences)))
             except UserError:
                 # One alone has to be right; some together may contradict each other.
                 if count == 1:

@@ -6,18 +6,19 @@
     x_k_1(i, k_1, k_0.upper) = x_k_1(i, k_1 - 1, k_0.upper) + x_k_0(i, k_1, k_0.upper)
 
 Operands keep their dimensions. Where each digit is an axis of PEs, sums take a step for each sibling of each level, in place of
-one for each place of the index; the transform says which digits are in space, as of any index.
+one for each place of the index; the transform says which digits are in space, as of any index. Skips name the index itself: it
+is its digits that they find, or that find others, and where a sum is cut along them it becomes a tree of mergers (`elastic`).
 
 Input:   the text of a statement, trees, types as of `derive`.
-Output:  Recurrences over the digits.
+Output:  Treed, recurrences over the digits that know those without trees.
 Errors:  UserError for a tree of an index that is not summed, and names that are taken.
-Source:  Stellar IV-F names tree reductions as what its affine transforms cannot express.
+Source:  Stellar IV-F names tree reductions and hierarchical mergers as what its affine transforms cannot express.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
@@ -25,7 +26,8 @@ from typing import Annotated
 from ...hw.arch.check import Identifier, Tuple, Whole, check
 from ...hw.arch.errors import UserError
 from ..lang import expr as text_of
-from ..lang.recurrence import INPUT, Call, Expr, Place, Read, Recurrences, Sum, call, recurrences
+from ..lang.recurrence import INPUT, Call, Expr, Index, Place, Read, Recurrences, Sum, call, recurrences, summed
+from ..lang.sparsity import Both, Compare, Condition, Either, Skip
 from .derive import derive
 
 MOST_LEVELS, MOST_RADIX = 8, 64
@@ -59,8 +61,53 @@ class Tree:
         return Sum(tuple((digit, prod(self.radices[nth + 1:])) for nth, digit in enumerate(self.digits)), 0)
 
 
-def with_trees(text: str, trees: Sequence[Tree], dtype: str, sums: str) -> Recurrences:
+@dataclass(frozen=True)
+class Treed(Recurrences):
+    """Recurrences over digits.
+
+    Parameters
+    ----------
+    whole : Recurrences    Of the statement without trees.
+    places : mapping       Of an index with a tree, its place as a sum of digits.
+    """
+
+    whole: Recurrences
+    places: Mapping[str, Sum]
+
+
+def whole(recurrences: Recurrences) -> Recurrences:
+    """Recurrences over the indices that were written, which skips name."""
+    return recurrences.whole if isinstance(recurrences, Treed) else recurrences
+
+
+def places(recurrences: Recurrences) -> Mapping[str, Sum]:
+    """The place of each index that has a tree, as a sum of digits."""
+    return recurrences.places if isinstance(recurrences, Treed) else {}
+
+
+def on_digits(skip: Skip, places: Mapping[str, Sum]) -> Skip:
+    """A skip over digits. All digits of an index that is skipped by values are found together."""
+    indices = [digit for index in skip.indices for digit, _ in places.get(index, Index.named(index)).terms]
+    return replace(skip, indices=tuple(indices), where=_on_digits(skip.where, places)) if places else skip
+
+
+def _on_digits(condition: Condition, places: Mapping[str, Sum]) -> Condition:
+    if isinstance(condition, Both | Either):
+        return type(condition)(_on_digits(condition.first, places), _on_digits(condition.second, places))
+    if isinstance(condition, Compare):
+        return replace(condition, sum=_placed(condition.sum, places))
+    at = tuple(_placed(each, places) if isinstance(each, Sum) else each for each in condition.read.at)
+    return replace(condition, read=replace(condition.read, at=at))
+
+
+def _placed(of: Sum, places: Mapping[str, Sum]) -> Sum:
+    """A sum of indices as one of digits."""
+    return sum((factor * places.get(index, Index.named(index)) for index, factor in of.terms), summed(of.constant))
+
+
+def with_trees(text: str, trees: Sequence[Tree], dtype: str, sums: str) -> Treed:
     """The recurrences of a statement in which some indices are summed by trees."""
+    plain = derive(text, dtype, sums)
     if len({tree.index for tree in trees}) < len(trees):
         raise UserError("an index has two trees", "functionality", "give one for each")
     result, expr = text_of.Parser(text).statement()
@@ -76,7 +123,8 @@ def with_trees(text: str, trees: Sequence[Tree], dtype: str, sums: str) -> Recur
     found = derive(text, dtype, sums)
     inputs = {each.name for each in found.of(INPUT)}
     assignments = tuple(replace(each, value=_joined(each.value, inputs, trees)) for each in found.assignments)
-    return recurrences(assignments, found.declared)
+    made = recurrences(assignments, found.declared)
+    return Treed(made.indices, made.declared, made.assignments, plain, {tree.index: tree.place for tree in trees})
 
 
 def _joined(expr: Expr, inputs: set[str], trees: Sequence[Tree]) -> Expr:
