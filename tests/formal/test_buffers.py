@@ -18,10 +18,13 @@ from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER,
 from sardonyx.hw.arch.spatial import Shaped
 from sardonyx.hw.arch.written import Written
 from sardonyx.hw.emit import macro
+from sardonyx.hw.joined.dealer import UNDER_WAY, Dealer
 from sardonyx.hw.memory.array_store import READ, ArrayStore
 from sardonyx.hw.memory.list_level import FINISHED, ListLevel
+from sardonyx.hw.spatial.bit_writer import BitWriter
 from sardonyx.hw.spatial.compressed_writer import CompressedWriter
 from sardonyx.hw.spatial.counted import CountedDrain, CountedFeeder, FixedDrain
+from sardonyx.hw.spatial.dense_writer import DenseWriter
 from sardonyx.hw.spatial.fiber_bank import FiberBank
 from sardonyx.hw.spatial.fiber_collector import FiberCollector
 from sardonyx.hw.spatial.level_feeder import LevelFeeder
@@ -91,6 +94,8 @@ class Held(Between):
 RESULT = Written(Shaped("C", 2, (2, 3)), (0, 1), ("C_0", "C_1"), COMPRESSED, 16)
 SUMS = dataclasses.replace(RESULT, tensor=Shaped("S", 2, (2, 3)), sums=True)
 LISTS = dataclasses.replace(RESULT, tensor=Shaped("L", 2, (2, 3)), kind=LINKED, node=2)
+ZEROS = dataclasses.replace(RESULT, tensor=Shaped("D", 2, (2, 3)), kind=DENSE)
+BITS = dataclasses.replace(RESULT, tensor=Shaped("B", 2, (2, 3)), kind=BITVECTOR)
 LEVELS = {kind: (Level(DENSE, 2), Level(kind, 3)) for kind in (DENSE, COMPRESSED, BITVECTOR, LINKED)}
 VALUES, LEVEL = {"values.level.scanner.finished": 4}, {"level.level.scanner.finished": 4, "ahead": AHEAD}
 BANKS = {
@@ -125,7 +130,10 @@ def writers() -> Side:
         "collector": Held(FiberCollector(RESULT), {"fiber0": 4, "fiber1": 4}),
         "summed": Held(summed, {f"fiber{n}.{fifo}": depth for n in range(2) for fifo, depth in (("sums", 5), ("done", 4))}),
         "compressed": Held(CompressedWriter(RESULT), {f"{name}.ahead": READ for name in RESULT.arrays}),
-        "lists": Held(ListWriter(LISTS), {f"{name}.ahead": READ for name in LISTS.arrays})})
+        "lists": Held(ListWriter(LISTS), {f"{name}.ahead": READ for name in LISTS.arrays}),
+        "dense": Held(DenseWriter(ZEROS), {f"{name}.ahead": READ for name in ZEROS.arrays}),
+        "bits": Held(BitWriter(BITS), {f"{name}.ahead": READ for name in BITS.arrays}),
+        "dealer": Held(Dealer(2, 2, 3), {"told": UNDER_WAY})})
 
 
 @pytest.mark.parametrize("side", [feeders, writers])
