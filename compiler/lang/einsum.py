@@ -16,34 +16,20 @@ Source:  Onyx JSSC IV-B takes a statement and a schedule; sums follow the rules 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
 from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
 from sardonyx.tensors.fibertree import DENSE
 
-from .expr import (
-    Access,
-    Binary,
-    Call,
-    Constant,
-    Expr,
-    Negate,
-    Parser,
-    Total,
-    accesses,
-    changed,
-    children,
-    indices,
-    is_sum,
-    rebuilt,
-    start,
-)
+from .expr import Access, Binary, Call, Expr, Total, accesses, changed, children, indices, rebuilt, start
 from .formats import check_named, choose_format
-from .functions import DIVIDE, FUNCTIONS, MAX, SUM
+from .functions import DIVIDE, MAX, SUM
+from .loop_order import loop_order
+from .parser import Parser
+from .terms import arguments, factors, fold, is_quotient, peel, shared, with_value
 
 # Dense levels whose references are computed of the coordinates of others, in place of a scan and an intersection: none; the
 # outermost ones of their tensors, where they are the coordinates themselves; all, which needs MEM tiles that can do so.
@@ -180,7 +166,7 @@ def parse(text: str, order: str | Sequence[str] = "", formats: Mapping[str, str]
     _check_product(parser, expr, frozenset(result.indices), {})
     # What is applied to the whole at last needs no loops.
     _check_product(parser, peel(expr, result)[0], frozenset(result.indices), nesting, inside=True)
-    loops = _loop_order(parser, result, expr, order, nesting)
+    loops = loop_order(parser, result, expr, order, nesting)
     formats = formats or {}
     check_named(formats, [result.tensor, *dict.fromkeys(access.tensor for access in accesses(expr))])
     uses: dict[str, list[Access]] = {}
@@ -239,50 +225,6 @@ def with_extents(einsum: Einsum, extents: Mapping[str, int]) -> Einsum:
     return replace(einsum, expr=known(einsum.expr))
 
 
-def fold(expr: Expr) -> int | None:
-    """The value of an expression of constants only; None for any other."""
-    if isinstance(expr, Constant):
-        return expr.value
-    if isinstance(expr, Negate):
-        value = fold(expr.operand)
-        return None if value is None else -value
-    if isinstance(expr, Binary):
-        left, right = fold(expr.left), fold(expr.right)
-        if left is None or right is None:
-            return None
-        return left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
-    if isinstance(expr, Call):
-        values = [value for value in map(fold, expr.arguments) if value is not None]
-        return FUNCTIONS[expr.function].meaning(*values) if len(values) == len(expr.arguments) else None
-    return None
-
-
-def with_value(expr: Expr, value: int) -> int:
-    """What an expression is where every tensor has a value, as a 16-bit integer, sums aside."""
-    found = value
-    if isinstance(expr, Constant):
-        found = expr.value
-    if isinstance(expr, Negate):
-        found = -with_value(expr.operand, value)
-    if isinstance(expr, Total):
-        found = with_value(expr.operand, value)
-    if isinstance(expr, Binary):
-        left, right = with_value(expr.left, value), with_value(expr.right, value)
-        found = left * right if expr.op == "*" else left + right if expr.op == "+" else left - right
-    if isinstance(expr, Call):
-        found = FUNCTIONS[expr.function].meaning(*(with_value(argument, value) for argument in expr.arguments))
-    return (found - VALUE_MIN) % (1 << 16) + VALUE_MIN
-
-
-def peel(part: Expr, result: Access) -> tuple[Expr, Expr]:
-    """An expression without what is applied to every value of it at last, and that, of the result as an operand."""
-    varied = [each for each in children(part) if fold(each) is None]
-    if isinstance(part, Access | Total) or len(varied) > 1:
-        return part, result
-    inner, after = peel(varied[0], result)
-    return inner, rebuilt(part, lambda each: after if each is varied[0] else each)
-
-
 def peeled(einsum: Einsum) -> tuple[Einsum, Expr]:
     """A statement without what is applied to every value of its result at last, and that, of the result as an operand:
     ``X(i) = relu(B(i,j) * c(j) - 3)`` is ``X(i) = B(i,j) * c(j)`` and then ``relu(X(i) - 3)``."""
@@ -300,27 +242,6 @@ def _check_constants(parser: Parser, expr: Expr, within: bool = False) -> None:
         raise parser.error(expr.column, "it is divided by 0, which gives 0 everywhere", "divide by something else")
     for part in children(expr):
         _check_constants(parser, part, value is not None and not isinstance(expr, Call))
-
-
-def factors(expr: Expr) -> list[Expr]:
-    """The factors of a product, signs aside; an expression that is no product is its one factor."""
-    if isinstance(expr, Binary) and expr.op == "*":
-        return factors(expr.left) + factors(expr.right)
-    return factors(expr.operand) if isinstance(expr, Negate) else [expr]
-
-
-def terms(expr: Expr) -> list[Expr]:
-    """The terms of a sum, signs aside."""
-    if is_sum(expr):
-        assert isinstance(expr, Binary), "sums are binary"
-        return terms(expr.left) + terms(expr.right)
-    return terms(expr.operand) if isinstance(expr, Negate) and is_sum(factors(expr)[0]) else [expr]
-
-
-def shared(parts: Iterable[Expr]) -> frozenset[str]:
-    """The indices that more than one of the factors use: summed over their product, if at all."""
-    uses = [index for part in parts for index in indices(part)]
-    return frozenset(index for index in uses if uses.count(index) > 1)
 
 
 def _named(expr: Expr) -> set[str]:
@@ -378,73 +299,3 @@ def _check_product(parser: Parser, expr: Expr, bound: frozenset[str],
                                    "so the result would be dense",
                                    f"multiply it by a tensor with index {index}")
             _check_product(parser, term, fixed, nesting, not own and (inside or isinstance(part, Call)))
-
-
-def is_quotient(expr: Expr) -> bool:
-    """Whether an expression divides what is no constant by what is none."""
-    return isinstance(expr, Call) and expr.function == DIVIDE and all(fold(each) is None for each in expr.arguments)
-
-
-def arguments(part: Expr) -> list[Expr]:
-    """What a factor is made of: the terms of a sum, the arguments of a function, what is summed over an index."""
-    return list(children(part)) if isinstance(part, Call | Total) else terms(part)
-
-
-def _loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence[str],
-                nesting: Mapping[tuple[str, str], None]) -> tuple[str, ...]:
-    """The loop order: as given if that works, else the default."""
-    default = _default_order(parser, result, expr, nesting)
-    if not given:
-        return default
-    names = tuple(given) if not isinstance(given, str) else \
-        tuple(given.replace(",", " ").split()) if set(given) & set(", ") or given in default else tuple(given)
-    where = f"loop order {' '.join(names)} of {parser.text}"
-    if sorted(names) != sorted(default):
-        raise UserError(f"it must name each of {', '.join(default)} once", where, f"use {' '.join(default)}")
-    inside = _summed_inside(peel(expr, result)[0], frozenset(result.indices))
-    for position, index in enumerate(names):
-        inner = [other for other in names[position:] if other in result.indices]
-        if index in result.indices or not inner:
-            continue
-        outside = f"summed index {index} lies outside result {'index' if len(inner) == 1 else 'indices'} {' and '.join(inner)}"
-        if index in inside:
-            raise UserError(f"{outside}, but its sum is inside a term or an argument", where, f"use {' '.join(default)}")
-        if len(inner) > MOST_ACCUMULATED:
-            raise UserError(f"{outside}, but an accumulator keeps sums for {MOST_ACCUMULATED} indices at most", where,
-                            f"use {' '.join(default)}")
-    for outer, inner_index in nesting:
-        if names.index(outer) > names.index(inner_index):
-            raise UserError(f"index {inner_index} is summed inside the loop of {outer}, so {outer} must come "
-                            "first", where, f"use {' '.join(default)}")
-    return names
-
-
-def _summed_inside(expr: Expr, bound: frozenset[str]) -> frozenset[str]:
-    """The indices that are summed inside a term of a sum or a function, if loops around it fix `bound`."""
-    parts = [part for part in factors(expr) if fold(part) is None]
-    fixed = bound | shared(parts)
-    found: set[str] = set()
-    for part in parts:
-        if isinstance(part, Total):
-            found.add(part.index)
-        if not isinstance(part, Access):
-            found.update(indices(part).keys() - fixed)
-            for within in arguments(part):
-                found |= _summed_inside(within, fixed)
-    return frozenset(found)
-
-
-def _default_order(parser: Parser, result: Access, expr: Expr,
-                   nesting: Mapping[tuple[str, str], None]) -> tuple[str, ...]:
-    """Result indices as written, then the others by appearance as far as `nesting` allows."""
-    order = list(result.indices)
-    rest = [index for index in indices(expr) if index not in order]
-    while rest:
-        ready = [index for index in rest if not any((outer, index) in nesting for outer in rest)]
-        if not ready:
-            raise parser.error(start(expr),
-                               f"indices {' and '.join(rest)} are summed each inside the loop of the "
-                               "other", "give the summed indices of one term other names")
-        order.append(ready[0])
-        rest.remove(ready[0])
-    return tuple(order)

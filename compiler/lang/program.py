@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from sardonyx.hw.arch.errors import UserError
 
 from .einsum import Einsum, parse
-from .expr import Access, mistake
+from .expr import Access
 from .formats import check_named
+from .parser import mistake
 
 MOST_STATEMENTS = 32
 _BETWEEN = re.compile(r";|\n(?=\s*[A-Za-z_]\w*\s*(?:\([^()=;\n]*\))?\s*=(?!=))", re.ASCII)

@@ -24,7 +24,7 @@ from sardonyx.hw.arch import check
 from sardonyx.hw.arch.errors import UserError, shown
 
 from .einsum import Einsum
-from .expr import mistake
+from .parser import mistake
 from .program import Program, parse_program
 
 _DIRECTIVE = re.compile(r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)\s*", re.ASCII)

@@ -24,8 +24,9 @@ from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from sardonyx.compiler.lang.einsum import Einsum, factors, fold, parse, shared
+from sardonyx.compiler.lang.einsum import Einsum, parse
 from sardonyx.compiler.lang.expr import Access, Call, Expr, Total, accesses, children, indices, rebuilt
+from sardonyx.compiler.lang.terms import factors, fold, shared
 from sardonyx.hw.arch.errors import UserError
 
 from .fused_dense import with_dense

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum, factors, fold, is_quotient, peel, shared
+from sardonyx.compiler.lang.einsum import EVERY, SCANNED, Einsum
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Expr, Negate, Total, is_sum
 from sardonyx.compiler.lang.functions import DIVIDE, GREATER, MAX, SUM
+from sardonyx.compiler.lang.terms import factors, fold, is_quotient, peel, shared
 
 # Functions whose first argument is the constant.
 FLIPPED = {GREATER: "<", DIVIDE: "\\"}

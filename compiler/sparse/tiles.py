@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.compiler.lang.einsum import Einsum, with_sizes, with_value
+from sardonyx.compiler.lang.einsum import Einsum, with_sizes
 from sardonyx.compiler.lang.expr import Access, Expr
+from sardonyx.compiler.lang.terms import with_value
 from sardonyx.tensors.coordinates import Coo, Ints, Rows, sort_rows, starts
 
 from .capacity import positions

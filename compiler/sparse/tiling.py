@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sardonyx.compiler.lang.einsum import Einsum, peeled, with_extents, with_value
+from sardonyx.compiler.lang.einsum import Einsum, peeled, with_extents
+from sardonyx.compiler.lang.terms import with_value
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..lang import expr as text_of
+from ..lang.parser import Parser
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -52,7 +53,7 @@ FUNCTIONS: dict[str, Callable[..., Expr]] = {
 
 def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
     """The recurrences of a statement; `dtype` of the operands, `sums` of products, sums and the result."""
-    parser = text_of.Parser(text)
+    parser = Parser(text)
     result, expr = parser.statement()
     if any(index not in text_of.indices(expr) for index in result.indices):
         raise parser.error(result.column, "an index of the result is on no tensor of the right side",
@@ -73,7 +74,7 @@ def derive(text: str, dtype: str = "int16", sums: str = "int32") -> Recurrences:
     return recurrences(tuple(made.assignments), made.names)
 
 
-def _check_functions(parser: text_of.Parser, expr: text_of.Expr) -> None:
+def _check_functions(parser: Parser, expr: text_of.Expr) -> None:
     """UserError for what no PE of an array computes."""
     if isinstance(expr, text_of.Call) and expr.function not in FUNCTIONS:
         raise parser.error(expr.column, f"operator '{expr.function}' is not supported: no PE of an array divides integers",
@@ -82,7 +83,7 @@ def _check_functions(parser: text_of.Parser, expr: text_of.Expr) -> None:
         _check_functions(parser, part)
 
 
-def _check_sums(parser: text_of.Parser, expr: text_of.Expr, summed: frozenset[str]) -> None:
+def _check_sums(parser: Parser, expr: text_of.Expr, summed: frozenset[str]) -> None:
     """UserError for a sum of terms that are not summed over the same indices: the statement then means several loops."""
     if isinstance(expr, text_of.Negate):
         _check_sums(parser, expr.operand, summed)

@@ -26,6 +26,7 @@ from typing import Annotated
 from ...hw.arch.check import Identifier, Tuple, Whole, check
 from ...hw.arch.errors import UserError
 from ..lang import expr as text_of
+from ..lang.parser import Parser
 from ..lang.recurrence import INPUT, Call, Expr, Index, Place, Read, Recurrences, Sum, call, recurrences, summed
 from ..lang.sparsity import Both, Compare, Condition, Either, Skip
 from .derive import derive
@@ -110,7 +111,7 @@ def with_trees(text: str, trees: Sequence[Tree], dtype: str, sums: str) -> Treed
     plain = derive(text, dtype, sums)
     if len({tree.index for tree in trees}) < len(trees):
         raise UserError("an index has two trees", "functionality", "give one for each")
-    result, expr = text_of.Parser(text).statement()
+    result, expr = Parser(text).statement()
     known = set(text_of.indices(expr))
     for tree in trees:
         if tree.index not in known or tree.index in result.indices:

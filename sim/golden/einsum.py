@@ -19,9 +19,10 @@ from math import prod
 import numpy as np
 import scipy.sparse
 
-from sardonyx.compiler.lang.einsum import Einsum, fold, is_quotient
+from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access, Binary, Call, Constant, Expr, Negate, Total, accesses, indices
 from sardonyx.compiler.lang.functions import SUM
+from sardonyx.compiler.lang.terms import fold, is_quotient
 from sardonyx.tensors.coordinates import VALUE_MIN, Coo, Ints
 from sardonyx.tensors.fibertree import build
 

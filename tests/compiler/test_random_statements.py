@@ -14,7 +14,7 @@ from sam_reference import run
 from statements import agreeing, random_operands
 
 from sardonyx.compiler.lang.einsum import parse, with_extents, with_sizes
-from sardonyx.compiler.lang.expr import DEEPEST, LONGEST
+from sardonyx.compiler.lang.parser import DEEPEST, LONGEST
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.tiling import tile
