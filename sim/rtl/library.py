@@ -133,7 +133,8 @@ def link(folder: Path, parts: Sequence[Path], store: Cache, harness: Path = HARN
 
 
 def _main(driven: Path, store: Cache, harness: Path) -> Path:
-    """The folder of the compiled main program of machines, which drives one module."""
+    """The folder of the compiled main program of machines, which drives one module, and those whose C++ has the same headers:
+    the shells of machines that differ in their tiles alone."""
     name = driven.name.rpartition("-")[0]
     lines = [f'#include "V{name}.h"', f'#include "V{name}___024root.h"', f"using Top = V{name}___024root;",
              f'static const char kTop[] = "{name}";', f'#include "{STITCHED}"', ""]
@@ -142,8 +143,8 @@ def _main(driven: Path, store: Cache, harness: Path) -> Path:
         (folder / "simulation.h").write_text("\n".join(lines))
         verilator.compile_source(harness, folder / "main.o", (folder, HERE, driven), optimize=OPTIMIZE)
 
-    sources = [path.read_text() for path in (harness, KIND, STITCHED, PIPE, OUTSIDE)]
-    return store.once("modules", f"main-{verilator.build_digest(driven.name, str(OPTIMIZE), *lines, *sources)}", make)
+    sources = [path.read_text() for path in (*sorted(driven.glob("*.h")), harness, KIND, STITCHED, PIPE, OUTSIDE)]
+    return store.once("modules", f"main-{verilator.build_digest(str(OPTIMIZE), *lines, *sources)}", make)
 
 
 def compiled(name: str, files: Sequence[Path], store: Cache, counting: bool = False) -> Path:

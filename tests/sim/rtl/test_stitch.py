@@ -12,6 +12,7 @@ import pytest
 from machines import LEAST, copier
 from one_piece import machine_in_one_piece
 
+from sardonyx.cache import Cache
 from sardonyx.compiler.backend.encode import words
 from sardonyx.hw import emit
 from sardonyx.hw.arch.cgra import Timing
@@ -232,3 +233,17 @@ def test_a_library_in_the_cache_is_used():
          "counters"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
+
+
+def test_modules_with_the_same_headers_share_the_main_program_and_others_do_not(tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(library.verilator, "compile_source", lambda source, target, *_, **__: compiled.append(target))
+
+    def main_of(name: str, header: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "Vshell.h").write_text(header)
+        return library._main(folder, Cache(tmp_path / "cache"), library.HARNESS)
+
+    assert main_of("shell-1", "of two tiles") == main_of("shell-2", "of two tiles") != main_of("shell-3", "of three tiles")
+    assert len(compiled) == 2
