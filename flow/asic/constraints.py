@@ -3,7 +3,7 @@
 Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine, for the system where there is a processor, and for each kind
          and parity of tile, to be used as ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``; for a
          system with two clocks ``sardonyx_system.sdc``. SRAMs are black boxes until a platform has macros: docs/asic.md says
-         where they go. ``latches.v`` and ``latches.tcl``, for Yosys, make words latches.
+         where they go. ``latches.v`` with ``latches.tcl``, for Yosys, makes words latches, with ``words.tcl`` smaller flops.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ...hw.arch.cgra import Arch
 from ...hw.interconnect.stage import PARITIES
-from .synthesis import GATE, LATCH_RULES, LATCH_STEPS, read_design
+from .synthesis import GATE, LATCH_RULES, LATCH_STEPS, WORD_STEPS, read_design
 
-SDC, SYSTEM_SDC, LATCHES = "sardonyx.sdc", "sardonyx_system.sdc", "latches.tcl"
+SDC, SYSTEM_SDC, LATCHES, WORDS = "sardonyx.sdc", "sardonyx_system.sdc", "latches.tcl", "words.tcl"
 TOP, SYSTEM = "sardonyx", "sardonyx_system"
 _HOST_PERIODS = 2       # a host's clock is half as fast as the machine's, as in the papers
 CORE_UTILIZATION = 50   # percent of a place that cells fill
@@ -99,22 +99,35 @@ foreach {from to} {
 
 def latches() -> str:
     """What Yosys does between elaboration and synthesis, so that words are latches."""
-    def word(each: str) -> str:
-        # Tcl would take the names of cells for variables; the rules stand beside this file.
-        return "$rules" if each == LATCH_RULES.name else f"{{{each}}}" if "$" in each else each
-
-    steps = "\n".join(f"yosys {' '.join(map(word, step.split()))}" for step in ("proc", "opt", "memory -nomap", *LATCH_STEPS))
     return f"""\
 # Words of configuration, register files and FIFOs become latches, as {LATCH_RULES.name} says: source this after `hierarchy`.
 # OpenROAD's flow scripts do where SYNTH_CANONICALIZE_TCL is the path of this file.
 if {{![info exists ::env(CLKGATE_MAP_FILE)]}} {{
   error "CLKGATE_MAP_FILE is not set: give a file with the clock gate of the platform as module {GATE} (CK, E, GCK)"
 }}
-set rules [file join [file dirname [info script]] {LATCH_RULES.name}]
-{steps}
+{_steps(LATCH_STEPS)}
 # `hierarchy` has removed it, as nothing used it.
 yosys read_verilog -overwrite $::env(CLKGATE_MAP_FILE)
 """
+
+
+def words() -> str:
+    """What Yosys does between elaboration and synthesis, so that memories of words are written and read as is small."""
+    return f"""\
+# Register files and FIFOs stay flops, but are read by ANDs and ORs, as {LATCH_RULES.name} says: source this after `hierarchy`.
+# OpenROAD's flow scripts do where SYNTH_CANONICALIZE_TCL is the path of this file.
+{_steps(WORD_STEPS)}
+"""
+
+
+def _steps(steps: Iterable[str]) -> str:
+    """Steps of Yosys for words that are words still, in Tcl, with the rules beside the file that has them."""
+    def word(each: str) -> str:
+        # Tcl would take the names of cells for variables.
+        return "$rules" if each == LATCH_RULES.name else f"{{{each}}}" if "$" in each else each
+
+    lines = (f"yosys {' '.join(map(word, step.split()))}" for step in ("proc", "opt", "memory -nomap", *steps))
+    return "\n".join([f"set rules [file join [file dirname [info script]] {LATCH_RULES.name}]", *lines])
 
 
 def config_mk(top: str, files: Iterable[str], period: int, *, host_clock: bool = False) -> str:
@@ -151,7 +164,7 @@ MODULES = (SYSTEM, TOP, *_tiles("tile"))
 """The modules that are hardened by themselves, where tiles do not abut."""
 ABUTTED = (SYSTEM, TOP, *_tiles("abutted"))
 """The same where they do."""
-NAMES = (SDC, SYSTEM_SDC, LATCHES, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
+NAMES = (SDC, SYSTEM_SDC, LATCHES, WORDS, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
 
 
 def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
@@ -159,7 +172,7 @@ def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
     there = [name for name in (ABUTTED if arch.feed_through else MODULES) if (folder / f"{name}.sv").exists()]
     two_clocks = arch.system.processor and arch.system.own_clock
     made = {SDC: sdc(), **({SYSTEM_SDC: system_sdc()} if two_clocks else {}),
-            LATCHES: latches(), LATCH_RULES.name: LATCH_RULES.read_text()}
+            LATCHES: latches(), WORDS: words(), LATCH_RULES.name: LATCH_RULES.read_text()}
     for name in there:
         files = (f"{module}.sv" for module in read_design(folder, name).modules)
         made[f"{name}.mk"] = config_mk(name, files, period_ps(arch), host_clock=name == SYSTEM and two_clocks)

@@ -6,7 +6,8 @@
 //
 // Rules for Yosys' techmap, for memories of 3 to 64 words, whose reads are logic, and for the registers that it is given:
 // `latches.tcl`, which `sardonyx verilog` writes, has the commands. OPENROAD_CLKGATE is the clock gate of a platform of
-// OpenROAD's flow scripts.
+// OpenROAD's flow scripts. Where FLOPS is defined, words of memories stay flops with an enable, as `words.tcl` asks for, and
+// only what writes and reads them is that of these rules.
 
 (* techmap_celltype = "$mem_v2" *)
 module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);
@@ -63,24 +64,37 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
     || RD_WIDE_CONTINUATION != 0 || INIT !== {SIZE*WIDTH{1'bx}} || different(0);
 
   wire clk = WR_CLK[0];
-  wire [WR_PORTS*WIDTH-1:0] held;
   localparam BITS = ABITS < $clog2(SIZE) ? ABITS : $clog2(SIZE);
   wire [WIDTH*SIZE-1:0] words;
   genvar n, p, b;
   generate
+`ifndef FLOPS
+    wire [WR_PORTS*WIDTH-1:0] held;
     for (b = 0; b < WR_PORTS * WIDTH; b = b + 1) begin : port_bit
       $_DLATCH_N_ first (.D(WR_DATA[b]), .E(clk), .Q(held[b]));
     end
+`endif
     for (n = 0; n < SIZE; n = n + 1) begin : word
       wire [WR_PORTS-1:0] write;
-      wire gated;
-      wire [WR_PORTS-1:0] from;
       for (p = 0; p < WR_PORTS; p = p + 1) begin : port
         assign write[p] = WR_EN[p * WIDTH] & (WR_ADDR[p * ABITS +: ABITS] == n);
       end
+`ifdef FLOPS
+      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports.
+      wire [WIDTH-1:0] data;
+      if (WR_PORTS == 2) begin : chosen
+        assign data = {WIDTH{write[0] & !write[1]}} & WR_DATA[0 +: WIDTH] | {WIDTH{write[1]}} & WR_DATA[WIDTH +: WIDTH];
+      end else begin : only
+        assign data = WR_DATA[WIDTH-1:0];
+      end
+      $dffe #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1), .EN_POLARITY(1'b1))
+        register (.CLK(clk), .EN(|write), .D(data), .Q(words[n * WIDTH +: WIDTH]));
+`else
+      wire gated;
+      wire [WR_PORTS-1:0] from;
       OPENROAD_CLKGATE gate (.CK(clk), .E(|write), .GCK(gated));
-      // Of two ports that write a word at once, the last one wins, as in the order of Yosys' ports. A latch for each port,
-      // because cells that choose by two wires are smaller than those that choose by one and its inverse.
+      // As above, with a latch for each port, because cells that choose by two wires are smaller than those that choose by one
+      // and its inverse.
       if (WR_PORTS == 2) begin : chosen
         $_DLATCH_N_ first (.D(write[0] & !write[1]), .E(clk), .Q(from[0]));
         $_DLATCH_N_ last (.D(write[1]), .E(clk), .Q(from[1]));
@@ -94,6 +108,7 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
         end
         $_DLATCH_P_ second (.D(|bits), .E(gated), .Q(words[n * WIDTH + b]));
       end
+`endif
     end
     for (p = 0; p < RD_PORTS; p = p + 1) begin : read
       // By ANDs and ORs: multiplexers take 32 um2 more of an ALU of 32 words in ASAP7. Words beyond the last are 0.
@@ -112,6 +127,7 @@ module sardonyx_words (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK
   endgenerate
 endmodule
 
+`ifndef FLOPS
 (* techmap_celltype = "$dffe" *)
 module sardonyx_register (CLK, EN, D, Q);
   parameter WIDTH = 1;
@@ -134,3 +150,4 @@ module sardonyx_register (CLK, EN, D, Q);
     end
   endgenerate
 endmodule
+`endif

@@ -32,6 +32,8 @@ KIND = "silicon"
 PERIOD_PS = 1000
 LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
 RESET_RULES, LATCH_RULES = (Path(__file__).with_name(name) for name in ("reset_in_enable.v", "latches.v"))
+# Yosys' own way makes multiplexers of reads, and of words that two ports write no registers with an enable.
+WORD_STEPS = (f"techmap -D FLOPS -map {LATCH_RULES.name} t:$mem_v2",)
 # An IO tile has two words: latches would take more than they save.
 LATCH_STEPS = ("dffunmap -srst-only", f"techmap -map {LATCH_RULES.name} t:$mem_v2",
                f"techmap -map {LATCH_RULES.name} config_registers_*/t:$dffe config_registers_io/t:$dffe %d")
@@ -100,7 +102,9 @@ class Registers(Enum):
 
     ENABLES    flops behind multiplexers
     GATES      flops that share a clock gate an enable
-    LATCHES    the same, but the words of configuration, register files and FIFOs are latches (``latches.v``)
+    LATCHES    the same, but the words of configuration, register files and FIFOs are latches
+
+    ``latches.v`` has the rules for memories of words, of latches and of flops.
     """
 
     ENABLES = "enables"
@@ -143,7 +147,8 @@ def _logic(design: Design, options: str, registers: Registers) -> list[str]:
     protection = [name for name in design.modules if name.startswith(PROTECTION)]
     kept = [f"setattr -mod -set keep_hierarchy 1 {' '.join(protection)}"] if protection else []
     if registers is not Registers.LATCHES:
-        return [*kept, synth, cells] if design.has_gates else [*kept, synth]
+        steps = [*kept, f"{synth} -run begin:fine", *WORD_STEPS, f"{synth} -run fine:"]
+        return [*steps, cells] if design.has_gates else steps
     gate = [] if design.has_gates else [f"read_verilog -lib {GATES}"]
     # While words are words: before the design is flat, and memories are flops. A reset is no part of a latch.
     return [*kept, *gate, f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth, cells]
@@ -201,9 +206,7 @@ def _made(design: Design, library: Library, steps: list[str], registers: Registe
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
     texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
-             RESET_RULES.name: RESET_RULES.read_text()}
-    if registers is Registers.LATCHES:
-        texts |= {LATCH_RULES.name: LATCH_RULES.read_text()}
+             RESET_RULES.name: RESET_RULES.read_text(), LATCH_RULES.name: LATCH_RULES.read_text()}
     if registers is Registers.LATCHES or design.has_gates:
         texts |= {LATCH_CELLS: latch_cells(library), GATES: f"module {GATE} (input CK, E, output GCK);\nendmodule\n"}
     if design.has_gates:

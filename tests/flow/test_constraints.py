@@ -93,6 +93,18 @@ def test_yosys_makes_latches_of_words_as_tcl_tells_it(folder: Path, tmp_path: Pa
 
 
 @pytest.mark.tcl
+def test_words_stay_flops_without_latches_and_need_no_clock_gate(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "run.tcl").write_text('proc yosys {args} { puts $args }\nsource words.tcl\n')
+    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    steps = told.replace("{", "").replace("}", "").replace("./latches.v", "latches.v")
+    reads = "\n".join(f"read_verilog -sv {name}.sv" for name in read_design(tmp_path, "alu").modules)
+    (tmp_path / "run.ys").write_text(f"{reads}\nhierarchy -check -top alu\n{steps}select -assert-none t:$mem* t:$_DLATCH_*\n"
+                                     "select -assert-min 8 t:$dffe\n")
+    run_yosys(["run.ys"], tmp_path)
+
+
+@pytest.mark.tcl
 def test_latches_without_a_clock_gate_are_refused(folder: Path) -> None:
     said = subprocess.run(["tclsh", constraints.LATCHES], cwd=folder, capture_output=True, text=True, check=False,
                           env={"PATH": os.environ["PATH"]})
@@ -121,7 +133,7 @@ def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, 
     machine = replace(presets.get("tiny"), feed_through=True)
     (folder / "abutted_pe_odd.sv").write_text("module abutted_pe_odd (\n  tile_pe_odd tile (\n")
     made = constraints.flow_files(machine, folder)
-    assert [*made] == [constraints.SDC, constraints.LATCHES, "latches.v", "sardonyx.mk", "abutted_pe_odd.mk"]
+    assert [*made] == [constraints.SDC, constraints.LATCHES, constraints.WORDS, "latches.v", "sardonyx.mk", "abutted_pe_odd.mk"]
     assert "$(HERE)abutted_pe_odd.sv" in made["abutted_pe_odd.mk"] and "$(HERE)core_pe.sv" in made["abutted_pe_odd.mk"]
 
 

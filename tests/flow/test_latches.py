@@ -1,4 +1,5 @@
-"""Words of latches do what words of flops do: proven by induction, on the rules that users get, the clock being an input."""
+"""Words do what Yosys' own words of flops do, as latches and as flops: proven by induction, on the rules that users get, the
+clock being an input."""
 
 from pathlib import Path
 
@@ -43,8 +44,21 @@ endmodule
 """
 
 
-def proven(verilog: str, folder: Path, rules: str) -> int:
-    """How many latches a module gets; YosysError if words differ at any time, whatever comes in when."""
+READS = """
+module m (input clk, input [1:0] we, input [3:0] wa, ra, wd, output [3:0] rd, output [7:0] all);
+  reg [1:0] mem [0:3];
+  always @(posedge clk) begin
+    if (we[0]) mem[wa[1:0]] <= wd[1:0];
+    if (we[1]) mem[wa[3:2]] <= wd[3:2];
+  end
+  assign rd = {mem[ra[3:2]], mem[ra[1:0]]};
+  assign all = {mem[3], mem[2], mem[1], mem[0]};
+endmodule
+"""
+
+
+def proven(verilog: str, folder: Path, rules: str, flops: bool = False) -> int:
+    """How many latches, or flops, a module gets; YosysError if words differ at any time, whatever comes in when."""
     (folder / LATCH_RULES.name).write_text(rules)
     (folder / "m.v").write_text(verilog)
     (folder / "gate.v").write_text(CLOCK_GATE)
@@ -57,15 +71,15 @@ memory_dff
 memory_collect
 dffunmap -srst-only
 copy gold gate
-techmap -map {LATCH_RULES.name} gate/t:$mem_v2 gate/t:$dffe
+techmap {"-D FLOPS " if flops else ""}-map {LATCH_RULES.name} gate/t:$mem_v2 {"" if flops else "gate/t:$dffe"}
 read_verilog -sv gate.v
 proc
 memory_map gold
 flatten gate
 opt -fast
-select -assert-none gate/t:$*dff* gate/t:$mem_v2
+select -assert-none {"gate/t:$dlatch*" if flops else "gate/t:$*dff*"} gate/t:$mem_v2
 simplemap gate
-tee -o latches.txt select -count gate/t:$_DLATCH_P_
+tee -o latches.txt select -count gate/t:{"$_DFFE_PP_" if flops else "$_DLATCH_P_"}
 miter -equiv -flatten -make_assert gold gate miter
 clk2fflogic miter
 opt -fast miter
@@ -78,6 +92,21 @@ sat -verify -prove-asserts -tempinduct -set-init-zero -seq 1 -maxsteps 8 miter
 @pytest.mark.parametrize("verilog,bits", [(ONE_PORT, 6), (TWO_PORTS, 8), (REGISTERS, 9)], ids=["port", "ports", "registers"])
 def test_words_of_latches_are_those_of_flops_at_all_times(verilog: str, bits: int, tmp_path: Path) -> None:
     assert proven(verilog, tmp_path, LATCH_RULES.read_text()) == bits
+
+
+@pytest.mark.parametrize("verilog,bits", [(ONE_PORT, 6), (READS, 8)], ids=["port", "ports"])
+def test_words_of_flops_are_those_that_yosys_makes(verilog: str, bits: int, tmp_path: Path) -> None:
+    assert proven(verilog, tmp_path, LATCH_RULES.read_text(), flops=True) == bits
+
+
+@pytest.mark.parametrize("verilog,right,wrong", [
+    (READS, "write[0] & !write[1]", "write[0]"), (READS, "WR_DATA[WIDTH +: WIDTH]", "WR_DATA[0 +: WIDTH]"),
+    (ONE_PORT, ".EN(|write)", ".EN(1'b1)"), (ONE_PORT, "here[n] & words", "words")])
+def test_the_proof_fails_for_rules_of_flops_that_are_wrong(verilog: str, right: str, wrong: str, tmp_path: Path) -> None:
+    rules = LATCH_RULES.read_text()
+    assert right in rules
+    with pytest.raises(YosysError, match=r"proof did fail|reached maximum number of time steps"):
+        proven(verilog, tmp_path, rules.replace(right, wrong), flops=True)
 
 
 @pytest.mark.parametrize("verilog,right,wrong", [
