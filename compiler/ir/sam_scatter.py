@@ -17,12 +17,14 @@ class Position(Operation):
     """Adds a coordinate to the position in the levels outside, one of them times an extent: that position, or, if `inner`, the
     coordinate.
 
-    extent: of the level that is not multiplied; 0 where it is not known yet.
+    extent: of the level that is not multiplied; 0 where it is not known yet. last: of dense levels below a compressed one,
+    which are as one level whose coordinates these positions are.
     """
 
     index: str
     extent: int
     inner: bool = False
+    last: bool = False
     primitive: ClassVar[Primitive] = ALU
 
     @property
@@ -31,7 +33,7 @@ class Position(Operation):
 
     @property
     def outputs(self) -> Ports:
-        return {"res": REF}
+        return {"res": CRD if self.last else REF}
 
     @property
     def settings(self) -> Settings:
@@ -52,13 +54,14 @@ class ScatterWriter(Operation):
     """Stores values at their places in the innermost levels of the result, which are dense.
 
     extent: words of a fiber of these levels; 0 where it is not known yet. whole: all levels are dense, there is one fiber.
-    crd: places are coordinates, else computed of several.
+    crd: places are coordinates, else computed of several. below: dense levels above the last one, if not all are dense.
     """
 
     slot: str
     extent: int
     whole: bool
     crd: bool = True
+    below: int = 0
     primitive: ClassVar[Primitive] = SCATTER
 
     @property
@@ -67,7 +70,7 @@ class ScatterWriter(Operation):
 
     @property
     def settings(self) -> Settings:
-        return {"extent": self.extent, "whole": self.whole}
+        return {"extent": self.extent, "whole": self.whole, "below": self.below}
 
     @property
     def moved(self) -> Moved:

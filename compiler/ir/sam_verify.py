@@ -36,7 +36,7 @@ def faults(graph: SamGraph) -> list[str]:
     feeds, tags = graph.feeds, Tags()
     spaces: dict[Pin, Space] = {}
     written: dict[int, Space] = {}
-    scattered = False
+    scattered: ScatterWriter | None = None
     for name in order:
         op = graph.nodes[name]
         given = {port: spaces[feeds[Pin(name, port)]] for port in op.inputs}
@@ -49,10 +49,18 @@ def faults(graph: SamGraph) -> list[str]:
             if op.moved.level in written:
                 found.append(f"{name}: this level is written twice")
             written[op.moved.level] = given["at" if isinstance(op, ScatterWriter) else "wr"]
-            scattered |= isinstance(op, ScatterWriter)
+            scattered = op if isinstance(op, ScatterWriter) else scattered
             if isinstance(op, ScatterWriter) and given["at"][-1] != given["val"][-1]:
                 found.append(f"{name}: the values are not those of the coordinates")
-    return found + _result(graph, written, next(iter(graph.formats.values())), scattered)
+    return found + _result(graph, written, next(iter(graph.formats.values())), scattered, tags)
+
+
+def _above(values: Space, below: int, tags: Tags) -> tuple[str, object]:
+    """The level above those in which values have places, as droppers leave it, of so many dense ones above the last."""
+    level = values[-2]
+    for index, outer in values[-3:-3 - below:-1]:
+        level, = tags.of(((index, ("drop", outer, level[1])),))
+    return level
 
 
 def _wiring(graph: SamGraph) -> list[str]:
@@ -79,10 +87,11 @@ def _wiring(graph: SamGraph) -> list[str]:
     return found
 
 
-def _result(graph: SamGraph, written: dict[int, Space], form: str, scattered: bool) -> list[str]:
+def _result(graph: SamGraph, written: dict[int, Space], form: str, scattered: ScatterWriter | None,
+            tags: Tags) -> list[str]:
     """Faults of the writers: each compressed level once, in order, nested in each other.
 
-    scattered: values are told by their coordinates, of the level below the last one that is written.
+    scattered: what writes values at their coordinates, of levels below the last one that is written.
     """
     if VALUES not in written:
         return ["no values are written"]
@@ -96,7 +105,7 @@ def _result(graph: SamGraph, written: dict[int, Space], form: str, scattered: bo
             found.append(f"level {level} of {writer.slot} does not get the coordinates of {writer.index}")
         elif level - 1 in written and space[-2] != written[level - 1][-1]:
             found.append(f"level {level} of {writer.slot} is not nested in the level above")
-    inmost = values[-2] if scattered and written else values[-1] if values else None
+    inmost = _above(values, scattered.below, tags) if scattered and written else values[-1] if values else None
     if written and not found and inmost != written[max(written)][-1]:
         found.append("the values are not those of the innermost level")
     return found

@@ -10,20 +10,23 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sardonyx.hw.arch.errors import UserError, shown
+from sardonyx.hw.arch.primitive import BELOW_BITS
 from sardonyx.tensors.fibertree import COMPRESSED, DENSE, Format
 
 from .expr import Access
 
 # Levels of a result that are written at positions, in whatever order.
 MOST_FREE = 2
+# Dense levels below a compressed one.
+MOST_BELOW = 1 << BELOW_BITS
 
 
 def choose_format(access: Access, uses: Sequence[Access], result: Access, order: tuple[str, ...], text: str | None) -> Format:
     """The format of an access (perhaps the result) in a loop order; `uses` are all accesses of its tensor, `text` is what the
     user gave for it, if anything. A result of dense levels only may be stored in another order.
 
-    Raises UserError for a text that is not a format of this tensor or contradicts the order, and for a result with a dense
-    level below a compressed one that is not the innermost.
+    Raises UserError for a text that is not a format of this tensor or contradicts the order, and for a result with dense
+    levels between compressed ones, or more than `MOST_BELOW` below them.
     """
     rank = len(access.indices)
     wanted = _stored(access, order)
@@ -47,13 +50,25 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
             else f"use {Format(letters, wanted)}{_other_order(given, access, result, order)}"
         raise UserError(f"it stores {stored} but the loop order is {' '.join(order)}", where, fix)
     found = Format(letters, given)
-    if access == result and DENSE in letters[found.dense_levels:-1]:
-        level = letters.index(DENSE, found.dense_levels)
-        names = [access.indices[mode] for mode in given]
-        raise UserError(f"level {names[level]} of the result is dense below a compressed level and above level "
-                        f"{names[level + 1]}: only the innermost level can be", where,
-                        f"use {Format(letters[:level] + COMPRESSED * (rank - level), given)} or {Format(DENSE * rank, given)}")
+    if access == result:
+        _check_dense(found, [access.indices[mode] for mode in given], where)
     return found
+
+
+def _check_dense(form: Format, names: Sequence[str], where: str) -> None:
+    """UserError for dense levels of a result, its indices as stored, between compressed ones, or too many below them."""
+    letters, rank = form.letters, form.rank
+    compressed = letters.rstrip(DENSE)
+    if DENSE in compressed[form.dense_levels:]:
+        level = letters.index(DENSE, form.dense_levels)
+        raise UserError(f"level {names[level]} of the result is dense below a compressed level and above compressed level "
+                        f"{names[letters.index(COMPRESSED, level)]}: only the innermost levels can be", where,
+                        f"use {Format(letters[:level] + COMPRESSED * (rank - level), form.order)} or "
+                        f"{Format(DENSE * rank, form.order)}")
+    if compressed and rank - len(compressed) > MOST_BELOW:
+        raise UserError(f"{rank - len(compressed)} levels of the result are dense below a compressed one: {MOST_BELOW} can be",
+                        where, f"use {Format(COMPRESSED * (rank - MOST_BELOW) + DENSE * MOST_BELOW, form.order)} or "
+                        f"{Format(DENSE * rank, form.order)}")
 
 
 def _stored(access: Access, order: tuple[str, ...]) -> tuple[int, ...]:

@@ -68,7 +68,7 @@ from sardonyx.tensors.fibertree import COMPRESSED, Format
 from .fuse import Fused, Nest, alone
 from .lanes import LANE, lane_slot, lanes_of, split
 from .normalize import FLIPPED, Node, Product, Sum, begun, intersected, leaves, located, nested
-from .places import scatter
+from .places import positions, scatter
 
 # The end of the slot of sums that are kept for a result.
 SUMS = "_sums"
@@ -89,7 +89,7 @@ def lower_fused(fused: Fused) -> SamGraph:
         index = nest.einsum.result.stored[level]
         build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crds[level])
     if nest.einsum.scattered:
-        scatter(build.add, nest.einsum, crds, value)
+        scatter(build.add, nest.einsum, crds[-1], value)
     else:
         build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
     kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
@@ -145,7 +145,8 @@ def _looped(build: _Builder, einsum: Einsum, kept: bool = False) -> tuple[list[P
         del build.sums[result.slot]
     # An accumulator gives no zeros, and a copy has none.
     exact = isinstance(after, Access) if einsum.accumulated else isinstance(root, Access) and "d" not in root.format.letters
-    return _drop(build, einsum, exact, [loops[index] for index in result.stored], value)
+    crds = [loops[index] for index in result.stored]
+    return _drop(build, einsum, exact, [*crds[:-1], positions(build.add, einsum, loops)] if einsum.scattered else crds, value)
 
 
 def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: Pin) -> tuple[list[Pin], Pin]:

@@ -254,6 +254,7 @@ ACCUMULATOR = Primitive(
     ConfigSet("accumulator", Field("use_outer", 1, "a sum for each pair of coordinates of outer and crd, else of crd alone")),
     "sardonyx.hw.memory.accumulator:Accumulator", latency=4, sized=True, memory=True)
 
+BELOW_BITS = 2
 SCATTER = Primitive(
     "scatter", "writes values at their coordinates, and gives them with the zeros between as a block",
     (_in("at", "in0", "coordinates or positions of values"),
@@ -261,7 +262,8 @@ SCATTER = Primitive(
      _out("block_o", "out2", "block of the values, to the global buffer")),
     ConfigSet("scatter",
               Field("extent", EXTENT_BITS, "words of a fiber"),
-              Field("whole", 1, "a transaction is one fiber; else each stop of `at` ends one")),
+              Field("whole", 1, "a transaction is one fiber; else stops of `at` end one"),
+              Field("below", BELOW_BITS, "stops of `at` below this level mean nothing: those of dense levels above the last")),
     "sardonyx.hw.memory.scatter:Scatter", latency=3, sized=True, memory=True)
 
 PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)

@@ -10,12 +10,13 @@ from amaranth.lib.wiring import Out
 
 from ..arch.primitive import SCATTER
 from ..arch.tile import TileSpec
-from ..arch.token import DATA_BITS
+from ..arch.token import DATA_BITS, STOP_LEVELS
 from ..emit import macro
 from ..sparse.interface import is_done, is_stop, is_value, members
 from .sram import Sram, SramPort
 
 HALVES = 2
+STOP_BITS = (STOP_LEVELS - 1).bit_length()
 
 
 class Held(NamedTuple):
@@ -30,10 +31,14 @@ class Scatter(wiring.Component):
     """Write values at positions of dense fibers, and give all words of the fibers as a block, those that are missing as 0.
 
     Behaviour: the data of `at` and `val` belong together, one by one. A fiber has `extent` words, and each stop of `at` ends
-    one; stops of `val` mean nothing. Positions come in any order and with gaps; of two values at one the later stays. With
-    extent 4:
+    one, but for those below `below`; stops of `val` mean nothing. Positions come in any order and with gaps; of two values at
+    one the later stays. With extent 4:
 
         at ``2 0 S0 S0 3 S1 D``, val ``5 6 S0 7 S1 D``      block_o ``12  6 0 5 0  0 0 0 0  0 0 0 7``
+
+    A fiber may be several dense levels, with positions in all of them and stops of its own; with `below` 1:
+
+        at ``2 S0 0 S1 3 S2 D``, val ``5 6 7 D``            block_o ``8  6 0 5 0  0 0 0 7``
 
     With `whole` a transaction is one fiber, whose positions may be those of several dense levels: stops mean nothing.
 
@@ -46,7 +51,7 @@ class Scatter(wiring.Component):
 
     Members
     -------
-    cfg : extent, whole
+    cfg : extent, whole, below
     at : In                     Positions.
     val : In                    Values; maybe is 0.
     block_o : Out               Length and words.
@@ -117,12 +122,13 @@ class Scatter(wiring.Component):
         skips = other & is_stop(val)
         element = there & other & ~at.control & is_value(val)
         stop = there & is_stop(at)
+        ends_fiber = stop & ~cfg.whole & (at.data[:STOP_BITS] >= cfg.below)
         done = there & other & is_done(at) & is_done(val)
         position = Signal(range(2 * words))
         ends = Signal(DATA_BITS + 1)            # Words with this fiber.
         m.d.comb += [position.eq(base + at.data[:len(base)]), ends.eq(base + cfg.extent)]
         beyond = at.data >= cfg.extent
-        too_long = (ends > words) & (element | done & cfg.whole | stop & ~cfg.whole)
+        too_long = (ends > words) & (element | done & cfg.whole | ends_fiber)
         wrong = there & ~at.control & beyond | there & other & (
             is_done(at) & is_value(val) | ~at.control & is_done(val) | at.control & ~is_stop(at) & ~is_done(at))
 
@@ -135,7 +141,7 @@ class Scatter(wiring.Component):
         with m.If(writes):
             m.d.comb += [sram.enable.eq(1), sram.write.eq(mask), sram.address.eq(Cat(line.number, filling)),
                          sram.data.eq(line.words.as_value())]
-        with m.If(stop & take & ~cfg.whole):
+        with m.If(ends_fiber & take):
             m.d.sync += base.eq(ends)
         with m.If((element | done) & take):
             m.d.sync += mask.eq(Mux(leaves, 0, mask) | Mux(element, 1 << lane, 0))

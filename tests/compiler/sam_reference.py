@@ -199,7 +199,7 @@ def scatter(op: ScatterWriter, at: Tokens, val: Tokens) -> list[int]:
     base = 0
     for place in at[:-1]:
         if is_stop(place):
-            base += 0 if op.whole else op.extent
+            base += 0 if op.whole or stop_level(place) < op.below else op.extent
         else:
             assert place < op.extent, "a place beyond the level"
             found[base + place] = next(values)

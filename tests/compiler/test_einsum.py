@@ -231,8 +231,11 @@ NAMED = [
     (MATMUL, "", {"X": "ss10"}, "format ss10 of X(i,j): it stores j i but the loop order is i j k\n"
      "  try: use ss01 or loop order j i k"),
     ("X(i,j,k) = B(i,j,k)", "", {"X": "sds"},
-     "format sds of X(i,j,k): level j of the result is dense below a compressed level and above level k: only the innermost "
-     "level can be\n  try: use sss012 or ddd012"),
+     "format sds of X(i,j,k): level j of the result is dense below a compressed level and above compressed level k: only "
+     "the innermost levels can be\n  try: use sss012 or ddd012"),
+    ("X(i,j,k,l,m,n) = B(i,j,k,l,m,n)", "", {"X": "sddddd"},
+     "format sddddd of X(i,j,k,l,m,n): 5 levels of the result are dense below a compressed one: 4 can be\n"
+     "  try: use ssdddd012345 or dddddd012345"),
     ("X(i,j,k) = B(i,j,k)", "", {"X": "dsdd"},
      "format dsdd of X(i,j,k): it is not a letter d or s for each index, then perhaps the modes in stored order\n"
      "  try: write sss012"),

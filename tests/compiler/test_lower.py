@@ -77,7 +77,8 @@ def test_dense_levels_of_the_result_hold_zeros(text, dense, locate, letters, den
 
 @pytest.mark.parametrize("text", [text for text in DENSE if not text.startswith("x =")])
 @settings(max_examples=12)
-@given(form=st.sampled_from(["d", "sd", "dsd", "all"]), letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
+@given(form=st.sampled_from(["d", "sd", "sdd", "dsd", "all"]),
+       letters=st.lists(st.sampled_from("ssd"), min_size=16, max_size=16),
        densities=st.lists(DENSITIES, min_size=2, max_size=2), transposed=st.booleans(),
        extents=st.lists(st.sampled_from([1, 2, 3, 5]), min_size=4, max_size=4), seed=st.integers(0, 999))
 def test_dense_levels_of_the_result_are_written_at_coordinates(text, form, letters, densities, transposed, extents, seed):
@@ -93,7 +94,7 @@ def test_dense_levels_of_the_result_are_written_at_coordinates(text, form, lette
 
 @pytest.mark.parametrize("text,forms", [
     ("X(i,j) = B(i,k) * C(k,j)", ["dd01", "dd10", "sd"]), ("x(i) = B(i,j) * c(j)", ["d"]),
-    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", ["dd01", "dd10"]), ("X(i,j,k) = B(i,j,l) * C(l,k)", ["ddd", "ssd"])])
+    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", ["dd01", "dd10"]), ("X(i,j,k) = B(i,j,l) * C(l,k)", ["ddd", "ssd", "sdd"])])
 def test_dense_results_have_their_zeros_in_every_loop_order(text, forms):
     for n, order in enumerate(permutations(parse(text).order)):
         for form in forms:

@@ -276,6 +276,16 @@ def test_dense_levels_of_results_are_written_at_coordinates_in_any_order(text, o
                           data["B"] @ data["C"] if "C" in data else data["B"])
 
 
+@pytest.mark.parametrize("text,order,form", [("X(i,j,k) = B(i,j,k) - C(i,j,k)", "ijk", "sdd"),
+                                             ("X(i,j,k) = A(i,l) * B(l,j,k)", "iljk", "sdd")])
+def test_several_dense_levels_below_a_compressed_one_are_written_at_positions(text, order, form):
+    random, edges = np.random.default_rng(3), dict.fromkeys(order, 3)
+    data = {name: random.integers(-9, 10, (5, 5, 7)[:rank]) * (random.random((5, 5, 7)[:rank]) < 0.2)
+            for name, rank in parse(text).tensors.items()}
+    found = sardonyx.einsum(text, order=order, formats={"X": form}, arch=KERNELS, engine="rtl-full", tile=edges, **data).value
+    assert np.array_equal(found, np.einsum("il,ljk", data["A"], data["B"]) if "A" in data else data["B"] - data["C"])
+
+
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
     compiled = compile_einsum(load_kernel("vec_elemmul").einsum(), KERNELS)
     vector = np.array([2, 0, 1, 1, 0], np.uint16)

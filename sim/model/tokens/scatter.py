@@ -7,7 +7,7 @@ from .process import Config, Parts
 
 
 def parts(config: Config) -> Parts:
-    """Config: extent, whole, and `words`: most words of an array, if limited."""
+    """Config: extent, whole, below, and `words`: most words of an array, if limited."""
     return Parts(
         nodes={"writer": ("dense_writer", config), "reader": ("reader", {"values": True})},
         edges=((("writer", "level"), ("reader", "level"), BUFFERED),),

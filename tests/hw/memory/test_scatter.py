@@ -39,6 +39,8 @@ def block(array: list[int]) -> list[int]:
     ({"extent": 4, "whole": 1}, "3 S0 1 S1 D", "7 S0 8 S1 D", "4 0 8 0 7"),
     ({"extent": 3, "whole": 1}, "S1 D", "D", "3 0 0 0"),
     ({"extent": 3}, "D", "S0 D", "0"),
+    ({"extent": 4, "below": 1}, "2 S0 0 S1 3 S2 D", "5 6 7 D", "8 6 0 5 0 0 0 0 7"),
+    ({"extent": 2, "below": 3}, "1 S2 0 S3 1 S4 S5 D", "5 6 7 D", "6 6 5 0 7 0 0"),
     ({"extent": 2}, "1 1 S0 D 0 S0 D", "5 N D 7 S0 S1 D", "2 0 0 2 7 0"),
 ])
 def test_examples_of_the_contract(config: dict[str, int], at: str, val: str, expected: str) -> None:
@@ -53,6 +55,18 @@ def test_each_stop_ends_a_fiber_with_all_its_words(extent: int, seed: int | None
     result = run("scatter", {"extent": extent}, {"at": at, "val": val}, seed, SMALL)
     assert result.outputs["block_o"] == [word for each in transactions
                                          for word in block([word for fiber in each for word in dense(fiber, extent)])]
+
+
+@given(extent=st.integers(1, 5), seed=seeds, data=st.data())
+def test_fibers_of_two_dense_levels_end_at_stops_of_the_outer_one(extent: int, seed: int | None, data: Any) -> None:
+    rows = st.lists(st.lists(st.tuples(st.integers(0, extent - 1), values), max_size=4), min_size=1, max_size=3)
+    transactions = data.draw(st.lists(st.lists(rows, min_size=1, max_size=3), min_size=1, max_size=5))
+    at, val = (stream([[[[pair[n] for pair in row] for row in fiber] for fiber in each] for each in transactions], 3)
+               for n in (0, 1))
+    result = run("scatter", {"extent": extent, "below": 1}, {"at": at, "val": val}, seed, SMALL)
+    arrays = [[word for fiber in each for word in dense([pair for row in fiber for pair in row], extent)]
+              for each in transactions]
+    assert result.outputs["block_o"] == [word for each in arrays for word in block(each)]
 
 
 @given(extent=st.integers(1, 16), seed=seeds, data=st.data())
