@@ -6,7 +6,7 @@
 
 Input:   Accelerator; addresses in bytes, strides in elements.
 Output:  `Program.words`: the commands, as registers or instructions take them.
-Errors:  UserError for streams that there are not, and numbers that a command cannot hold.
+Errors:  UserError for streams that there are not, numbers that a command cannot hold, and errors that a status tells.
 Source:  Stellar V and Listing 7.
 """
 
@@ -20,6 +20,7 @@ from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, r
 from ..hw.arch.dma import MOST_SIZE, MOST_SPAN, NODES_AXIS
 from ..hw.arch.errors import UserError
 from ..hw.arch.private_buffer import DENSE
+from ..hw.arch.soc import named
 
 
 class Program:
@@ -183,3 +184,14 @@ class Program:
                 extent = self._launches if bank.short and level == 0 else bank.levels[level].extent
                 loops.append((extent, max(0, inside), strides[at] * (count if banked else 1)))
             yield buffer.name(nth, "values"), first, loops[::-1]
+
+
+def check(status: int, where: str) -> None:
+    """UserError for what a register `status` tells."""
+    register = named(command.REGISTERS)["status"]
+    error, refused = (status >> register.bits(name).start & (1 << register.bits(name).stop - register.bits(name).start) - 1
+                      for name in ("error", "refused"))
+    if error:
+        names = {each.number: each.name for each in command.COMMANDS}
+        told = "" if error in (command.TENSORS, command.BUS) else f"command {refused} ({names.get(refused, 'unknown')}): "
+        raise UserError(f"{told}{command.ERRORS[error]}", where, "correct the program; docs/spatial.md says what commands take")

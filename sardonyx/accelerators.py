@@ -28,19 +28,17 @@ import numpy as np
 from . import arguments, component_files
 from .compiler.spatial.collected import collected
 from .compiler.spatial.private_buffer import Buffer
-from .hw.arch import command
 from .hw.arch.accelerator import Accelerator, Collected
 from .hw.arch.dma import Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import LINKED, PrivateBuffer
-from .hw.arch.soc import named
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.arch.written import Written
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
-from .runtime.spatial_commands import Program
+from .runtime.spatial_commands import Program, check
 from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
 from .runtime.spatial_products import Matrix, by_columns, check_shape, convolution, product, tiles
@@ -248,17 +246,6 @@ def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *,
     rows = any(isinstance(result, Collected) and result.wide for result in results)
     wide = rows or any(bank.wide for buffer in private for bank in buffer.banks)
     return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes))
-
-
-def check(status: int, where: str) -> None:
-    """UserError for what a register `status` tells."""
-    register = named(command.REGISTERS)["status"]
-    error, refused = (status >> register.bits(name).start & (1 << register.bits(name).stop - register.bits(name).start) - 1
-                      for name in ("error", "refused"))
-    if error:
-        names = {each.number: each.name for each in command.COMMANDS}
-        told = "" if error in (command.TENSORS, command.BUS) else f"command {refused} ({names.get(refused, 'unknown')}): "
-        raise UserError(f"{told}{command.ERRORS[error]}", where, "correct the program; docs/spatial.md says what commands take")
 
 
 def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:

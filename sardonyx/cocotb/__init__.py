@@ -3,6 +3,7 @@
     sources and sinks    `TokenSource`, `TokenSink` on a `Stream`: a port (`stream`) or a track of a tile; `watch` checks one
     stalls               `stalls`: reproducible pauses, for these and for the buses of cocotbext-axi
     a tile               `TileDriver`: configuration over its channel, tracks by side, layer and number
+    an accelerator       `Commands`: the queue of a spatial accelerator
     a machine            `AxiHost`: registers, memory and interrupt over its two ports
                          `Session`: programs on it, from the same host code as everywhere, checked against NumPy
 
@@ -13,6 +14,7 @@ what this needs; inside this package `cocotb` is always the library.
 from __future__ import annotations
 
 try:
+    from .commands import Commands
     from .host import AxiHost, BenchDevice
     from .reset import reset
     from .session import Session
@@ -28,5 +30,5 @@ except ModuleNotFoundError as _error:
     raise ImportError(f"sardonyx.cocotb needs the package {_package}, which is missing\n  try: pip install 'sardonyx[cocotb]'",
                       name=_error.name) from None
 
-__all__ = ["AxiHost", "BenchDevice", "ProtocolError", "Session", "Stream", "TileDriver", "TokenSink", "TokenSource", "Tracks",
-           "reset", "stalls", "stream", "watch"]
+__all__ = ["AxiHost", "BenchDevice", "Commands", "ProtocolError", "Session", "Stream", "TileDriver", "TokenSink", "TokenSource",
+           "Tracks", "reset", "stalls", "stream", "watch"]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from without_zeros import A_AT, B_AT, BYTES, C_AT, accelerator, matrices, placed
 
-from sardonyx.accelerators import check
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.runtime.spatial_commands import Program
+from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 LIMIT = 5_000

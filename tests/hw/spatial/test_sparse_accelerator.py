@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from riscv import needs_compiler
 from without_zeros import A_AT, B_AT, BYTES, C_AT, RAM, accelerator, matrices, placed
 
-from sardonyx.accelerators import check
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.command import BOTH, SOURCE
 from sardonyx.hw.arch.errors import UserError
@@ -20,7 +19,7 @@ from sardonyx.runtime import spatial_firmware, spatial_sparse
 from sardonyx.runtime.data.blocked import Blocked, Cut, blocked, elements
 from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.runtime.data.written import runs
-from sardonyx.runtime.spatial_commands import Program
+from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 

@@ -13,14 +13,13 @@ from riscv import needs_compiler
 
 from sardonyx import designs
 from sardonyx import spatial as sp
-from sardonyx.accelerators import check
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop, PrivateBuffer
 from sardonyx.hw.spatial.wide_bank import WideBank
 from sardonyx.runtime import spatial_firmware
 from sardonyx.runtime.data.private_buffers import filled
-from sardonyx.runtime.spatial_commands import Program
+from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.runtime.spatial_products import Matrix, Repeat, convolution, product
 from sardonyx.sim.model import private_buffer as model
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator

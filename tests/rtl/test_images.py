@@ -1,0 +1,64 @@
+"""C on a core and commands of a bench in cocotb leave the same memory: of a product, a convolution, and one without zeros."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import without_zeros
+from accelerators import accelerator, operands
+from riscv import needs_compiler
+from simulators import run_cocotb
+
+from sardonyx.accelerators import AcceleratorDesign
+from sardonyx.hw.arch import command
+from sardonyx.runtime import spatial_firmware, spatial_sparse
+from sardonyx.runtime.spatial_commands import Program
+from sardonyx.runtime.spatial_products import Matrix, convolution, product
+from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+
+RAM, BYTES = 4096, 8192
+
+
+def images(alone: AcceleratorDesign, with_core: AcceleratorDesign, program: Program, firmware: bytes, content: bytes,
+           folder: Path) -> None:
+    """Compare the memory that a program of a bench leaves with that of firmware."""
+    content = firmware + content[len(firmware):]
+    with SimulatedAccelerator(with_core.hardware(), BYTES, 20) as system:
+        system.write(0, content)
+        assert system.run([], 400_000).status >> 16 & 15 == command.NONE
+        wanted = system.read(0, BYTES)
+    (folder / "before").write_bytes(content)
+    (folder / "wanted").write_bytes(wanted)
+    np.array(program.words, np.uint32).tofile(folder / "words")
+    run_cocotb(alone.hardware(), "cocotb_image", "verilator", folder)
+
+
+@needs_compiler
+def test_a_product(tmp_path: Path) -> None:
+    shape = 4, 3, 5
+    a, b = (matrix.astype(np.int8) for matrix in operands(shape, 1))
+    places = Matrix(RAM, shape[2], 0), Matrix(RAM + 256, shape[1], 0), Matrix(RAM + 512, shape[1] + 1, 2)
+    content = bytearray(BYTES)
+    for matrix, place in zip((a, b), places):
+        content[place.address:place.address + matrix.size] = matrix.tobytes()
+    images(accelerator(), accelerator(ram_bytes=RAM), product(accelerator().kind, shape, *places),
+           spatial_firmware.product(accelerator(ram_bytes=RAM).kind, shape, *places), bytes(content), tmp_path)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_convolution(tmp_path: Path) -> None:
+    what = convolution((5, 5, 2), (3, 3, 2), 2, (RAM, RAM + 256, RAM + 512), (0, 0, 2))
+    content = np.random.default_rng(1).integers(0, 256, BYTES, np.uint8).tobytes()
+    images(accelerator(), accelerator(ram_bytes=RAM), product(accelerator().kind, *what),
+           spatial_firmware.product(accelerator(ram_bytes=RAM).kind, *what), content, tmp_path)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_product_without_zeros(tmp_path: Path) -> None:
+    shape, places = (5, 9, 5), (without_zeros.A_AT, without_zeros.B_AT, without_zeros.C_AT)
+    alone, with_core = without_zeros.accelerator(), without_zeros.accelerator(ram_bytes=RAM)
+    content = without_zeros.placed(alone, *without_zeros.matrices(shape, 0.5, 1))
+    images(alone, with_core, spatial_sparse.product(alone.kind, shape, *places),
+           spatial_firmware.sparse_product(with_core.kind, shape, *places), content, tmp_path)
