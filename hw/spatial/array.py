@@ -12,6 +12,7 @@ from ..arch.spatial import LENGTH, Spatial
 from ..clock_gate import ClockGate
 from ..emit import Clock, macro
 from ..stream.fifo import Fifo2
+from .exit import Exit
 from .wave import Wave
 
 
@@ -28,7 +29,8 @@ class SpatialArray(Component):
 
     Behaviour: every stream takes or gives the words of one operation after the other, each in the order of the description
     (`Port.words`, `Chain`). A step is launched in every cycle in which the words are there that it needs, wherever the other
-    words are; so no order between streams has to be kept. Where a word that is given finds no room, everything waits.
+    words are; so no order between streams has to be kept. Where a word is given and the one before it was not taken, everything
+    waits.
 
     Parameters
     ----------
@@ -40,8 +42,9 @@ class SpatialArray(Component):
     C_x_y : Out(stream)     For each port of a result C.
     length : In(stream)     With `Spatial.short` the launches of each operation.
 
-    Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each. `valid` and `ready` come
-    from registers. A result is in its FIFO `LATENCY` + `RESULT` cycles (`wave`) behind its step.
+    Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each input, one at each output.
+    `ready` of inputs comes from registers, `valid` of outputs from registers of all of them, and nothing follows `ready` of
+    outputs. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind its step.
     Source: Stellar IV-A and IV-C. Departure: streams with valid and ready, in a known order, in place of register files that
     are searched by coordinates (facts on ordered borders: IV-D, its edge-to-edge form).
     """
@@ -72,9 +75,10 @@ class SpatialArray(Component):
         room = []
         for port in self.spatial.outputs:
             sink, given = getattr(self, port.name), getattr(wave, f"{port.name}_given")
-            m.submodules[f"port_{port.name}"] = fifo = macro(Fifo2(len(sink.payload)))
-            m.d.comb += [fifo.i.payload.eq(getattr(wave, f"{port.name}_word")), fifo.i.valid.eq(given & goes_on),
-                         sink.payload.eq(fifo.o.payload), sink.valid.eq(fifo.o.valid), fifo.o.ready.eq(sink.ready)]
-            room.append(fifo.i.ready | ~given)
+            m.submodules[f"port_{port.name}"] = leaving = macro(Exit(len(sink.payload)))
+            m.d.comb += [leaving.word.eq(getattr(wave, f"{port.name}_word")), leaving.given.eq(given),
+                         leaving.goes_on.eq(goes_on), sink.payload.eq(leaving.o.payload), sink.valid.eq(leaving.o.valid),
+                         leaving.o.ready.eq(sink.ready)]
+            room.append(~(leaving.full & given))
         m.d.comb += goes_on.eq(Cat(room).all())
         return m

@@ -54,9 +54,9 @@ def test_operations_follow_each_other_at_the_interval(name: str) -> None:
     array = design(name)
     rtl, model = (array.run(engine, **operands(array.spatial, 20, 1)).cycles for engine in ("rtl", "tokens"))
     assert rtl is not None and model is not None
-    # A cycle into the FIFOs of ports, one to the first PE, one behind the last one, one out of a FIFO; and before the first
-    # operation, what is kept goes down the chains.
-    assert rtl == model + 4 + max((len(chain.positions) for chain in array.spatial.chains), default=0)
+    # A cycle into the FIFOs of ports, one to the first PE, one behind the last one; and before the first operation, what is
+    # kept goes down the chains.
+    assert rtl == model + 3 + max((len(chain.positions) for chain in array.spatial.chains), default=0)
 
 
 @settings(max_examples=10)
