@@ -8,6 +8,7 @@ import scipy.io
 import scipy.sparse
 from drawings_elementwise import ELEMMUL, SCALED
 from drawings_sums import MATMUL, SPMV, SPMV_DROP
+from machines import KERNELS
 
 import sardonyx
 from sardonyx.api import explain_program
@@ -65,7 +66,7 @@ def test_a_graph_runs_around_tiles_that_are_avoided(folder):
 
 
 def test_a_graph_runs_in_generated_verilog(folder):
-    result = run(folder / "matmul.gv", folder=folder / "data", statement=MATMUL.statement, engine="rtl")
+    result = run(folder / "matmul.gv", folder=folder / "data", statement=MATMUL.statement, engine="rtl", arch=KERNELS)
     assert result.value.toarray().tolist() == (B @ C).tolist() and 50 < result.cycles < 500
 
 

@@ -19,7 +19,7 @@ from sardonyx.sim.rtl import simulator
 from sardonyx.tensor_job import TensorJob
 from sardonyx.tensors.values import random_tensor
 
-# Tiles as in test_memories.py, so that they are built once. A chip with defects in its eastern half.
+# The machine of test_memories.py, so that it is built once: a chip with defects in its eastern half.
 CHIP = replace(BENCH, name="chip", columns=12, rows=5, regions=2, memory_readback=True, mem=replace(BENCH.mem, sram_lines=64),
                avoid=Mask(((7, 2), (8, 4), (9, 1), (10, 3), (11, 5))))
 
