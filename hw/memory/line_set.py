@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 
@@ -22,7 +20,7 @@ class LineSet(wiring.Component):
     Members
     -------
     line : In          The number that is meant by the next two.
-    put : In(1)        Add it; not while `more` is 1, nor in the cycle after `start` or `next`.
+    put : In(1)        Add it; not while `more` is 1, nor in the cycle of `start`.
     has : Out(1)       It is in the set already; in the cycles of `put`.
     start : In(1)      Begin to empty the set; not while `more` is 1.
     next : In(1)       `first` is done with.
@@ -31,8 +29,9 @@ class LineSet(wiring.Component):
 
     Timing: `has` follows `line` and `put` in the same cycle; `more` and `first` follow `start` and `next` a cycle later.
 
-    Bits stand in rows. A row with any is taken out as a whole and cleared, and its bits are then found one by one: two short
-    searches for a long one, and one choice among rows for all that is asked.
+    Bits stand in rows, which are words of a memory. A row with any is taken out as a whole, and its bits are then found one by
+    one: two short searches for a long one, and one choice among rows for all that is asked. A row that was taken out keeps its
+    bits, but no longer counts as filled: so no row is ever cleared, not by a reset either, and latches can hold them.
     Source: ours; the papers' vector reducer merges fibers, and has no set to empty (Onyx JSSC IV-B).
     """
 
@@ -53,36 +52,35 @@ class LineSet(wiring.Component):
         m = Module()
         column_bits = (len(self.line) + 1) // 2
         columns = 1 << column_bits
-        rows = [Signal(columns, name=f"row{n}") for n in range(self.lines // columns)]
-        filled = Signal(len(rows))
+        m.submodules.rows = rows = Memory(shape=columns, depth=self.lines // columns, init=[])
+        read, write = rows.read_port(domain="comb"), rows.write_port()
+        filled = Signal(rows.depth)
 
         column = Signal(columns)
-        row = Signal(len(rows))
+        row = Signal(rows.depth)
         m.d.comb += [column.eq(Const(1, columns) << self.line[:column_bits]),
-                     row.eq(Const(1, len(rows)) << self.line[column_bits:])]
-        # What is left of the row that was taken out, and which it is. It is cleared in the cycle after, from registers.
+                     row.eq(Const(1, rows.depth) << self.line[column_bits:])]
+        # What is left of the row that was taken out, and which it is.
         left = Signal(columns)
-        taken = Signal(len(rows), reset_less=True)
-        clear = Signal()
+        taken = Signal(rows.depth, reset_less=True)
         rest = left & ~lowest(left)
         take = Signal()
         m.d.comb += take.eq(self.start | (self.next & ~rest.any()))
 
-        asked = Signal(len(rows))
+        following = lowest(filled)
+        is_filled = Signal()
         found = Signal(columns)
-        m.d.comb += [asked.eq(Mux(self.put, row, lowest(filled))),
-                     found.eq(reduce(or_, (each & asked[n].replicate(columns) for n, each in enumerate(rows)))),
-                     self.has.eq((found & column).any())]
-        m.d.sync += clear.eq(take)
+        m.d.comb += [is_filled.eq(Mux(self.put, (filled & row).any(), filled.any())),
+                     read.addr.eq(Mux(self.put, self.line[column_bits:], number(following))),
+                     found.eq(read.data & is_filled.replicate(columns)),
+                     self.has.eq((found & column).any()),
+                     write.addr.eq(self.line[column_bits:]), write.data.eq(found | column), write.en.eq(self.put)]
         with m.If(take):
-            m.d.sync += [left.eq(found), taken.eq(asked), filled.eq(filled & ~asked)]
+            m.d.sync += [left.eq(found), taken.eq(following), filled.eq(filled & ~following)]
         with m.Elif(self.next):
             m.d.sync += left.eq(rest)
-        for n, each in enumerate(rows):
-            with m.If(clear & taken[n]):
-                m.d.sync += each.eq(0)
-            with m.Elif(self.put & row[n]):
-                m.d.sync += [each.eq(each | column), filled[n].eq(1)]
+        with m.If(self.put):
+            m.d.sync += filled.eq(filled | row)
         m.d.comb += [self.more.eq(left.any()), self.first.eq(Cat(number(lowest(left)), number(taken)))]
         return m
 
