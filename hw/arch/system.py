@@ -78,13 +78,14 @@ HOST: tuple[Register, ...] = register_file(
       ("move", MOVE_FAULT, 1, "a transfer of no bytes, of 2 GB, between addresses that differ modulo 8, with a pitch that "
                              "is no multiple of 8, or of too many rows; it was left out"),
       ("set", SET_FAULT, 1, "a list of registers that is empty or does not lie in the processor's memory, or a pair in one "
-                            "whose address is none of the machine's registers; it was left out"))),
+                            "whose address is none of the machine's or of these registers, or is `set_count`; it was left "
+                            "out"))),
     ("serial", RW, "written: sends the low byte; the write waits while bytes before it do. Read: takes the byte received last",
      (("byte", 0, 8, "the byte"), ("valid", 8, 1, "there was one"))),
-    ("set_from", RW, "byte address of a list in the processor's memory, a multiple of 4: pairs of the address of a register "
-                     "of the machine and a value"),
-    ("set_count", RW, "written: sets as many registers, in order, while the processor goes on, whose own accesses to the "
-                      "machine wait; the write itself waits while another list is set. Read: those that are left",
+    ("set_from", RW, "byte address of a list in the processor's memory, a multiple of 4: pairs of the address of a register, "
+                     "of the machine or of these, and a value"),
+    ("set_count", RW, "written: sets as many registers, in order, while the processor goes on, whose own accesses to registers "
+                      "wait, as the next list does. Read: 0, when all are set",
      (("pairs", 0, SETS_BITS, "how many, 1 or more"),)),
     ("time", RO, "cycles since reset, modulo 2^32"),
 )

@@ -146,7 +146,7 @@ class Host(wiring.Component):
 
     def _accesses(self, m: Module, processor: Macro, sram: Macro, reads: Signal, writes: Signal, registers: Macro,
                   setter: Macro, peripherals: Macro) -> None:
-        """What an address of the processor means; while a list of registers is set its accesses to the machine wait."""
+        """What an address of the processor means; while a list of registers is set its accesses to registers wait."""
         page, rest = processor.mem_addr[28:], processor.mem_addr[:28]
         answered = Signal()
         from_memory = Signal()
@@ -154,9 +154,11 @@ class Host(wiring.Component):
         m.d.comb += reads.eq(processor.mem_la_read & (processor.mem_la_addr < self.system.ram_bytes))
         m.d.sync += [answered.eq(reads), from_memory.eq(reads)]
         setting = setter.left != 0
-        m.d.comb += [peripherals.pairs_left.eq(setter.left), setter.i.valid.eq(peripherals.pairs.valid),
-                     setter.i.payload.eq(peripherals.pairs.payload), peripherals.pairs.ready.eq(setter.i.ready),
-                     setter.done.eq(registers.done)]
+        of_list = Signal()      # what the registers beside the processor have done is a pair of a list
+        m.d.sync += of_list.eq(setter.beside)
+        m.d.comb += [setter.i.valid.eq(peripherals.pairs.valid), setter.i.payload.eq(peripherals.pairs.payload),
+                     peripherals.pairs.ready.eq(setter.i.ready),
+                     setter.done.eq(registers.done | (peripherals.done & of_list))]
         for part in (registers, peripherals):
             m.d.comb += [part.address.eq(processor.mem_addr), part.word.eq(processor.mem_wdata),
                          part.strobes.eq(processor.mem_wstrb)]
@@ -170,14 +172,15 @@ class Host(wiring.Component):
                 with m.Case(number):
                     m.d.comb += [legal.eq(rest[REGISTER_ADDRESS_BITS:] == 0), part.valid.eq(processor.mem_valid & legal)]
         with m.If(setting):
-            m.d.comb += [registers.valid.eq(setter.valid), registers.address.eq(setter.address),
-                         registers.word.eq(setter.value), registers.strobes.eq(0xF)]
+            m.d.comb += [registers.valid.eq(setter.valid), peripherals.valid.eq(setter.beside)]
+            for part in (registers, peripherals):
+                m.d.comb += [part.address.eq(setter.address), part.word.eq(setter.value), part.strobes.eq(0xF)]
         with m.If(processor.mem_valid & ~answered & ~legal):
             m.d.comb += astray.eq(1)
             m.d.sync += answered.eq(1)
         word = sram.word.word_select(processor.mem_addr[2], 32)
         m.d.comb += [
-            processor.mem_ready.eq(answered | (registers.done & ~setting) | peripherals.done),
+            processor.mem_ready.eq(answered | (registers.done & ~setting) | (peripherals.done & ~of_list)),
             processor.mem_rdata.eq(Mux(from_memory, word, registers.value | peripherals.value)),
             processor.irq[MACHINE_IRQ].eq(self.irq),
             peripherals.happens[REGISTER_FAULT].eq(registers.fault), peripherals.happens[ASTRAY_FAULT].eq(astray),

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.soc import REGISTER_ADDRESS_BITS, named
-from ..arch.system import HOST, IN_FAULT, MORE_ROWS_BITS, MOVE_FAULT, MOVES_BITS, OUT_FAULT, SETS_BITS
+from ..arch.system import HOST, IN_FAULT, MORE_ROWS_BITS, MOVE_FAULT, MOVES_BITS, OUT_FAULT
 from .lite_master import access_members
 from .mover import MOVE
 from .setter import LIST
@@ -27,7 +27,6 @@ class Peripherals(wiring.Component):
     happens : In                          Faults of this cycle, by their bits; that of moves is told here.
     failed : Out(1)                       A transfer to the chip has met an error, and nobody has cleared it.
     pairs : Out(stream)                   Lists for `Setter`.
-    pairs_left : In                       What it has left.
     send : Out(stream), received : In(stream)    Bytes of the serial line.
 
     Timing: `done` comes from a register, a cycle after `valid`, or later where a write waits for room.
@@ -37,7 +36,7 @@ class Peripherals(wiring.Component):
         runs, bytes_ = stream.Signature(MOVE), stream.Signature(8)
         super().__init__({**access_members(REGISTER_ADDRESS_BITS), "move_in": Out(runs), "move_out": Out(runs),
                           "ended_in": In(1), "ended_out": In(1), "happens": In(FAULTS), "failed": Out(1),
-                          "pairs": Out(stream.Signature(LIST)), "pairs_left": In(SETS_BITS),
+                          "pairs": Out(stream.Signature(LIST)),
                           "send": Out(bytes_), "received": In(bytes_)})
 
     def elaborate(self, platform: object) -> Module:
@@ -64,8 +63,7 @@ class Peripherals(wiring.Component):
         m.d.sync += time.eq(time + 1)
         reads = {"moves": Cat(*left.values()), "move_from": source, "move_to": destination,
                  "move_more": more, "pitch_from": pitches[0], "pitch_to": pitches[1], "faults": faults, "serial": byte,
-                 "set_from": first_pair, "set_count": self.pairs_left,
-                 "time": time}
+                 "set_from": first_pair, "time": time}
 
         # A byte that comes while there is one takes its place.
         m.d.comb += self.received.ready.eq(1)

@@ -1,4 +1,4 @@
-"""Writes lists of registers, from the processor's memory to the machine, while the processor goes on."""
+"""Writes lists of registers, from the processor's memory to the machine and beside it, while the processor goes on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.soc import REGISTER_ADDRESS_BITS
-from ..arch.system import MACHINE_REGISTERS, SETS_BITS
+from ..arch.soc import REGISTER_ADDRESS_BITS, offsets
+from ..arch.system import HOST, HOST_REGISTERS, MACHINE_REGISTERS, SETS_BITS
 
 LIST = data.StructLayout({"first": 32, "count": 32})
 
@@ -16,7 +16,8 @@ class Setter(wiring.Component):
     """Sets registers as a list of pairs of 32-bit words says: the address, as the processor has it, and the value.
 
     Behaviour: pairs are set in order, each when the one before is; a list waits while there is another one. What is no list
-    within the memory is left out, and so is a pair whose address is not of the machine's registers; either is told.
+    within the memory is left out, and so is a pair whose address is neither of the machine's registers nor of those beside the
+    processor, or is `set_count`, which would wait for the list that it is in; either is told.
 
     Parameters
     ----------
@@ -29,11 +30,13 @@ class Setter(wiring.Component):
     read : Out(1), at : Out         Asks for a word of the memory, by its number.
     grant : In(1)                   It is read: its word comes in the next cycle.
     word : In(32)
-    valid, address, value : Out     A write, offered until `done`; see `access_members`.
-    done : In(1)
+    valid, address, value : Out     A write to the machine, offered until `done`; see `access_members`.
+    beside : Out(1)                 The same to a register beside the processor, in place of `valid`.
+    done : In(1)                    Of either.
     astray : Out(1)                 Something is left out.
 
-    Timing: four cycles a pair, as long as it is granted what it asks for and writes are done within their cycle.
+    Timing: four cycles a pair, as long as it is granted what it asks for and writes are done within their cycle; a machine's
+    takes five or six then, one beside the processor five.
     Source: a design of its own; Onyx JSSC IV-F and Amber JSSC IV-B stream configuration words likewise.
     """
 
@@ -41,8 +44,8 @@ class Setter(wiring.Component):
         self.ram_bytes = ram_bytes
         self.word_bits = (ram_bytes // 4 - 1).bit_length()
         super().__init__({"i": In(stream.Signature(LIST)), "left": Out(SETS_BITS), "read": Out(1), "at": Out(self.word_bits),
-                          "grant": In(1), "word": In(32), "valid": Out(1), "address": Out(REGISTER_ADDRESS_BITS),
-                          "value": Out(32), "done": In(1), "astray": Out(1)})
+                          "grant": In(1), "word": In(32), "valid": Out(1), "beside": Out(1),
+                          "address": Out(REGISTER_ADDRESS_BITS), "value": Out(32), "done": In(1), "astray": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -79,9 +82,11 @@ class Setter(wiring.Component):
                 m.d.sync += self.value.eq(self.word)
                 m.next = "WRITE"
             with m.State("WRITE"):
-                legal = address[REGISTER_ADDRESS_BITS:] == MACHINE_REGISTERS >> REGISTER_ADDRESS_BITS
-                m.d.comb += [self.valid.eq(legal), self.astray.eq(~legal)]
-                with m.If(self.done | ~legal):
+                machine, host = (address[REGISTER_ADDRESS_BITS:] == registers >> REGISTER_ADDRESS_BITS
+                                 for registers in (MACHINE_REGISTERS, HOST_REGISTERS))
+                astray = ~machine & (~host | (address[:REGISTER_ADDRESS_BITS] == offsets(HOST)["set_count"]))
+                m.d.comb += [self.valid.eq(machine), self.beside.eq(host & ~astray), self.astray.eq(astray)]
+                with m.If(self.done | astray):
                     m.d.sync += self.left.eq(self.left - 1)
                     with m.If(ends):
                         m.next = "IDLE"

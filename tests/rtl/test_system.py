@@ -223,6 +223,24 @@ def test_lists_of_registers_are_set_in_order(periods: "tuple[int, int] | None", 
     assert [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + 5]] == [77, 5, 78, 5, 0]
 
 
+@each_clocking
+def test_lists_ask_for_transfers_and_no_access_of_the_processor_comes_between(periods: "tuple[int, int] | None") -> None:
+    """Of more transfers than wait, with a register of the machine among them; behind the list it asks for one itself."""
+    count, there, goes = WAITING + 3, RAM + 4096, RAM + 8192
+    pairs = [pair for number in range(count) for pair in (
+        (HERE["move_from"], RAM + 1024 + 256 * number), (HERE["move_to"], GLB_WINDOW + 256 * number), (HERE["move_in"], 256))]
+    pairs.insert(4, (MACHINE_REGISTERS + RUNS, 77))
+    outside = np.arange(OUTSIDE // 4, dtype=np.uint32)
+    outside[:2 * len(pairs)] = np.array(pairs, np.uint32).reshape(-1)
+    memory, _, _ = run(move("in", RAM, SCRATCH, 8 * len(pairs)), WAIT, set_list(SCRATCH, len(pairs)),
+                       move("in", there, GLB_WINDOW + 256 * count, 64), WAIT, copy(MACHINE_REGISTERS + RUNS, SCRATCH),
+                       shown("faults", 1), move("out", SCRATCH, RAM, 16), move("out", GLB_WINDOW, goes, 256 * count + 64), WAIT,
+                       outside=outside.view(np.uint64), periods=periods)
+    assert [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + 2]] == [77, 0]
+    found = memory[goes // 8:goes // 8 + 32 * count + 8].view(np.uint32)
+    assert np.array_equal(found, [*range(256, 256 + 64 * count), *range(1024, 1024 + 16)])
+
+
 def test_a_list_takes_few_cycles_a_register() -> None:
     """A processor takes some 25 for a pair of its memory."""
     took = []
@@ -251,6 +269,8 @@ def wrong() -> "Iterator[tuple[str, list[int]]]":
     for first, count in ((SCRATCH, 0), (SCRATCH + 2, 1), (RAM, 1), (RAM - 4, 1), (RAM - 8, 2), (SCRATCH, 1 << 16),
                          (SCRATCH, 1)):
         yield "set", set_list(first, count)
+    for address in (HERE["set_count"], HOST_REGISTERS + 0x10000, SCRATCH):
+        yield "set", [*store(SCRATCH + 8, address), *store(SCRATCH + 12, 1), *set_list(SCRATCH + 8, 1)]
     yield "in", move("in", RAM + OUTSIDE, SCRATCH, 8)
     yield "in", move("in", RAM, GLB_WINDOW + GLB, 8)
     yield "out", move("out", SCRATCH, RAM + OUTSIDE, 8)
