@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, islice, pairwise, repeat
 
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import PLACES, WORD_BYTES, Transfer
@@ -32,10 +32,12 @@ RUN_LIMIT = 1 << 32
 LONG = 4096
 # Launches in one run take `PLACES` in turn: one computes, one is queued, and words of a third one come or are asked for.
 # The processor takes so many cycles to bring, queue, await and take one (docs/soc.md).
-LEAST_CYCLES = 1400
-# In which a sparse product gives some 2,000 words. Of such a program launches have so many words of their longest stream: the
-# first ones, and the others.
-FIRST_WORDS, WORDS = (512, 1024), 2304
+LEAST_CYCLES = 1000
+# Of a sparse program launches have so many words of their longest stream: the first ones, and the others; and the last ones
+# such shares, of which the smallest is no smaller than the first launch. A product has a word in about a cycle; in launches of
+# 1,536 words that of the demo took 1 % less, and `west2021`, of which some took less than the processor, 3 % more.
+FIRST_WORDS, WORDS = (256, 512, 1024), 2304
+LAST_SHARES = ((4, 3, 2), (3, 2))
 
 
 @dataclass(frozen=True)
@@ -177,14 +179,14 @@ def _tiles(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work]
 
 def _blocks(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],
             room: Mapping[str, int]) -> Iterator[tuple[Work, ...]]:
-    """The transactions of launches in one run: so many words of the longest stream, of the first ones fewer, and the last two
-    are alike; none before one that has no room."""
+    """The transactions of launches in one run: so many words of the longest stream, of the first and the last ones fewer; none
+    before one that has no room."""
     before: tuple[Work, ...] = ()
     for most in chain(FIRST_WORDS, repeat(WORDS)):
         shares = {name: min(words, most) for name, words in room.items()}
         taken = _taken(program, glb, ahead, works, shares) or _taken(program, glb, ahead, works, room, 1)
         ends = not ahead or not taken
-        yield from (each for each in (_even(before, taken, room) if ends else (before,)) if each)
+        yield from (each for each in (_tapered(before, taken, room) if ends else (before,)) if each)
         before = () if ends else taken
         if not taken and ahead:
             yield ()
@@ -192,14 +194,18 @@ def _blocks(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work
             return
 
 
-def _even(one: tuple[Work, ...], other: tuple[Work, ...], room: Mapping[str, int]) -> list[tuple[Work, ...]]:
-    """Two launches made alike, as the last one's words move alone, and a short one gives the host no time for those of the one
-    before; each has this room."""
+def _tapered(one: tuple[Work, ...], other: tuple[Work, ...], room: Mapping[str, int]) -> list[tuple[Work, ...]]:
+    """Two launches made smaller and smaller ones, as what the last one gives moves alone, and a short one behind a long one
+    gives the host no time for that; each has this room."""
     works = one + other
-    middle = len(works) - len(works) // 2
-    parts = [works[:middle], works[middle:]]
-    fit = all(sum(work.room[name] for work in part) <= words for part in parts for name, words in room.items())
-    return parts if fit else [one, other]
+    longest = max(sum(work.room[name] for work in works) for name in room)
+    for shares in LAST_SHARES:
+        ends = [len(works) * sum(shares[:at]) // sum(shares) for at in range(len(shares) + 1)]
+        parts = [works[first:end] for first, end in pairwise(ends)]
+        fit = all(sum(work.room[name] for work in part) <= words for part in parts for name, words in room.items())
+        if fit and all(parts) and longest * shares[-1] >= FIRST_WORDS[0] * sum(shares):
+            return parts
+    return [one, other]
 
 
 def _taken(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],

@@ -19,53 +19,28 @@ Errors:  UserError where memory outside is too small, for regions that cannot be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..compiler.ir.program import Program
-from ..compiler.ir.transfer import PLACES
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import QUEUED_BITS
 from . import memories
-from .commands import Count
 from .data.blocks import Blocks
 from .host import by_transaction
-from .order import Phase, ordered
+from .job import Job, written
+from .outside import Memory, Result
 from .pages import Chain, Pages, note_bytes, page_bytes
-from .plan import Launch, Transaction, avoided, check_avoided, launches, prepare
+from .plan import Launch, avoided, check_avoided
 from .region import Place, side_by_side
-from .report import Layout, Mark, head
-from .writer import BROUGHT, CYCLES_PER_BYTE, TAKEN, Memory, Note, Noted, Result, Writer
+from .report import Layout, head
+from .writer import CYCLES_PER_BYTE, Note, Noted, Writer
 
 # Far above what the processor takes for a command.
 CYCLES_PER_COMMAND = 10_000
-
-
-@dataclass(frozen=True)
-class Job:
-    """A program, and the transactions that it computes.
-
-    Parameters
-    ----------
-    name : str
-    program : Program
-    transactions : iterable
-    bounds : mapping         As of `launches`.
-    region : int or None     In which it runs; None: in the first one of its width that is free.
-    keeps : bool             At its end what its memories hold goes to memory outside.
-    resumes : int or None    The number of an earlier job of its program, which keeps its memories: it begins with these.
-    """
-
-    name: str
-    program: Program
-    transactions: Iterable[Transaction]
-    bounds: Mapping[str, int]
-    region: int | None = None
-    keeps: bool = False
-    resumes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +89,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     for number in range(len(jobs)):
         _check_memories(number, jobs, places, next(chain for chain in chains if number in chain.jobs))
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
-    writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, memory, noted, number)
+    writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, len(places) == 1, memory, noted, number)
                for number, chain in enumerate(chains)]
     found: dict[int, tuple[tuple[Launch, tuple[Result, ...]], ...]] = {}
     backs: list[Chain] = []     # each leads to a job, which goes on there if the one before it was stopped
@@ -123,7 +98,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
             if place:
                 backs.append(Chain([writer.back()], (number, place)))
             writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0, jobs[job].resumes)
-            found[job] = _written(writer, job, jobs[job], arch.glb_tiles <= QUEUED_BITS)
+            found[job] = written(writer, job, jobs[job], arch.glb_tiles <= QUEUED_BITS)
     size = page_bytes(arch.system, len(places))
     pages = Pages([*(Chain(writer.jobs) for writer in writers), *backs], size)
     first, layout = memory.room(size * pages.count), _layout(noted, pages, size, len(jobs))
@@ -228,76 +203,6 @@ def _layout(noted: Noted, pages: Pages, size: int, jobs: int) -> Layout:
                   tuple(place(time) for _, time, _ in noted.marks),
                   tuple(None if cycles is None else place(cycles) for _, _, cycles in noted.marks),
                   tuple(map(place, noted.counts)))
-
-
-def _written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple[Launch, tuple[Result, ...]], ...]:
-    """Write a job, its launches in one run if they can be; these, and where each leaves its words."""
-    writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
-    writer.mark(Mark(number, "configure"))
-    program = job.program if job.resumes is None else replace(job.program, contents={})
-    writer.write(prepare(program, writer.arch), Mark(number, "configured"))
-    if job.resumes is not None:
-        writer.mark(Mark(number, "restore"))
-        writer.write(memories.restores(program, writer.arch), Mark(number, "restored"))
-    found = tuple(_launches(writer, number, job, chained))
-    # What is being taken may lie where the next configurations come to.
-    writer.settle()
-    writer.mark(Mark(number, "left"))
-    if job.keeps:
-        writer.write(memories.saves(program, writer.arch))
-        writer.settle()
-        writer.mark(Mark(number, "saved"))
-    writer.add("JOB_DONE")
-    return found
-
-
-def _comment(name: str) -> str:
-    """A name that ends no comment."""
-    return "".join(each if each.isalnum() or each in " _-.(),=+" else "?" for each in name)[:100]
-
-
-def _launches(writer: Writer, number: int, job: Job, chained: bool) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
-    """The launches of a job, and where each leaves its words."""
-    counts: dict[Launch, dict[str, Count]] = {}
-    numbers: dict[Launch, int] = {}
-    loaded: dict[Launch, int] = {}      # transfers up to its words
-    read: list[int] = []                # of each launch, those up to what it gave
-    lines = writer.jobs[-1]
-    taken: int | None = None        # where what is taken stands, if nothing stands behind it
-    counted: int | None = None      # likewise what is counted
-    for phase, launch in ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)):
-        match phase:
-            case Phase.LOADS:
-                if not loaded:
-                    # Nothing runs yet, so registers are set while words come.
-                    writer.write(launch.starts[:-1])
-                brought = len(lines)
-                writer.write(launch.loads)
-                loaded[launch] = writer.moves[BROUGHT]
-                if taken is not None:
-                    writer.both_ways(taken, brought)
-            case Phase.STARTS:
-                # Launches of a run take places in turn: of this one the words of another one have gone.
-                other = len(numbers) - PLACES
-                gone = writer.moves[TAKEN] if not launch.joins else read[other] if other >= 0 else 0
-                writer.write(launch.starts if numbers else launch.starts[-1:], needs={BROUGHT: loaded[launch], TAKEN: gone})
-                numbers[launch] = len(numbers)
-                if not launch.joins:
-                    writer.mark(Mark(number, "start", numbers[launch]))
-            case Phase.ENDS:
-                counts[launch] = writer.count(launch.ends, Mark(number, "end", numbers[launch]))
-                taken, counted = None, len(lines) - len(counts[launch])
-                continue
-            case Phase.READS:
-                taken = len(lines)
-                yield launch, tuple(writer.read(launch, job.program, counts[launch]))
-                read.append(writer.moves[TAKEN])
-                if counted is not None:
-                    # The first words go while others are counted.
-                    writer.both_ways(counted, taken)
-                    taken = counted = None
-                continue
-        taken = counted = None
 
 
 def stored(made: Firmware, job: int, program: Program, counts: Sequence[int],

@@ -108,7 +108,7 @@ def restores(program: Program, arch: Arch) -> Iterator[Command]:
             now.append(Restore(at, _first(site), first, min(free, left)))
             first, left = first + now[-1].pairs, left - now[-1].pairs
     for number in range(max(map(len, parts.values()), default=0)):
-        yield from streaming({tile: (sum(each.pairs for each in rounds[number]), rounds[number])
+        yield from streaming({tile: (0, sum(each.pairs for each in rounds[number]), rounds[number])
                               for tile, rounds in sorted(parts.items()) if len(rounds) > number}, arch)
 
 

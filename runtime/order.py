@@ -37,8 +37,8 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
 
         LOADS 1, STARTS 1, LOADS 2, STARTS 2, LOADS 3, ENDS 1, READS 1, STARTS 3, LOADS 4, ENDS 2, READS 2, ...
 
-    Where words take longer than a host, these are asked for before it waits for those of the launch to be queued: LOADS 4 in
-    front of STARTS 3.
+    Where words take longer than a host, these are asked for before it waits for those of the launch in front of them: LOADS 2
+    in front of STARTS 1, LOADS 4 in front of STARTS 3.
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
     started.
@@ -88,6 +88,8 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
             if launch is not None:
                 if not early:
                     yield Phase.LOADS, launch
+                if after is not None and _takes_long(after):
+                    yield Phase.LOADS, (loaded := after)
                 yield Phase.STARTS, launch
             computes = launch
         if after is None and launch is not None and not launch.goes_on:

@@ -33,7 +33,7 @@ FRAME_WORDS = 2
 @dataclass(frozen=True)
 class Line:
     """A command: its text, how many words it has, and how many it notes; behind: what it stands behind with others, such as
-    REGISTERS.
+    REGISTERS; then its words are pairs, and brings, takes: so many transfers of each way they ask for.
 
     A comment has no words.
     """
@@ -42,6 +42,8 @@ class Line:
     words: int = 1
     notes: int = 0
     behind: str = ""
+    brings: int = 0
+    takes: int = 0
 
 
 def page_bytes(system: System, regions: int = 1) -> int:
@@ -127,6 +129,9 @@ class Pages:
 def _page(page: Sequence[Line], following: int | None) -> str:
     lines = [f"    FOLLOWED_BY({following or 0}u),"]
     for behind, group in groupby(page, lambda line: line.behind):
-        some = [line.text for line in group]
-        lines += [f"    {behind}({len(some)}u),"] * bool(behind) + some
+        some = list(group)
+        pairs, brings, takes = (sum(getattr(line, name) for line in some) for name in ("words", "brings", "takes"))
+        moves = f", {brings}u, {takes}u" if brings or takes else ""
+        head = f"    {behind}{'_AND_MOVES' * bool(moves)}({pairs // 2}u{moves}),"
+        lines += [head] * bool(behind) + [line.text for line in some]
     return "\n".join(["{", *lines, "    END" if following is None else "    NEXT", "}"])

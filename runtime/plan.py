@@ -49,7 +49,7 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import Glb
+from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.mask import Mask
 from ..hw.arch.soc import glb_registers, named
 from .batches import (
@@ -88,6 +88,9 @@ from .registers import (
 CYCLES_PER_WORD = 16
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
+# One of so many parts of a GLB tile, the last one, has the words of its configuration DMA, where they have room there: the
+# first words of a program, which begin in front, come meanwhile (`job`).
+CONFIG_PARTS = 8
 
 # Words of every load stream: of an elastic program as they are, of a static one with the loops that read them, or in an image.
 # A `Tile` says of store streams, too, where they belong.
@@ -181,22 +184,32 @@ def _chains(program: Program, arch: Arch) -> Iterator[Command]:
 
 def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
     """A round of configuration words (`images`) into memory, from where the configuration DMAs stream them."""
-    return streaming({tile: (len(lines), [WriteMemory(tile * arch.glb.tile_bytes, lines.view("<u2"))])
-                      for tile, lines in given.items()}, arch)
+    found: dict[int, tuple[int, int, Sequence[Command]]] = {}
+    for tile, lines in given.items():
+        start = config_start(len(lines), arch.glb)
+        found[tile] = start, len(lines), [WriteMemory(tile * arch.glb.tile_bytes + start, lines.view("<u2"))]
+    return streaming(found, arch)
 
 
-def streaming(given: Mapping[int, tuple[int, Sequence[Command]]], arch: Arch) -> Iterator[Command]:
-    """A round of configuration words: of each GLB tile how many, and the commands that bring them to its first byte."""
+def config_start(words: int, glb: Glb) -> int:
+    """The byte of a GLB tile from which on its configuration DMA has so many words of 64 bits."""
+    room = glb.tile_bytes // CONFIG_PARTS // LINE_BYTES * LINE_BYTES
+    return glb.tile_bytes - room if LINE_BYTES * words <= room else 0
+
+
+def streaming(given: Mapping[int, tuple[int, int, Sequence[Command]]], arch: Arch) -> Iterator[Command]:
+    """A round of configuration words: of each GLB tile its first byte that has some, how many, and the commands that bring them
+    there."""
     control = named(glb_registers(arch.glb))["config_control"]
     for tile in range(arch.glb_tiles):
         yield WriteRegister("config_control", control.word(enable=int(tile in given)), tile)
-    for tile, (count, brings) in given.items():
+    for tile, (start, count, brings) in given.items():
         yield from brings
-        yield WriteRegister("config_start", 0, tile)
+        yield WriteRegister("config_start", start, tile)
         yield WriteRegister("config_words", count, tile)
     yield from interrupts()
     yield Start(configure=True)
-    yield Wait(max(count for count, _ in given.values()) + arch.rows + CONFIG_CYCLES, configure=True)
+    yield Wait(max(count for _, count, _ in given.values()) + arch.rows + CONFIG_CYCLES, configure=True)
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],

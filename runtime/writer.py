@@ -1,4 +1,4 @@
-"""Writes the commands of a plan as C, as the processor in front of a machine does them, and gives away memory outside.
+"""Writes the commands of a plan as C, as the processor in front of a machine does them.
 
 Registers are written, words are brought and taken by the system DMA, and interrupts are waited for. What registers hold already
 is not written again. What commands of a plan say of GLB tiles and bytes of the global buffer counts from the first ones of a
@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
-
-import numpy as np
+from itertools import groupby, zip_longest
 
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import Glb
+from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
 from .commands import (
     Box,
@@ -40,6 +38,7 @@ from .commands import (
 )
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
+from .outside import Memory, Result
 from .pages import Line
 from .plan import Launch
 from .region import Place
@@ -47,62 +46,10 @@ from .registers import QUEUED
 from .report import Mark
 from .rows import rows
 
-# Where pieces of memory outside begin: at bursts of the system DMA.
-PIECE_BYTES = 512
 # Far above what it takes to read two words of a memory.
 CYCLES_PER_PAIR = 1_000
 # Far above what the system DMA takes for a byte.
 CYCLES_PER_BYTE = 16
-
-
-@dataclass(frozen=True)
-class Result:
-    """Where a stream of a launch is: byte address, how many words, or the number of its count.
-
-    image: it is part of that, all of which is there.
-    """
-
-    stream: str
-    address: int
-    words: int | None
-    count: int
-    image: np.ndarray | None = None
-
-
-class Memory:
-    """Memory outside, given away piece by piece."""
-
-    def __init__(self, first: int, size: int) -> None:
-        self.used, self._size = first, size
-        self.content: list[tuple[int, bytes]] = []
-        self._images: dict[int, tuple[np.ndarray, int]] = {}    # which stay, so that no other one has their identity
-        self._results: dict[int, tuple[np.ndarray, int]] = {}
-
-    def room(self, size: int) -> int:
-        """The address of so many bytes."""
-        at = -(-self.used // PIECE_BYTES) * PIECE_BYTES
-        self.used = at + size
-        if self.used > self._size:
-            raise UserError(f"these programs need more than its {self._size} bytes", "memory outside", "give smaller operands")
-        return at
-
-    def hold(self, content: bytes) -> int:
-        """The address of these bytes."""
-        at = self.room(len(content))
-        self.content.append((at, content))
-        return at
-
-    def image(self, image: np.ndarray) -> int:
-        """The address of the words of an image, which are there once."""
-        if id(image) not in self._images:
-            self._images[id(image)] = image, self.hold(image.astype("<u2").tobytes())
-        return self._images[id(image)][1]
-
-    def result(self, image: np.ndarray) -> int:
-        """The address of an image whose words will be there."""
-        if id(image) not in self._results:
-            self._results[id(image)] = image, self.room(WORD_BYTES * image.size)
-        return self._results[id(image)][1]
 
 
 # A note: of which chain of commands, and which of those.
@@ -128,18 +75,18 @@ class Writer:
     ----------
     place : Place        Where they run.
     fixed : bool         They run nowhere else.
+    alone : bool         There is no other region, which would have to wait where transfers are asked for by lists of registers.
     memory : Memory      Where words outside are.
     noted : Noted        Takes what is noted.
     chain : int          Its number.
     """
 
-    def __init__(self, place: Place, fixed: bool, memory: Memory, noted: Noted, chain: int) -> None:
+    def __init__(self, place: Place, fixed: bool, alone: bool, memory: Memory, noted: Noted, chain: int) -> None:
         self.arch, self.memory = place.arch, memory
         self.jobs: list[list[Line]] = []
         self.limit = 0      # of cycles
-        self._chain, self._noted, self._fixed = chain, noted, fixed
+        self._chain, self._noted, self._fixed, self._alone = chain, noted, fixed, alone
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
-        self._counted: dict[int, int] = {}      # of GLB tiles, which of the counts is the last
         self._notes = 0
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
         self._job, self._resumes = 0, 0
@@ -147,7 +94,6 @@ class Writer:
         # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
         self.moves = dict.fromkeys(WAYS, 0)
         self._awaited = dict.fromkeys(WAYS, 0)
-        self._unsure: dict[str, list[int]] = {way: [] for way in WAYS}      # those of no words, perhaps
         self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
                       for each in registers if each.access == RW and not _falls(each.name, tiled, self.arch.glb)}
 
@@ -181,22 +127,33 @@ class Writer:
         for end in WAYS:
             wanted = self.moves[end] if needs is None else needs[end]
             if wanted > self._awaited[end]:
-                later = self.moves[end] - wanted - sum(each >= wanted for each in self._unsure[end])
+                later = self.moves[end] - wanted
                 self.add(f"{end}_BUT({later}u)" if later else end)
                 self._awaited[end] = wanted
 
-    def move(self, line: str, words: int, end: str, sure: bool = True) -> None:
-        """A transfer, and what waits for its end. sure: it moves something."""
+    def plain(self, source: str, destination: str, size: int, end: str) -> None:
+        """A transfer of bytes that are one row, and what waits for its end."""
+        brings = end == BROUGHT
+        where = f"{source}, {destination}, {size:#x}u"
+        if not self._alone:
+            self.move(f"{'BRING' if brings else 'TAKE'}({where})", 4, end)
+            return
+        text = f"SET_{'BRING' if brings else 'TAKE'}({where})"
+        self.jobs[-1].append(_line(text, 6, behind=REGISTERS, brings=int(brings), takes=int(not brings)))
+        self.moves[end] += 1
+
+    def move(self, line: str, words: int, end: str) -> None:
+        """A transfer, and what waits for its end."""
         self.add(line, words)
-        if not sure:
-            self._unsure[end].append(self.moves[end])
         self.moves[end] += 1
 
     def both_ways(self, first: int, second: int) -> None:
-        """Let commands of the job from these two on alternate, as each way has room for few transfers that wait."""
+        """Let commands of the job from these two on alternate, as each way has room for few transfers that wait; what stands
+        behind something together stays so."""
         lines = self.jobs[-1]
-        pairs = zip_longest(lines[first:second], lines[second:])
-        lines[first:] = [each for pair in pairs for each in pair if each is not None]
+        one, other = (_together(some) for some in (lines[first:second], lines[second:]))
+        nothing: list[Line] = []
+        lines[first:] = [line for pair in zip_longest(one, other, fillvalue=nothing) for some in pair for line in some]
 
     def add(self, command: str, words: int = 1, notes: int = 0, remark: str = "") -> Note:
         """A command of so many words, which notes so many; the first of these."""
@@ -226,21 +183,23 @@ class Writer:
         """Rows of an image as they lie, to a byte address of the global buffer."""
         outside = self.memory.image(box.image)
         for each in rows(box):
-            where = f"{outside + each.outside:#x}u, {self._byte(address + each.glb):#x}u, {each.size:#x}u"
+            source, destination = f"{outside + each.outside:#x}u", f"{self._byte(address + each.glb):#x}u"
             if each.number == 1:
-                self.move(f"BRING({where})", 4, BROUGHT)
+                self.plain(source, destination, each.size, BROUGHT)
             else:
-                self.move(f"BRING_ROWS({each.number}u, {where}, {each.outside_pitch:#x}u)", 5, BROUGHT)
+                self.move(f"BRING_ROWS({each.number}u, {source}, {destination}, {each.size:#x}u, {each.outside_pitch:#x}u)", 5,
+                          BROUGHT)
             self.limit += CYCLES_PER_BYTE * each.number * each.size
 
     def take(self, address: int, landing: Landing, outside: int) -> None:
         """Rows from a byte address of the global buffer on, to their places in an image outside."""
         for each in rows(landing):
-            where = f"{self._byte(address + each.glb):#x}u, {outside + each.outside:#x}u, {each.size:#x}u"
+            source, destination = f"{self._byte(address + each.glb):#x}u", f"{outside + each.outside:#x}u"
             if each.number == 1:
-                self.move(f"TAKE({where})", 4, TAKEN)
+                self.plain(source, destination, each.size, TAKEN)
             else:
-                self.move(f"TAKE_ROWS({each.number}u, {where}, {each.glb_pitch:#x}u, {each.outside_pitch:#x}u)", 6, TAKEN)
+                self.move(f"TAKE_ROWS({each.number}u, {source}, {destination}, {each.size:#x}u, {each.glb_pitch:#x}u, "
+                          f"{each.outside_pitch:#x}u)", 6, TAKEN)
             self.limit += CYCLES_PER_BYTE * each.number * each.size
 
     def write(self, commands: Iterable[Command], ends: Mark | None = None, needs: Mapping[str, int] | None = None) -> None:
@@ -257,14 +216,15 @@ class Writer:
                     elif len(words):
                         lines = whole_lines(words)
                         outside = self.memory.hold(lines)
-                        self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {len(lines):#x}u)", 4, BROUGHT)
+                        self.plain(f"{outside:#x}u", f"{self._byte(address):#x}u", len(lines), BROUGHT)
                 case Start(configure):
                     self.settle(needs)
                     what = {"configure": 1} if configure else {"start": 1}
                     self.register("control", named(CONTROLLER)["control"].word(**what), None)
                 case Wait(limit, configure):
-                    # Not behind it, where the machine would wait, too.
-                    self.settle()
+                    if not configure:
+                        # Not behind it, where the machine would wait, too.
+                        self.settle()
                     self.limit += limit
                     assert ends is not None, "what is waited for is an event"
                     whose, note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
@@ -286,25 +246,29 @@ class Writer:
                     self.limit += CYCLES_PER_PAIR * pairs
                 case Restore(address, saved, first, pairs):
                     outside = self.saved[self._resumes][saved] + 8 * first
-                    self.move(f"BRING({outside:#x}u, {self._byte(address):#x}u, {8 * pairs:#x}u)", 4, BROUGHT)
-                case Count(_, glb_tile, before):
-                    self._counted[glb_tile] = len(self._noted.counts)
-                    self._noted.counts.append(self.add(f"COUNT{'_BEFORE' * before}({self._tile(glb_tile)}u)", notes=1))
-                case Read():
-                    raise AssertionError("what is read needs a place")
+                    self.plain(f"{outside:#x}u", f"{self._byte(address):#x}u", 8 * pairs, BROUGHT)
+                case Count() | Read():
+                    raise AssertionError("what is counted or read needs a place")
                 case Configure():
                     raise UserError("firmware configures by DMAs, and this machine has none", f"machine '{self.arch.name}'",
                                     "give it glb.configuration_dma")
 
-    def count(self, commands: Iterable[Command], ends: Mark) -> dict[str, Count]:
-        """Commands that end a launch; the counts among them, by stream."""
-        commands = list(commands)
-        self.write(commands, ends)
-        return {each.stream: each for each in commands if isinstance(each, Count)}
-
-    def read(self, launch: Launch, program: Program, counts: Mapping[str, Count]) -> Iterator[Result]:
-        """Take what a launch gave, before any of the next one is counted; where it will be."""
+    def ended(self, launch: Launch, program: Program, ends: Mark) -> Iterator[Result]:
+        """Wait for the end of a launch, and take what it gave of streams that are counted, before any of the next one is; where
+        that will be."""
+        self.write((each for each in launch.ends if not isinstance(each, Count)), ends)
         room = {each.name: each.room for each in program.stores}
+        addresses = {each.stream: each.address for each in launch.reads if isinstance(each, Read)}
+        for each in launch.ends:
+            if isinstance(each, Count):
+                place, number = self.memory.room(_whole(room[each.stream])), len(self._noted.counts)
+                where = f"{self._tile(each.glb_tile)}u, {self._byte(addresses[each.stream]):#x}u, {place:#x}u"
+                self._noted.counts.append(self.add(f"TAKE_COUNTED{'_BEFORE' * each.before}({where})", 3, 1))
+                self.moves[TAKEN] += 1
+                yield Result(each.stream, place, None, number)
+
+    def read(self, launch: Launch) -> Iterator[Result]:
+        """Take what a launch gave of the other streams; where it will be."""
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
             if each.landing is not None:
@@ -312,18 +276,12 @@ class Writer:
                 place = self.memory.result(image)
                 self.take(each.address, each.landing, place)
                 yield Result(each.stream, place, image.size, 0, image)
-                continue
-            most = room[each.stream] if each.words is None else each.words
-            size = -(-most * WORD_BYTES // 8) * 8
-            place, number = self.memory.room(size), 0
-            if each.words is None:
-                tile = counts[each.stream].glb_tile
-                number = self._counted[tile]
-                where = f"{self._tile(tile)}u, {self._byte(each.address):#x}u, {place:#x}u"
-                self.move(f"TAKE_COUNTED({where})", 3, TAKEN, sure=False)
-            elif size:
-                self.move(f"TAKE({self._byte(each.address):#x}u, {place:#x}u, {size:#x}u)", 4, TAKEN)
-            yield Result(each.stream, place, each.words, number)
+            elif each.words is not None:
+                size = _whole(each.words)
+                place = self.memory.room(size)
+                if size:
+                    self.plain(f"{self._byte(each.address):#x}u", f"{place:#x}u", size, TAKEN)
+                yield Result(each.stream, place, each.words, 0)
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile for the firmware."""
@@ -334,8 +292,21 @@ class Writer:
         return self._first * self.arch.glb.tile_bytes + address
 
 
-def _line(command: str, words: int = 1, notes: int = 0, remark: str = "", behind: str = "") -> Line:
-    return Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, behind)
+def _whole(words: int) -> int:
+    """The bytes of so many words, up to a whole line."""
+    return -(-words * WORD_BYTES // LINE_BYTES) * LINE_BYTES
+
+
+def _line(command: str, words: int = 1, notes: int = 0, remark: str = "", behind: str = "", brings: int = 0,
+          takes: int = 0) -> Line:
+    return Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, behind, brings, takes)
+
+
+def _together(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines, those that stand behind something together in one list."""
+    for behind, group in groupby(lines, lambda line: line.behind):
+        some = list(group)
+        yield from [some] if behind else ([line] for line in some)
 
 
 def _falls(name: str, tiled: bool, glb: Glb) -> bool:

@@ -43,8 +43,6 @@ static uint32_t keeping;    /* the number of their transfer */
 
 /* How many transfers were asked for, each way. */
 static uint32_t asked[2];
-/* Words that the GLB tiles had stored when they were counted. */
-static uint32_t counts[SARDONYX_GLB_TILES];
 
 static volatile uint32_t *host(uint32_t offset) { return (volatile uint32_t *)(SARDONYX_HOST + offset); }
 
@@ -64,11 +62,7 @@ static inline void set(const volatile uint32_t *words, uint32_t base) { *(volati
 #define LEAST 3u
 
 /* Waits until every register is set. */
-static inline void settle(void)
-{
-    while (*host(SARDONYX_HOST_SET_COUNT))
-        ;
-}
+static inline void settle(void) { (void)*host(SARDONYX_HOST_SET_COUNT); }
 
 /* Asks for a transfer; its number among those of its way. */
 static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
@@ -267,12 +261,20 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_REGISTERS:
         case KIND_GLB_REGISTERS: {
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
-            const volatile uint32_t *const end = next + 2u * number;
-            if (base == 0 && number >= LEAST) {
-                /* What is done next may go on meanwhile: what it asks of the machine waits. */
+            const uint32_t count = number & ((1u << BRINGS_LSB) - 1u);
+            const volatile uint32_t *const end = next + 2u * count;
+            if (base == 0 && count >= LEAST) {
+                /* What is done next may go on meanwhile: what it asks of registers waits. */
                 *host(SARDONYX_HOST_SET_FROM) = (uint32_t)next;
-                *host(SARDONYX_HOST_SET_COUNT) = number;
+                *host(SARDONYX_HOST_SET_COUNT) = count;
                 next = end;
+                if (REGIONS == 1u && number != count) {
+                    const uint32_t brings = number >> BRINGS_LSB & ((1u << (TAKES_LSB - BRINGS_LSB)) - 1u), takes = number >> TAKES_LSB;
+                    if (brings)
+                        queue->brought = asked[IN] += brings;
+                    if (takes)
+                        queue->taken = asked[OUT] += takes;
+                }
             }
             for (; next != end; next += 2)
                 set(next, base);
@@ -308,13 +310,6 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_MARK:
             *note++ = *host(SARDONYX_HOST_TIME);
             continue;
-        case KIND_COUNT:
-        case KIND_COUNT_BEFORE: {
-            const uint32_t tile = first_tile(queue) + number;
-            *note++ = counts[tile] = kind == KIND_COUNT ? *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS)
-                                                        : words_before(tile);
-            continue;
-        }
         case KIND_BRING:
             if (!room(IN))
                 goto later;
@@ -341,12 +336,15 @@ static enum state execute(struct queue *queue, uint32_t region)
             queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 3;
             continue;
-        case KIND_TAKE_COUNTED: {
+        case KIND_TAKE_COUNTED:
+        case KIND_TAKE_COUNTED_BEFORE: {
             if (!room(OUT))
                 goto later;
-            const uint32_t words = counts[first_tile(queue) + number];
-            if (words)
-                queue->taken = move(OUT, next[0] + first_byte(queue), next[1], (words + 3u) / 4u * 8u);
+            const uint32_t tile = first_tile(queue) + number;
+            const uint32_t words = kind == KIND_TAKE_COUNTED ? *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS) : words_before(tile);
+            *note++ = words;
+            /* A line if there are none, so that all transfers are counted. */
+            queue->taken = move(OUT, next[0] + first_byte(queue), next[1], words ? (words + 3u) / 4u * 8u : 8u);
             next += 2;
             continue;
         }

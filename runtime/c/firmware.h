@@ -12,9 +12,9 @@
 #include "sardonyx.h"
 
 /* 32 of them have room in a word. */
-enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
-            KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE, KIND_RESUMES,
-            KIND_WAIT_TAKEN, KIND_COUNT_BEFORE, KIND_NEXT, KIND_END };
+enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
+            KIND_TAKE_COUNTED_BEFORE, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
+            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
 #define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
@@ -37,6 +37,14 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
 #define REGISTERS(count) COMMAND(KIND_REGISTERS, (count))
 #define GLB_REGISTERS(count) COMMAND(KIND_GLB_REGISTERS, (count))
 #define SET(address, value) SARDONYX_MACHINE + (address), (value)
+/* The same, and among them are pairs that ask for so many transfers of each way, of three pairs each. */
+#define REGISTERS_AND_MOVES(count, brings, takes) COMMAND(KIND_REGISTERS, (count) | (brings) << BRINGS_LSB | (takes) << TAKES_LSB)
+#define BRINGS_LSB 11
+#define TAKES_LSB 19
+#define SET_MOVE(from, to, way, bytes) SARDONYX_HOST + SARDONYX_HOST_MOVE_FROM, (from), SARDONYX_HOST + SARDONYX_HOST_MOVE_TO, (to), \
+                                       SARDONYX_HOST + (way), (bytes)
+#define SET_BRING(outside, glb, bytes) SET_MOVE(outside, SARDONYX_GLB_WINDOW + (glb), SARDONYX_HOST_MOVE_IN, bytes)
+#define SET_TAKE(glb, outside, bytes) SET_MOVE(SARDONYX_GLB_WINDOW + (glb), outside, SARDONYX_HOST_MOVE_OUT, bytes)
 /* Let the system DMA bring bytes from memory outside to the global buffer, or take them from there. */
 #define BRING(outside, glb, bytes) COMMAND(KIND_BRING, 0u), (outside), SARDONYX_GLB_WINDOW + (glb), (bytes)
 #define TAKE(glb, outside, bytes) COMMAND(KIND_TAKE, 0u), SARDONYX_GLB_WINDOW + (glb), (outside), (bytes)
@@ -46,8 +54,9 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
 /* Take so many rows of bytes each, with pitches of their own in the global buffer and outside. */
 #define TAKE_ROWS(rows, glb, outside, bytes, pitch, pitch_outside) COMMAND(KIND_TAKE_ROWS, (rows)), SARDONYX_GLB_WINDOW + (glb), \
                                                                    (outside), (bytes), (pitch), (pitch_outside)
-/* Take as many 16-bit words as the count of a GLB tile has found. */
+/* Read register store_words of a GLB tile, or store_words_before, note it, and take as many 16-bit words. */
 #define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
+#define TAKE_COUNTED_BEFORE(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED_BEFORE, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Wait until all is brought, or taken, or all but so many of the last ones. */
 #define BROUGHT BROUGHT_BUT(0u)
 #define TAKEN TAKEN_BUT(0u)
@@ -57,9 +66,6 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_COUNT
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */
 #define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), (loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB
-/* Read register store_words of a GLB tile, or store_words_before, and note it. */
-#define COUNT(tile) COMMAND(KIND_COUNT, (tile))
-#define COUNT_BEFORE(tile) COMMAND(KIND_COUNT_BEFORE, (tile))
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

@@ -8,7 +8,7 @@ import pytest
 from machines import LEAST, copier
 
 from sardonyx.compiler.ir.transfer import PLACES
-from sardonyx.runtime.batches import FIRST_WORDS, LAUNCH_LIMIT, WORDS, Batch, Runs
+from sardonyx.runtime.batches import FIRST_WORDS, LAST_SHARES, LAUNCH_LIMIT, WORDS, Batch, Runs
 from sardonyx.runtime.commands import WriteRegister
 from sardonyx.runtime.data.blocks import Bounded
 from sardonyx.runtime.plan import launches
@@ -30,10 +30,11 @@ def chained(*sizes: int) -> "list[tuple[int, int | None]]":
             if isinstance(start, WriteRegister) and start.name == "load_start"]
 
 
-def test_launches_are_in_two_banks_in_turn_and_the_last_two_are_alike() -> None:
-    assert FIRST_WORDS == (512, 1024) and WORDS == 2304 <= PLACE
-    assert chained(*[256] * 30) == [(2, 0), (4, 2), (9, 1), (8, 3), (7, 0)]
-    assert chained(*[256] * 3) == [(2, 0), (1, 2)] and chained(256) == [(1, 0)]
+def test_launches_are_in_two_banks_in_turn_larger_and_larger_and_then_smaller_ones() -> None:
+    assert FIRST_WORDS == (256, 512, 1024) and LAST_SHARES == ((4, 3, 2), (3, 2)) and WORDS == 2304 <= PLACE
+    assert chained(*[256] * 30) == [(1, 0), (2, 2), (4, 1), (9, 3), (6, 0), (4, 2), (4, 1)]
+    assert chained(*[256] * 9) == [(1, 0), (2, 2), (2, 1), (2, 3), (2, 0)], "no share is smaller than the first launch"
+    assert chained(*[256] * 3) == [(1, 0), (2, 2)] and chained(256) == [(1, 0)]
 
 
 def test_all_of_a_run_but_its_ends_join_and_go_on() -> None:
@@ -53,7 +54,7 @@ def test_a_transaction_that_knows_its_bounds_takes_no_more_room() -> None:
     blocks = [Bounded(each, lambda: {"b_vals": 4}) for each in given(*[4] * 40)]
     known, unknown = (len(list(launches(PROGRAM, PART, each, {"b_vals": PLACE}, chained=True)))
                       for each in (blocks, given(*[4] * 40)))
-    assert (known, unknown) == (2, 40)
+    assert (known, unknown) == (1, 40)
 
 
 @pytest.mark.parametrize("cycles, runs", [(LAUNCH_LIMIT, 2), (1, 1)])

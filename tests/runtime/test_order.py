@@ -49,7 +49,7 @@ def test_of_launches_in_one_run_one_is_queued_and_words_of_another_one_come_whil
 
 def test_words_that_take_long_are_asked_for_before_anyone_waits_for_those_in_front_of_them() -> None:
     assert said([False, True, True, True], joins=[False, True, True, True], lying=LONG) == [
-        "loads 1", "starts 1", "loads 2", "loads 3", "starts 2", "ends 1", "reads 1", "loads 4", "starts 3", "ends 2",
+        "loads 1", "loads 2", "starts 1", "loads 3", "starts 2", "ends 1", "reads 1", "loads 4", "starts 3", "ends 2",
         "reads 2", "starts 4", "ends 3", "reads 3", "ends 4", "reads 4"]
 
 

@@ -29,6 +29,7 @@ from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import (
+    CONFIG_PARTS,
     CYCLES_PER_WORD,
     Launch,
     launches,
@@ -79,7 +80,8 @@ class Copier:
     def _configure(self) -> None:
         for tile in range(self.arch.glb_tiles):
             count = 4 * self.registers["config_words", tile] * self.registers["config_control", tile]
-            for line in self.read_memory(tile * self.arch.glb.tile_bytes, count).view("<u8").tolist():
+            first = tile * self.arch.glb.tile_bytes + self.registers["config_start", tile]
+            for line in self.read_memory(first, count).view("<u8").tolist():
                 self.configured.append((line >> 32 | tile << 24, line & 0xFFFFFFFF))
         self.registers["status", None] = 1 << CONFIGURED
 
@@ -128,9 +130,13 @@ def test_preparing_disables_every_stream_and_has_the_configuration_streamed() ->
     assert commands[:4] == DISABLED
     lines, = images(image(program, LEAST), LEAST)
     written = {each.address: each.words.tolist() for each in commands if isinstance(each, WriteMemory)}
-    assert written == {tile * LEAST.glb.tile_bytes: each.view("<u2").tolist() for tile, each in lines.items()}
+    size = LEAST.glb.tile_bytes
+    last = size // CONFIG_PARTS
+    assert written == {tile * size + size - last: each.view("<u2").tolist() for tile, each in lines.items()}
     for tile, each in lines.items():
-        assert {"config_control": 1, "config_start": 0, "config_words": len(each)}.items() <= set_in(commands, tile).items()
+        assert 8 * len(each) <= last
+        told = {"config_control": 1, "config_start": size - last, "config_words": len(each)}
+        assert told.items() <= set_in(commands, tile).items()
     assert commands[-2] == Start(configure=True) and isinstance(commands[-1], Wait) and commands[-1].configure
 
 
@@ -152,7 +158,9 @@ def test_a_specialised_machine_gets_contents_alone() -> None:
     program = replace(copier(LEAST), contents={(0, 1): (5, 6)})
     written = [each for each in prepare(program, LEAST, configurable=False) if isinstance(each, WriteMemory)]
     (where, _), = contents(program)
-    assert [(each.address, each.words.tolist()) for each in written] == [(0, [5, 6, where & 0xFFFF, where >> 16 & 0xFF])]
+    size = LEAST.glb.tile_bytes
+    assert [(each.address, each.words.tolist()) for each in written] == [
+        (size - size // CONFIG_PARTS, [5, 6, where & 0xFFFF, where >> 16 & 0xFF])]
     assert [*prepare(copier(LEAST), LEAST, configurable=False)] == DISABLED
 
 
