@@ -169,6 +169,10 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
     ("run kernel spmv --engine tocens", "sardonyx run kernel: there is no 'tocens' for --engine\n  try: use tokens\n"),
     ("run kernel spmv --dispatch fast",
      "sardonyx run kernel: there is no 'fast' for --dispatch\n  try: choose one of order, sorted, expected, dynamic\n"),
+    ("tune kernel mat_vecmul_ij", "sardonyx tune: mat_vecmul_ij is a kernel, and this takes an expression\n"
+                                  "  try: sardonyx tune 'x(i) = B(i,j) * c(j)' --B FILE --c FILE\n"),
+    ("run einsum spmspm", "sardonyx run einsum: spmspm is a kernel, and this takes an expression\n"
+                          "  try: sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B FILE --C FILE\n"),
     ("rnu", "sardonyx: there is no 'rnu' for COMMAND\n  try: use run\n"),
     ("run einsum x(i)=b(i) --b v.npy --out x.mtx",
      "sardonyx: x.mtx: only a matrix is written as Matrix Market\n  try: give a file name that ends in .npy\n"),

@@ -73,7 +73,9 @@ class Parser(argparse.ArgumentParser):
             self._check_names(rest)
             raise
         self._check_names([getattr(found, "expression", "")])
-        if unnamed := [word for word in extra if not word.startswith("-")]:
+        unnamed = [word for word in extra if not word.startswith("-")]
+        self._check_kernels([getattr(found, "expression", ""), *unnamed])
+        if unnamed:
             raise UserError("an operand has no name", shown(unnamed[0]), "give it by the name of its tensor, as --B FILE")
         self._refuse(extra)
         if tensors := _tensors(args):
@@ -121,6 +123,17 @@ class Parser(argparse.ArgumentParser):
             if taken := [name for name in tensors if f"--{name}" in self._known]:
                 raise UserError(f"tensor {taken[0]} is called like an option, so that no operand reaches it", word,
                                 "rename it in the expression")
+
+    def _check_kernels(self, words: Sequence[str]) -> None:
+        """UserError for the name of a kernel where an expression belongs, the first word."""
+        from ..compiler.lang.kernel import kernel_names, load_kernel, other_names
+
+        known = () if not words[0] or "=" in words[0] else [word for word in words if word in {*kernel_names(), *other_names()}]
+        if known:
+            kernel = load_kernel(known[0])
+            operands = " ".join(f"--{name} FILE" for name in kernel.einsum().tensors)
+            raise UserError(f"{known[0]} is a kernel, and this takes an expression", self.prog,
+                            f"{self.prog} '{kernel.expression}' {operands}")
 
     def _split(self, words: Iterable[str]) -> tuple[list[str], dict[str, Path | Number]]:
         rest: list[str] = []
