@@ -29,7 +29,8 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
-from .estimate import LEAST, Copying, Expected, expect
+from .estimate import Copying, Expected, expect
+from .item_cycles import LEAST
 from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
