@@ -19,7 +19,7 @@ from .compiler.lang.einsum import Einsum
 from .compiler.sparse.blocks import map_graph
 from .compiler.sparse.capacity import level_words, positions
 from .hw.arch.errors import UserError, shown
-from .runtime.data.blocks import Blocks
+from .runtime.data.blocks import Blocks, with_segments
 from .sim.engines import Run, differences
 from .sim.golden import einsum as golden
 from .sim.model.tokens import fabric
@@ -74,9 +74,10 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
     form = reading.formats[tensor]
     # Every level is written compressed, whatever is made of it later.
     written = Format(COMPRESSED * form.rank, form.order)
-    names = [level_name(tensor, level) for level in (*range(form.rank), VALUES)]
+    *levels, values = (stored[level_name(tensor, level)] for level in (*range(form.rank), VALUES))
+    blocks = [*map(with_segments, levels[:1]), *levels[1:], values]
     try:
-        tree = from_blocks([[int(word) for word in stored[each]] for each in names], written, shape)
+        tree = from_blocks([[int(word) for word in each] for each in blocks], written, shape)
     except AssertionError as error:
         raise UserError(f"the graph writes levels of {tensor} that do not belong together: {error}", name,
                         "write coordinates and values of the same loops, or drop both") from None

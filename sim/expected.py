@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..compiler.lang.einsum import Einsum
 from ..compiler.lang.expr import Access, changed
-from ..runtime.data.blocks import Blocks
-from ..runtime.data.sub_tiles import Work, dense_levels, named
+from ..runtime.data.blocks import Blocks, without_segments
+from ..runtime.data.sub_tiles import Work, arrays, dense_levels, named
 from ..tensors.coordinates import Coo
 from .golden import einsum as golden
 
@@ -24,9 +24,11 @@ def expected(work: Work, begin: int = 0, end: int | None = None) -> Iterator[Blo
 
 
 def stored(einsum: Einsum, result: Coo) -> Blocks:
-    """The blocks that a program stores of a result: of its compressed levels and its values."""
-    return {name: block for name, block in named(einsum.result, golden.words(einsum, result)).items()
-            if name not in dense_levels(einsum.result)}
+    """The blocks that a program stores of a result: of its compressed levels, the outermost one without segments, and its
+    values."""
+    *outer, _ = arrays(einsum.result)
+    blocks, absent = named(einsum.result, golden.words(einsum, result)), dense_levels(einsum.result)
+    return {name: without_segments(block) if name in outer else block for name, block in blocks.items() if name not in absent}
 
 
 def expected_together(work: Work, begin: int, end: int) -> Coo:

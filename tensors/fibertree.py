@@ -9,6 +9,7 @@ Blocks of 16-bit words, as the global buffer holds them:
     compressed level   n_seg seg... n_crd crd...      an empty matrix: 2 0 0 0 | 1 0 0 | 0
     dense level        2 0 extent 0
     values             n_vals value...
+    outermost level of a result, as it is stored: n_crd crd...
 
 Source: Onyx JSSC II-B (fibertrees), III-B (levels in memory tiles); the length-prefixed blocks are ours.
 """

@@ -52,6 +52,11 @@ class Moved(NamedTuple):
     slot: str
     level: int
 
+    @property
+    def sections(self) -> int:
+        """Of its blocks: segments and coordinates, or one array; segments of the outermost level of a result are not stored."""
+        return 1 if self.level == VALUES or (self.direction, self.level) == (STORE, 0) else 2
+
 
 # Every operation by name.
 OPS: dict[str, type[Any]] = {}
@@ -554,7 +559,8 @@ class LevelWriter(Operation):
 
     @property
     def settings(self) -> Settings:
-        return {"input": "stream", "output": "block"}
+        # The outermost level has one fiber: it is stored as an array of values is, without segments.
+        return {"input": "stream", "output": "block", **({} if self.level else {"values": True})}
 
     @property
     def moved(self) -> Moved:

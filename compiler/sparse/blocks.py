@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...hw.arch.primitive import Flow, Primitive
-from ..ir.mapped import LOAD, VALUES, Block, MappedGraph, Net, Pin, Stream, level_name
+from ..ir.mapped import LOAD, Block, MappedGraph, Net, Pin, Stream, level_name
 from ..ir.sam import Pin as SamPin
 from ..ir.sam import SamGraph
 from ..ir.sam_ops import Moved, RootLocator
@@ -62,4 +62,4 @@ def _pin(primitive: Primitive, block: str, port: str, flow: Flow) -> Pin:
 def _stream(level: Moved) -> Stream:
     """The stream between a level's tile and the global buffer."""
     name = level_name(level.slot, level.level)
-    return Stream(f"{level.direction} {name}", level.direction, name, sections=1 if level.level == VALUES else 2)
+    return Stream(f"{level.direction} {name}", level.direction, name, sections=level.sections)

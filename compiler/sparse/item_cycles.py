@@ -99,7 +99,10 @@ class Estimate:
             if result.format.is_dense(level):
                 fibers = entered[level]
                 continue
-            self._level(1, f"{result.slot}{level}", fibers, entries)
+            if level:
+                self._level(1, f"{result.slot}{level}", fibers, entries)
+            else:       # as values are
+                self.stores[f"{result.slot}{level}"] = 1 + entries
             fibers = entries
         for index in places:
             fibers = fibers * self.tiling.edges[index]

@@ -102,7 +102,8 @@ def most_rows(root: Node, tiling: Tiling) -> Iterator[NDArray[np.int64]]:
 
 def shape_words(tiling: Tiling, rows: int | None = None) -> dict[str, int]:
     """The most words that a block of each store stream can have: its lengths, and as many segments, coordinates and values as
-    the shape of the result's tiles and a half of a level buffer allow; rows: most nonzeros, if that is known."""
+    the shape of the result's tiles and a half of a level buffer allow; rows: most nonzeros, if that is known. The outermost
+    level has no segments."""
     result, half = tiling.einsum.result, tiling.capacity
     # Dense levels have places without nonzeros.
     limit = half if rows is None or DENSE in result.format.letters else min(half, rows)
@@ -110,7 +111,7 @@ def shape_words(tiling: Tiling, rows: int | None = None) -> dict[str, int]:
     for level, index in enumerate(result.stored):
         entries = min(fibers * tiling.edges[index], limit)
         if not result.format.is_dense(level):
-            most[f"{result.slot}{level}"] = 2 + min(fibers + 1, half) + entries
+            most[f"{result.slot}{level}"] = 1 + entries + (1 + min(fibers + 1, half) if level else 0)
         fibers = entries
     return most | {f"{result.slot}_vals": 1 + fibers}
 

@@ -33,7 +33,7 @@ from itertools import pairwise
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import Lacking, TooSmall, UserError
 from ...hw.arch.primitive import ARBITER, COPY_BITS, DISPATCHER, FILTER, Flow, Primitive
-from ..ir.mapped import LOAD, STORE, Block, Demand, MappedGraph, Net, Pin, Stream, demands, having
+from ..ir.mapped import LOAD, STORE, VALUES, Block, Demand, MappedGraph, Net, Pin, Stream, demands, having, level_name
 
 MOST_COPIES = 1 << COPY_BITS
 # The stream of a group's numbers, in the order of its sub-tiles.
@@ -261,7 +261,8 @@ def _arbiters(build: _Builder, sources: Mapping[int, Pin], name: str, sections: 
 
 def _dispatchers(build: _Builder, graph: MappedGraph, group: Sequence[int], number: int) -> Pin:
     """A tree of dispatchers that see when copies are done, and the stream of what they say; where their numbers leave."""
-    values = next(stream for stream in graph.streams if stream.direction == STORE and stream.sections == 1)
+    values = next(stream for stream in graph.streams
+                  if stream.direction == STORE and stream.name.endswith(level_name("", VALUES)))
     writer = next(net.source.block for net in graph.nets if any(sink.block == values.block for sink in net.sinks))
     # All values of a sub-tile have been computed when the last of them is written.
     source = next(net.source for net in graph.nets if any(sink.block == writer for sink in net.sinks))

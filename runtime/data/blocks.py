@@ -28,3 +28,13 @@ def split_blocks(words: np.ndarray, name: str, sections: int, count: int) -> lis
         blocks.append(words[begin:at])
     assert at == len(words), f"stream {name} stored {len(words)} words, its lengths say {at}"
     return blocks
+
+
+def without_segments(block: np.ndarray) -> np.ndarray:
+    """The block of a level of one fiber as it is stored: ``2 0 3 3 1 4 6`` is ``3 1 4 6``."""
+    return block[3:]
+
+
+def with_segments(block: np.ndarray) -> np.ndarray:
+    """The block of a level of one fiber that is stored without segments."""
+    return np.concatenate((np.array([2, 0, block[0]], block.dtype), block))

@@ -44,6 +44,7 @@ class Rounds:
         self._take = take
         # Streams of the result, the values last.
         self._names = [*work.bounds()]
+        self._sections = {name: 1 if name in work.arrays else 2 for name in self._names}
         # Of each copy: sub-tiles whose results are to come, and blocks of each stream of the result.
         self._expects: list[deque[int]] = [deque() for _ in range(copies.count)]
         self._came: list[dict[str, deque[np.ndarray]]] = [{name: deque() for name in self._names} for _ in self._expects]
@@ -117,7 +118,7 @@ class Rounds:
         if not self.groups.shares(group):
             self._came[members[0]][name].append(words)
             return
-        for block in split_blocks(words, name, 2 if name == self._names[-1] else 3, len(members)):
+        for block in split_blocks(words, name, 1 + self._sections[name], len(members)):
             assert block[0] == 1 and block[1] in members, f"a block of {name} says that it is of copy {block[1]}"
             self._came[int(block[1])][name].append(block[2:])
 

@@ -21,7 +21,7 @@ from ...compiler.sparse.pairing import ABSENT
 from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
-from .blocks import Blocks, Bounded
+from .blocks import Blocks, Bounded, with_segments
 from .operand_blocks import TileBlocks, encode, runs
 
 
@@ -130,14 +130,21 @@ class Work:
         """The most nonzeros of each part of the result."""
         return np.concatenate(list(most_rows(normalize(self.tiling.einsum), self.tiling)))
 
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """See `arrays`, of the result of an item."""
+        return arrays(self.tiling.einsum.result)
+
     def part(self, item: int, blocks: Mapping[str, np.ndarray]) -> Coo:
         """The part of the result that an item gave."""
         result, shape = self.tiling.einsum.result, self.tiling.result_shape(item)
         names = [level_name(result.slot, level) for level in (*range(len(result.stored)), VALUES)]
-        if not dense_levels(result):
-            return tensors.decode([_whole(blocks[name]) for name in names], result.format, shape)
-        # Dense levels are as long as any tile, with zeros at the far end.
         found = {**blocks, **self._dense}
+        if (outer := names[0]) in arrays(result)[:-1]:
+            found[outer] = with_segments(found[outer])
+        if not dense_levels(result):
+            return tensors.decode([_whole(found[name]) for name in names], result.format, shape)
+        # Dense levels are as long as any tile, with zeros at the far end.
         edges = tuple(self.tiling.edges[index] for index in result.indices)
         return replace(tensors.decode([_whole(found[name]) for name in names], result.format, edges), shape=shape)
 
@@ -149,6 +156,13 @@ class Work:
 def dense_levels(result: Access) -> tuple[str, ...]:
     """The streams of a result's dense levels, which are not stored; the outermost ones may be loaded, to be counted."""
     return tuple(level_name(result.slot, level) for level in range(len(result.stored)) if result.format.is_dense(level))
+
+
+def arrays(result: Access) -> tuple[str, ...]:
+    """The streams of a result whose blocks are one array, the values last: the outermost level has one fiber, so that it is
+    stored without segments if it is compressed."""
+    outer = [level_name(result.slot, 0)] if result.stored and not result.format.is_dense(0) else []
+    return *outer, level_name(result.slot, VALUES)
 
 
 def named(access: Access, blocks: Sequence[Sequence[int]]) -> Blocks:

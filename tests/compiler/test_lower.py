@@ -146,6 +146,8 @@ def test_no_loop_order_needs_more_than_three_tokens_on_an_edge(text):
         stores = [(name, "block_o") for name, each in moved.items() if each.direction == STORE]
         given = Network(nodes, edges).run(loads, stores, capacity=3).outputs
         words = golden.words(einsum, golden.evaluate(einsum, operands))
+        # The outermost level is stored without segments.
+        words = [words[0][3:], *words[1:]]
         assert given == {store: words[moved[store[0]].level] * 3 for store in stores}
 
 

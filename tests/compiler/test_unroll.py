@@ -117,7 +117,7 @@ def test_every_copy_of_a_group_is_reached_by_its_number_and_by_it_alone(copies, 
             root = driven[stream.block, "f2g"].block
             assert {number: block.rpartition(".")[2] for number, block in numbers_of(root, "numbers").items()} == {
                 number: str(number) for number in range(copies)}
-            assert stream.sections == copies * (2 if stream.name.startswith("X_vals") else 3)
+            assert stream.sections == copies * (3 if stream.name.startswith("X1") else 2)
         else:
             root = driven[stream.block, "f2g"].block
             assert numbers_of(root, "copies") == {number: f"drop_j.{number}" for number in range(copies)}

@@ -132,7 +132,7 @@ def products() -> tuple[Program, dict[str, np.ndarray], dict[str, list[int]]]:
     blocks = {"b0": [2, 0, 4, 4, 0, 2, 5, 9], "b_vals": [4, 1, 5, 7, 2], "c0": [2, 0, 4, 4, 2, 3, 5, 9],
               "c_vals": [4, 3, 1, 2, 100]}
     return (program, {name: np.array(each, np.uint16) for name, each in blocks.items()},
-            {"x0": [2, 0, 3, 3, 2, 5, 9], "x_vals": [3, 15, 14, 200]})
+            {"x0": [3, 2, 5, 9], "x_vals": [3, 15, 14, 200]})
 
 
 def in_the_west() -> Program:

@@ -88,7 +88,7 @@ def test_blocks_that_arrive_in_any_order_land_in_order(how, seed, groups):
     work = Work(tile(einsum, {"B": random_tensor((11, 13), 0.4, seed)}, 1024, 3))
     wanted, given = [*expected(work)], list[dict]()
     rounds = Rounds(work, Copies(groups, how == "dynamic"), how, given.append)
-    nothing = {name: np.array(words, np.uint16) for name, words in (("X0", [2, 0, 0, 0]), ("X1", [1, 0, 0]), ("X_vals", [0]))}
+    nothing = {name: np.array(words, np.uint16) for name, words in (("X0", [0]), ("X1", [1, 0, 0]), ("X_vals", [0]))}
     arrive = {}
     for group, members in enumerate(groups):
         items, copies = (each[group].reshape(-1) for each in (rounds.deal.items, rounds.deal.copies))

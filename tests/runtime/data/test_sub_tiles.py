@@ -38,14 +38,14 @@ def test_the_bound_of_a_block_is_the_least_of_dense_extent_level_buffer_and_what
     copy = parse("X(i,j) = B(i,j)")
     work = Work(tile(copy, {"B": to_coo(np.ones((5, 6), int))}, 1024, 6))
     # n_seg, 2 segments, n_crd, 5 coordinates; n_seg, 6 segments, n_crd, 30 coordinates; n_vals, 30 values.
-    assert work.bounds() == {"X0": 9, "X1": 38, "X_vals": 31}
+    assert work.bounds() == {"X0": 6, "X1": 38, "X_vals": 31}
     work = Work(dataclasses.replace(work.tiling, capacity=16))
-    assert work.bounds() == {"X0": 9, "X1": 2 + 6 + 16, "X_vals": 1 + 16}
-    assert Work(tile(copy, {"B": one(5, 6)}, 1024)).bounds() == {"X0": 5, "X1": 5, "X_vals": 2}
+    assert work.bounds() == {"X0": 6, "X1": 2 + 6 + 16, "X_vals": 1 + 16}
+    assert Work(tile(copy, {"B": one(5, 6)}, 1024)).bounds() == {"X0": 2, "X1": 5, "X_vals": 2}
     # A column and a row of 20 nonzeros meet 400 times; of two rows the bound is 20 ** 0.5 * 20 times.
     column, row = (Coo.make((40, 40), [place[::way] for place in zip(range(20), [3] * 20)], [1] * 20) for way in (1, -1))
     product = parse("X(i,j) = B(i,k) * C(k,j)")
-    assert Work(tile(product, {"B": column, "C": row}, 1024, 40)).bounds() == {"X0": 44, "X1": 2 + 41 + 400, "X_vals": 401}
+    assert Work(tile(product, {"B": column, "C": row}, 1024, 40)).bounds() == {"X0": 41, "X1": 2 + 41 + 400, "X_vals": 401}
     assert Work(tile(product, {"B": row, "C": row}, 1024, 40)).bounds()["X_vals"] == 1 + 89
 
 
