@@ -9,7 +9,7 @@ Source: Stellar IV-A, Fig. 8, and V.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Annotated, Any
@@ -17,7 +17,8 @@ from typing import Annotated, Any
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS, Dma
 from .elastic import Elastic
-from .private_buffer import BITVECTOR, COMPRESSED, DENSE, KINDS, LINKED, MOST_SHARED, Loop, PrivateBuffer
+from .level_arrays import LevelArray, level_arrays
+from .private_buffer import DENSE, KINDS, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
 from .written import Written
@@ -26,8 +27,6 @@ from .written import Written
 MOST_STREAMS = 31
 # Arrays in front of the values of linked lists: heads, links, coordinates.
 MOST_BEFORE = 3
-# Bits of an element of what counts others, as it lies in memory: segments go on from tensor to tensor there.
-SEGMENT_BITS = 32
 MOST_WORDS = 1 << 14
 MOST_RESULT_PORTS = 256
 # The stream that fills the memory of a core.
@@ -226,25 +225,17 @@ def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
     bank = buffer.banks[nth]
     if bank.kind == DENSE:
         return [Stream(buffer.name(nth, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)]
-    across = -(-bank.levels[-1].extent // DATA_BITS)
-    first = {BITVECTOR: [("bits", DATA_BITS, bank.fibers * across, False)],
-             COMPRESSED: [("segments", SEGMENT_BITS, bank.fibers + 1, False), ("coordinates", DATA_BITS, bank.words, True)],
-             LINKED: [("heads", DATA_BITS, bank.fibers + 1, False), ("links", 2 * DATA_BITS, bank.nodes, True),
-                      ("coordinates", DATA_BITS, bank.words, True)]}
-    arrays = first.get(bank.kind, [])
-    return [*(Stream(buffer.name(nth, name), bits, elements, False, is_counted=counted, kind=bank.kind)
-              for name, bits, elements, counted in arrays),
-            Stream(buffer.name(nth, "values"), DATA_BITS, bank.words, False, is_counted=True, before=len(arrays),
-                   kind=bank.kind)]
+    arrays = level_arrays(bank.kind, bank.fibers, bank.levels[-1].extent, bank.words, bank.node, DATA_BITS)
+    return [_stream(buffer.name(nth, each.name), each, arrays, False, bank.kind) for each in arrays]
 
 
 def _arrays(result: Written) -> list[Stream]:
     """The streams of a result in a format."""
-    fixed = {"segments": result.fibers + 1, "heads": result.fibers + 1, "bits": result.stored}
-    found = []
-    for name, bits in result.arrays.items():
-        counted = name not in fixed and result.kind != DENSE
-        elements = fixed.get(name, result.stored if result.kind == DENSE else result.words)
-        found.append(Stream(result.name(name), SEGMENT_BITS if name == "segments" else bits, elements, True,
-                            is_counted=counted, before=len(result.arrays) - 1 if name == "values" else 0, kind=result.kind))
-    return found
+    arrays = result.stored_as
+    return [_stream(result.name(each.name), each, arrays, True, result.kind) for each in arrays]
+
+
+def _stream(name: str, array: LevelArray, arrays: Sequence[LevelArray], is_result: bool, kind: str) -> Stream:
+    """The stream of one of the arrays of a tensor; a request for the last one moves all."""
+    before = len(arrays) - 1 if array is arrays[-1] else 0
+    return Stream(name, array.bits, array.elements, is_result, is_counted=array.is_counted, before=before, kind=kind)

@@ -35,6 +35,11 @@ Extent = Annotated[int, Whole(1, 1 << 20)]
 NodeSize = Annotated[int, PowerOfTwo(1, MOST_NODE)]
 
 
+def most_nodes(words: int, node: int) -> int:
+    """Nodes of lists with so many elements each, in so many words."""
+    return max(1, words // node)
+
+
 @dataclass(frozen=True)
 class Level:
     """A level of the fibertree: dense, compressed, a bitvector or linked lists; with so many coordinates."""
@@ -157,7 +162,7 @@ class Bank:
     @property
     def nodes(self) -> int:
         """Nodes of lists of a tensor, at most."""
-        return max(1, self.words // self.node)
+        return most_nodes(self.words, self.node)
 
     @property
     def values(self) -> int:

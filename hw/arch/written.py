@@ -1,13 +1,9 @@
 """The description of what writes a result whose ports give fibers: in which format it is stored behind an array.
 
 In an operation each port gives the fiber of one place of the outer dimensions. Fibers are taken in the order of their places,
-and become the arrays of a level, each of which is held until it is complete, and then leaves behind its length; the next tensor
-is written meanwhile. A tensor is what one operation gives, or of linked lists what several give, each behind those before it.
-
-    dense         values
-    compressed    segments, coordinates, values
-    bitvector     bits, values
-    linked list   heads and the number of nodes, links (the next node, and above 16 bits how many elements), coordinates, values
+and become the arrays of a level (`level_arrays`), each of which is held until it is complete, and then leaves behind its
+length; the next tensor is written meanwhile. A tensor is what one operation gives, or of linked lists what several give, each
+behind those before it.
 
 Source: Stellar III-E and IV-C (axes of buffers, written as they are read).
 """
@@ -20,9 +16,9 @@ from math import prod
 from typing import Annotated
 
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .level_arrays import LevelArray, across, level_arrays
 from .private_buffer import (
     BITVECTOR,
-    COMPRESSED,
     DENSE,
     KINDS,
     LEAST_WORDS,
@@ -30,6 +26,7 @@ from .private_buffer import (
     MOST_SHARED,
     MOST_WORDS,
     NodeSize,
+    most_nodes,
 )
 from .spatial import Shaped
 from .token import DATA_BITS
@@ -37,8 +34,6 @@ from .token import DATA_BITS
 MOST_PORTS = 256
 # Of a value.
 MOST_BITS = 32
-ARRAYS = {DENSE: ("values",), COMPRESSED: ("segments", "coordinates", "values"), BITVECTOR: ("bits", "values"),
-          LINKED: ("heads", "links", "coordinates", "values")}
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ class Written:
     @property
     def across(self) -> int:
         """Words of bits of a fiber."""
-        return -(-self.extent // DATA_BITS)
+        return across(self.extent)
 
     @property
     def stored(self) -> int:
@@ -117,7 +112,7 @@ class Written:
     @property
     def nodes(self) -> int:
         """Nodes of lists of a tensor, at most."""
-        return max(1, self.words // self.node)
+        return most_nodes(self.words, self.node)
 
     @property
     def lanes(self) -> int:
@@ -127,8 +122,12 @@ class Written:
     @property
     def arrays(self) -> dict[str, int]:
         """The bits of a word of each array that leaves."""
-        return {name: 2 * DATA_BITS if name == "links" else self.lanes * DATA_BITS if name == "values" else DATA_BITS
-                for name in ARRAYS[self.kind]}
+        return {each.name: each.word_bits for each in self.stored_as}
+
+    @property
+    def stored_as(self) -> tuple[LevelArray, ...]:
+        """The arrays, the values last."""
+        return level_arrays(self.kind, self.fibers, self.extent, self.words, self.node, self.lanes * DATA_BITS)
 
     def name(self, array: str) -> str:
         """Of the stream of an array."""

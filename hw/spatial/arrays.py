@@ -7,8 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ..arch import command
-from ..arch.accelerator import SEGMENT_BITS, Accelerator, Stream
+from ..arch.accelerator import Accelerator, Stream
 from ..arch.dma import ADDRESS_BITS
+from ..arch.level_arrays import SEGMENT_BITS
 from ..arch.token import DATA_BITS
 from ..dma.request import request_layout
 
