@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from .compiler.einsum import compile_fused, most_copies
 from .compiler.ir.mapped import graph_demands
@@ -141,12 +142,22 @@ def _on_lanes(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -
     return fused, single
 
 
+class CutOperands(NamedTuple):
+    """Operands in sub-tiles, and what compiles the program for them.
+
+    compiles : function    Is given whom to tell the stages and, of several statements, the result by NumPy.
+    why : str              Why it has so many copies, if the plan does not say.
+    """
+
+    compiles: Callable[[Tell, Coo | None], TensorJob]
+    why: str
+
+
 def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
-           progress: Tell = silent, tiling: Tiling | None = None) -> tuple[Callable[[Tell, Coo | None], TensorJob], str]:
+           progress: Tell = silent, tiling: Tiling | None = None) -> CutOperands:
     """Cut operands by name into sub-tiles, the edges chosen and indices left out as the plan wants, whatever runs them.
 
-    tiling: they are cut already. Returns what compiles the program, given whom to tell the stages and, of several statements,
-    the result by NumPy; and why it has so many copies, if the plan does not say.
+    tiling: they are cut already.
     """
     fused, wanted = _on_lanes(fused, data, arch, wanted)
     work = _work(fused, tiling or cut(fused, data, arch, wanted, progress), wanted)
@@ -162,7 +173,7 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
         compiled = compile_fused(nests, arch, seed, tell, copies, wanted.dynamic, linked, "balancing" not in wanted.without)
         return TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer)
 
-    return compiles, why
+    return CutOperands(compiles, why)
 
 
 def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
@@ -172,17 +183,17 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
     loops = None if wanted.ordered or several else choose(fused.einsum, part.formats, data, how.arch, wanted, progress)
     if loops:
         fused = alone(loops.statement)
-    compiles, why = job_of(fused, data, how.arch, wanted, how.seed, progress, loops.tiling if loops else None)
+    ready = job_of(fused, data, how.arch, wanted, how.seed, progress, loops.tiling if loops else None)
     answer = golden.evaluate_all(part.statements, data)[part.name] if several else None
     made: list[TensorJob] = []
 
     def job(tell: Tell) -> TensorJob:
-        made.append(compiles(tell, answer))
+        made.append(ready.compiles(tell, answer))
         return made[0]
 
     found = execute(replace(how, single="pipelining" in wanted.without), job, began, progress)
     more = {"fused": dict(fused.ways), "as_one": fused.einsum.text} if several else loops.report() if loops else {}
-    more |= {"most": why} if why else {}
+    more |= {"most": ready.why} if ready.why else {}
     return replace(found, report=_with(found.report, more)), made[0].whole()
 
 

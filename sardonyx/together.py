@@ -114,7 +114,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     progress("compiling the programs")
     matrix, what = api.demo_matrix(None)
     operands = {"B": matrix, "C": matrix}
-    compiles, _ = job_of(alone(parse(api.MATRIX_PRODUCT)), operands, arch)
+    compiles = job_of(alone(parse(api.MATRIX_PRODUCT)), operands, arch).compiles
     product = compiles(silent, None)
     photo = halide.prepared(gaussian.build(), {"photo": skimage.data.camera()}, None, {}, progress)
     blur = photo.job(Wanted(photo.size, None, None, arch, 0), lambda stage: progress(f"compiling the blur: {stage}"))

@@ -374,7 +374,7 @@ def outside() -> list[Row]:
                                   "cycles away: cycles from configured to the last word outside; those that compute; "
                                   "configuring", ran))
     matrix, _ = api.demo_matrix(None)
-    compiles, _ = statements.job_of(alone(parse(api.MATRIX_PRODUCT)), {"B": matrix, "C": matrix}, arch)
+    compiles = statements.job_of(alone(parse(api.MATRIX_PRODUCT)), {"B": matrix, "C": matrix}, arch).compiles
     ran, _ = together.run({"product": compiles(silent, None)}, arch)
     launched = len(ran.firmware.launches[0])
     return [*rows, _from_outside(f"les_miserables times itself there, {launched} launches in one run: the same", ran)]
