@@ -24,9 +24,10 @@ from .dense.select.select import selected
 from .dense.time import verify_controllers as controllers
 from .dense.time.align import Alignment, Misaligned
 from .dense.time.retime import Retimed, retime
-from .ir import dataflow, mapped
-from .ir.dataflow import PeGraph, WordGraph
+from .ir import dataflow, mapped, pe_graph
+from .ir.dataflow import WordGraph
 from .ir.mapped import LOAD, STORE, MappedGraph, Pin
+from .ir.pe_graph import PeGraph
 from .ir.program import STATIC
 from .ir.transfer import region
 from .lang.halide.pipeline import Pipeline
@@ -53,7 +54,7 @@ class CompiledDense(Compiled):
         return self.static.walk
 
     def stages(self) -> dict[str, str]:
-        return {"words.txt": dataflow.to_text(self.words) if self.words else "", "pes.txt": dataflow.pe_text(self.pes),
+        return {"words.txt": dataflow.to_text(self.words) if self.words else "", "pes.txt": pe_graph.pe_text(self.pes),
                 "static.txt": self.static.graph.to_text(), "settled.txt": self.graph.to_text(), **super().stages(),
                 "times.txt": times_text(self.alignment)}
 
@@ -113,8 +114,8 @@ def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: i
 def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,
                 name: str = "program", tell: Tell = silent) -> CompiledDense:
     """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
-    mapped.check_operations(dataflow.operations(pes), arch.pe.ops)
-    dataflow.verify_pes(pes, arch.pe.ops)
+    mapped.check_operations(pe_graph.operations(pes), arch.pe.ops)
+    pe_graph.verify_pes(pes, arch.pe.ops)
     check_tile(pes, tile, lanes)
     check_tables(pes, arch)
     if not pes.inputs:

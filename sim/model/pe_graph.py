@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream, WordGraph, WordNode
+from sardonyx.compiler.ir.dataflow import Ref, Stream, WordGraph, WordNode
+from sardonyx.compiler.ir.pe_graph import Held, PeGraph, PeNode, Running
 from sardonyx.hw.arch.op import BY_NAME, CONDITION_CODES, results
 
 WORD = 1 << 16

@@ -10,7 +10,8 @@ from stencils import BLUR, plane, stencil
 from sardonyx.apps.dense import cascade, gaussian
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.halide import FILES, CompiledDense, compile_halide, compile_pes
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError

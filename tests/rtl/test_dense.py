@@ -17,7 +17,8 @@ from stencil_machine import STENCILS
 
 from sardonyx.apps.dense import gaussian
 from sardonyx.compiler.halide import CompiledDense, compile_halide, compile_pes
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.soc import FLUSH_CYCLES

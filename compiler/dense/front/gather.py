@@ -24,7 +24,8 @@ from sardonyx.hw.arch.errors import UserError
 
 from ...lang.halide.pipeline import BOOL, INT32, Access, Binary, Cast, Expr, Func, Intrinsic, Not, Number, Select, Variable
 from ...lang.halide.walk import share
-from .values import Coordinate, Value, Values, behind
+from .value import Coordinate, Value, behind
+from .values import Values
 
 PRODUCTS = "a matrix product is taken as out(x, y) = 0, out(x, y) += a(x, r) * b(r, y) of 16 bits and nothing else"
 

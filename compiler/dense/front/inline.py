@@ -37,7 +37,8 @@ from ...lang.halide.pipeline import (
 from ...lang.halide.walk import accesses, children, postorder
 from .constants import is_float
 from .intrinsics import call
-from .values import Origin, Value, Values, behind
+from .value import Origin, Value, behind
+from .values import Values
 
 # Longest table: the words of a MEM tile.
 TABLE = 2048

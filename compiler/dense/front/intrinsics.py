@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...lang.halide.pipeline import Type
 from . import constants
-from .values import Value, Values
+from .value import Value
+from .values import Values
 
 BINARY = {"absd": "absd", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
 ROUND_TO_ZERO = {"div_round_to_zero": "div", "mod_round_to_zero": "mod"}

@@ -33,7 +33,8 @@ from .gather import Gatherer
 from .inline import Inliner
 from .nodes import Nodes, reachable
 from .ranges import SIGNED_WORD, UNSIGNED_WORD
-from .values import Coordinate, Value, Values, behind
+from .value import Coordinate, Value, behind
+from .values import Values
 from .words import Words, refused
 
 # Extent up to which a bounded dimension is a set of planes: the channels of an image.

@@ -19,7 +19,7 @@ from ...lang.halide.pipeline import BOOL, Type
 from . import ranges
 from .nodes import Nodes
 from .ranges import SIGNED_WORD, UNSIGNED_WORD, Interval
-from .values import Coordinate, Value
+from .value import Coordinate, Value
 
 WORD = 0xFFFF
 SMALLER = "compute with smaller numbers, cast to 16 bits where the rest is not needed, or clamp earlier"

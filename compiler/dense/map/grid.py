@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...ir.dataflow import Held, PeGraph, PeNode, Ref, Running, Stream
+from ...ir.dataflow import Ref, Stream
+from ...ir.pe_graph import Held, PeGraph, PeNode, Running
 
 Point = tuple[int, ...]
 

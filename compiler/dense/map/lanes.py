@@ -16,8 +16,8 @@ from itertools import count
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
-from ...ir.dataflow import PeGraph
 from ...ir.mapped import Demand, demands, graph_demands
+from ...ir.pe_graph import PeGraph
 from .grid import walk
 from .product import Product
 from .product import steps as product_steps

@@ -29,8 +29,9 @@ from ....hw.arch.errors import UserError
 from ....hw.arch.glb import LANES as LINE_WORDS
 from ....hw.arch.op import BY_NAME, Op
 from ....hw.arch.register_file import EXTENT_BITS
-from ...ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream
+from ...ir.dataflow import Ref, Stream
 from ...ir.mapped import LOAD
+from ...ir.pe_graph import Held, PeGraph, PeNode, PeOperand, Running
 from ...ir.transfer import region
 from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
 from ...lang.halide.text import show

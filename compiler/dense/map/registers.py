@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from ....hw.arch.op import BY_NAME
 from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, READ_TO_WORD, SCHEDULED, ScheduleSizes
-from ...ir.dataflow import Held, PeNode, Running
+from ...ir.pe_graph import Held, PeNode, Running
 from .affine import Pattern, fields
 from .grid import Walk
 

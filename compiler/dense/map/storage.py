@@ -29,8 +29,9 @@ from ....hw.arch.errors import UserError
 from ....hw.arch.op import BY_NAME, CONDITION_CODES
 from ....hw.arch.primitive import ALU, BUFFER
 from ....hw.arch.register_file import CHANNELS
-from ...ir.dataflow import PeGraph, PeNode, Ref
+from ...ir.dataflow import Ref
 from ...ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin, Stream
+from ...ir.pe_graph import PeGraph, PeNode
 from .grid import Walk, needed_boxes
 from .registers import kept_words, waiting_words
 

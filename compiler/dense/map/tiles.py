@@ -36,8 +36,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ....hw.arch.glb import LANES
-from ...ir.dataflow import PeGraph
 from ...ir.mapped import graph_demands
+from ...ir.pe_graph import PeGraph
 from ...ir.transfer import PLACES, WORD_BYTES
 from .grid import Walk, walk
 from .storage import Overfull, store

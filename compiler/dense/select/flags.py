@@ -21,7 +21,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.dataflow import PeGraph, PeNode, Ref, picked
+from ...ir.dataflow import Ref
+from ...ir.pe_graph import PeGraph, PeNode, picked
 
 SWAPPED = {"eq": "eq", "ne": "ne", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule",
            "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}

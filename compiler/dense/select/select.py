@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....hw.arch.op import BY_NAME, CONDITION_CODES, OPS, Op, predicate
-from ...ir.dataflow import Operand, PeGraph, PeNode, Ref, WordGraph, operations, picked, verify_pes
+from ...ir.dataflow import Operand, Ref, WordGraph
 from ...ir.mapped import check_operations
+from ...ir.pe_graph import PeGraph, PeNode, operations, picked, verify_pes
 from .cover import Cover
 from .flags import share_flags
 from .fold import fold

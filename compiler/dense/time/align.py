@@ -20,8 +20,8 @@ from graphlib import TopologicalSorter
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ....hw.arch.register_file import CHANNELS
-from ...ir.dataflow import PeNode
 from ...ir.mapped import Pin
+from ...ir.pe_graph import PeNode
 from ..map.registers import kept_words, waiting_words
 from ..map.storage import NET, OPERAND_PORT, StaticGraph, latency_of, longest_line
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from sardonyx.hw.arch.errors import UserError
 
-from .bounds import Analysis, Interval, box
+from .bounds import Analysis, box
+from .intervals import Interval
 from .pipeline import Access, Binary, Expr, Intrinsic, Number, Pipeline, Select, Variable
 from .walk import accesses, children, postorder
 

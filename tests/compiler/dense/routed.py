@@ -10,8 +10,9 @@ from stencils import plane
 
 from sardonyx.compiler.dense.map.storage import StaticGraph
 from sardonyx.compiler.dense.time.align import Alignment
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
 from sardonyx.compiler.ir.mapped import Pin
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 
 Latency = Mapping[Pin, int]
 # A value by where it comes from: block, port, step.

@@ -1,6 +1,7 @@
 """Graphs of PEs for tests of the passes behind selection."""
 
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream
+from sardonyx.compiler.ir.dataflow import Ref, Stream
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 
 
 def plane(image: str, dims: int = 2) -> Stream:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx.compiler.lang.halide import meaning
-from sardonyx.compiler.lang.halide.bounds import Interval, Region, box, interval, required
+from sardonyx.compiler.lang.halide.bounds import Region, box, interval, required
+from sardonyx.compiler.lang.halide.intervals import Interval
 from sardonyx.compiler.lang.halide.pipeline import (
     BOOL,
     INT32,

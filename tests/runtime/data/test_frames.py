@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream
+from sardonyx.compiler.ir.dataflow import Ref, Stream
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.sim.model.walked import run_walk
 

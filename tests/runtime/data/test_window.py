@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from stencils import plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, Stream
+from sardonyx.compiler.ir.dataflow import Ref, Stream
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.hw.arch.glb import LANES
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.load_loops import Reads

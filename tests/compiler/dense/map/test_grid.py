@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import Grid, unroll, walk
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 
 
 def test_the_grid_of_a_stencil_is_wider_by_its_margin() -> None:

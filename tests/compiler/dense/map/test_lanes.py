@@ -11,7 +11,7 @@ from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.dense.map.lanes import Limit, limit
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.halide import compile_pes
-from sardonyx.compiler.ir.dataflow import PeGraph
+from sardonyx.compiler.ir.pe_graph import PeGraph
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError

@@ -13,7 +13,8 @@ import sardonyx.halide
 from sardonyx.apps.dense import matrix_product
 from sardonyx.compiler.dense.map.product import Product, find, steps
 from sardonyx.compiler.halide import compile_product
-from sardonyx.compiler.ir.dataflow import Held, PeGraph, PeNode, PeOperand, Ref, Running, Stream, pe_faults
+from sardonyx.compiler.ir.dataflow import Ref, Stream
+from sardonyx.compiler.ir.pe_graph import Held, PeGraph, PeNode, PeOperand, Running, pe_faults
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.tile import PE, TileSpec

@@ -13,8 +13,9 @@ from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.storage import StaticGraph, longest_line, operation, store, with_passes
 from sardonyx.compiler.dense.select.flags import in_step
 from sardonyx.compiler.dense.select.select import select
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref, WordGraph
+from sardonyx.compiler.ir.dataflow import Ref, WordGraph
 from sardonyx.compiler.ir.mapped import Pin, verify
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import BUFFER, LEVEL

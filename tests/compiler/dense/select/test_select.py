@@ -21,7 +21,8 @@ from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.dense.select.sums import Term, cover_sum
 from sardonyx.compiler.dense.select.tree import Pe, Value, leaves, moved, pe
 from sardonyx.compiler.dense.select.tree import parts as tree_parts
-from sardonyx.compiler.ir.dataflow import WORD_OPS, PeGraph, PeNode, Ref, WordGraph, WordNode, pe_faults, pe_text, verify_pes
+from sardonyx.compiler.ir.dataflow import WORD_OPS, Ref, WordGraph, WordNode
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode, pe_faults, pe_text, verify_pes
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.op import BY_NAME, CONDITIONS, OPS, predicate

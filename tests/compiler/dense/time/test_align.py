@@ -12,8 +12,9 @@ from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.storage import OPERAND_PORT, StaticGraph, latency_of, longest_line, store, with_passes
 from sardonyx.compiler.dense.time.align import Misaligned, align, least_age, verify
 from sardonyx.compiler.dense.time.settle import settle
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
 from sardonyx.compiler.ir.mapped import Pin
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.op import BY_NAME
 

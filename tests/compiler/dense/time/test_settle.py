@@ -14,8 +14,8 @@ from sardonyx.compiler.dense.map.registers import waiting_words
 from sardonyx.compiler.dense.map.storage import StaticGraph, store
 from sardonyx.compiler.dense.time.align import OPERAND, Alignment, align
 from sardonyx.compiler.dense.time.settle import settle
-from sardonyx.compiler.ir.dataflow import PeGraph
 from sardonyx.compiler.ir.mapped import MappedGraph, Pin, verify
+from sardonyx.compiler.ir.pe_graph import PeGraph
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.model.cycles import buffer

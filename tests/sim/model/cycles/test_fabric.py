@@ -14,7 +14,8 @@ from words import graphs
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.halide import CompiledDense, compile_pes
-from sardonyx.compiler.ir.dataflow import PeGraph, PeNode, Ref
+from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
