@@ -12,7 +12,7 @@ from test_memories import ROMS
 from test_regions import PART, THREE, blocks
 from test_regions import stored as ran
 from test_static import ARCH as STATIC_ARCH
-from test_static import FULL, LATE, PLAIN, START, STENCIL_LATENCY, expected, load, stencil, store, stored
+from test_static import FULL, LATE, PLAIN, SLOW, START, STENCIL_LATENCY, expected, load, stencil, store, stored
 
 import sardonyx
 import sardonyx.halide
@@ -73,8 +73,8 @@ class Restless:
         return False
 
 
-@pytest.mark.parametrize("arch", [STATIC_ARCH, PLAIN, LATE, pytest.param(FULL, marks=pytest.mark.slow)],
-                         ids=["split", "no FIFOs", "late global buffer", "full FIFOs"])
+@pytest.mark.parametrize("arch", [STATIC_ARCH, replace(PLAIN, glb=LATE.glb), SLOW(PLAIN), SLOW(LATE), SLOW(FULL)],
+                         ids=["split", "no FIFOs and late global buffer", "no FIFOs", "late global buffer", "full FIFOs"])
 def test_a_static_program_has_its_words_and_cycles_whenever_it_stands_still(arch: Arch) -> None:
     arch = stalling(arch)
     start, hops = arch.glb.load_start_cycle, arch.interconnect.fifo == "full"
