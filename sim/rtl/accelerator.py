@@ -18,6 +18,7 @@ from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.command import Word
 from ...hw.arch.errors import UserError
+from ...hw.component import module_name
 from ...hw.kept import generator
 from . import verilator
 from .process import Process
@@ -58,7 +59,7 @@ class SimulatedAccelerator(Process):
         self.memory_bytes = memory_bytes
         has_queue = "s_axil_awvalid" in top.signature.members
         platform = emit.collect(top, Cache(cache) if cache else home())
-        name = emit.module_name(top)
+        name = module_name(top)
         # What others have published is no RTLIL.
         published = [module.verilog or "" for module in platform.modules.values()]
         parts = [generator(), platform.rtlil, *published, *(header.read_text() for header in HEADERS)]

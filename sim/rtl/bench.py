@@ -31,6 +31,7 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.primitive import PRIMITIVES, Primitive
 from ...hw.arch.tile import MEM, PE, TileSpec
 from ...hw.arch.token import parse_stream, show_stream
+from ...hw.component import module_name
 from ...hw.kept import generator
 from . import verilator
 from .bench_top import BenchTop
@@ -100,7 +101,7 @@ class Bench:
 
     def __init__(self, component: wiring.Component, *, fifos: bool = False,
                  cache: Path | None = None) -> None:
-        self.name = emit.module_name(component)
+        self.name = module_name(component)
         top = BenchTop(component, fifos)
         self._inputs, self._outputs = top.inputs, top.outputs
         self._config, self._status = top.config, top.status

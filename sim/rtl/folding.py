@@ -25,6 +25,7 @@ from ...compiler.ir.program import Program
 from ...hw import emit
 from ...hw.arch.cgra import Arch
 from ...hw.arch.tile import TileSpec
+from ...hw.component import module_name, ports
 from ...hw.configuration import MemoryWindow, packed
 from ...hw.connectivity import Site
 from ...hw.tile.tile import TileLogic
@@ -82,11 +83,11 @@ def _tiles(arch: Arch, configuration: Mapping[Site, int], store: Cache) -> list[
 
 def _folded(tile: TileLogic, files: Sequence[Path], number: int) -> list[Path]:
     """The files of a tile, and one with a module around it that has its ports but ``cfg``, which is a number."""
-    ports = emit.ports(tile)
-    width = len(ports.pop("cfg")[0])
+    found = ports(tile)
+    width = len(found.pop("cfg")[0])
     flows = [*(("input", 1, name) for name in ("clk", "rst")),
-             *((direction.value, len(value), name) for name, (value, direction) in ports.items())]
-    logic = emit.module_name(tile)
+             *((direction.value, len(value), name) for name, (value, direction) in found.items())]
+    logic = module_name(tile)
     name = folded_name(logic, number)
     lines = [f"module {name}(", ",\n".join(f"  {flow} [{bits - 1}:0] {port}" for flow, bits, port in flows), ");",
              f"  {logic} tile (", *(f"    .{port}({port})," for _, _, port in flows), f"    .cfg({width}'h{number:x})", "  );",

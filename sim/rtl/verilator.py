@@ -3,7 +3,7 @@
 Input:   Verilog files (or a function that makes them), a C++ source with ``main``, the top module.
 Output:  `Model`: an executable in the cache (`sardonyx.cache`); a second build of the same input finds it there.
 Errors:  UserError if a tool is missing; AssertionError with the tool's report if the design does not build.
-         Warnings are errors, except for the waivers of `hw.emit`: a combinational loop (UNOPTFLAT) never
+         Warnings are errors, except for the waivers of `hw.lint`: a combinational loop (UNOPTFLAT) never
          passes.
 Cost:    a component of a tile 0.6 s (Yosys 0.2, Verilator 0.1, compiler 0.3); 6 s more the first time on a
          machine, for the precompiled header.
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...cache import Cache, home
-from ...hw import emit
+from ...hw import lint
 from ...hw.arch.errors import UserError
 
 # As Verilator's own makefile gives them: the generated code asks for each with #if.
@@ -157,8 +157,8 @@ def build_digest(*parts: str) -> str:
 
 
 def warnings() -> list[str]:
-    """What Verilator warns of: all but the waivers of `hw.emit`."""
-    return ["-Wall", *(f"-Wno-{waiver.rule}" for waiver in emit.WAIVERS)]
+    """What Verilator warns of: all but the waivers of `hw.lint`."""
+    return ["-Wall", *(f"-Wno-{waiver.rule}" for waiver in lint.WAIVERS)]
 
 
 def verilator(arguments: Sequence[str]) -> None:

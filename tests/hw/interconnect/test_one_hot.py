@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx.hw import emit
+from sardonyx.hw.component import module_name
 from sardonyx.hw.interconnect.one_hot import Isolation, OneHotMux
 from sardonyx.hw.yosys import run_yosys
 
@@ -48,7 +49,7 @@ def test_what_is_isolated_is_0_while_its_domain_is_not_awake(awake: int) -> None
     ids=lambda each: each if isinstance(each, str) else each.module_name)
 def test_every_input_that_may_float_enters_one_gate_which_its_select_settles(component: wiring.Component, settling: str,
                                                                              tmp_path: Path) -> None:
-    top, files = emit.module_name(component), emit.emit(component, tmp_path)
+    top, files = module_name(component), emit.emit(component, tmp_path)
     run_yosys(["-q", "-p", f"read_verilog -sv {files[-1].name}; synth -top {top}; abc -g AND,NAND,OR,NOR,MUX,XOR,AOI3,OAI3; "
                            "opt_clean -purge; write_json found.json"], tmp_path)
     module = json.loads((tmp_path / "found.json").read_text())["modules"][top]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.token import TOKEN
-from sardonyx.hw.emit import module_name
+from sardonyx.hw.component import module_name
 from sardonyx.hw.stream.fifo import Fifo, Fifo2, LateFifo
 from sardonyx.sim.rtl.bench import Bench, Result
 

@@ -19,6 +19,7 @@ from sardonyx.hw.arch.primitive import PASS_THROUGH
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.array import Array
 from sardonyx.hw.column import Column
+from sardonyx.hw.component import module_name, ports
 from sardonyx.hw.configuration import CHANNEL, REQUEST
 from sardonyx.hw.connectivity import BORDER, Wire, connections, reports, tile_name
 from sardonyx.hw.tile.abutted import AbuttedTile, Feed
@@ -132,7 +133,7 @@ def test_a_tile_that_abuts_is_joined_with_its_neighbours_and_the_border_only() -
 def test_tiles_of_a_kind_and_parity_are_one_module_wherever_they_are(feed_through: bool) -> None:
     """Six of them in the largest machine: PE, MEM and IO, odd and even. Pins that are tied outside say where they are."""
     parts, wires = Array(replace(get("onyx"), feed_through=feed_through)).netlist()
-    tiles = {name: emit.module_name(part) for name, part in parts.items() if name.startswith("x")}
+    tiles = {name: module_name(part) for name, part in parts.items() if name.startswith("x")}
     form = "abutted" if feed_through else "tile"
     assert set(tiles.values()) == {f"{form}_{kind}_{parity}" for kind, parity in product(("pe", "mem", "io"), ("odd", "even"))}
     assert len(tiles) == 32 * 17 and len({id(part) for part in parts.values()}) == 6 + (not feed_through)
@@ -151,6 +152,6 @@ def test_the_array_of_tiles_that_abut_is_without_loops_and_lint(tmp_path: Path) 
 
 @pytest.mark.parametrize("stalls", [False, True])
 def test_ports_of_a_tile_that_abuts_name_their_sides(stalls: bool) -> None:
-    names = emit.ports(AbuttedTile(replace(MESH, column_stall=stalls), MESH.pe, 0))
+    names = ports(AbuttedTile(replace(MESH, column_stall=stalls), MESH.pe, 0))
     assert {name for name in names if name.partition("_")[0] not in ("n", "e", "s", "w")} == {"cut", "tile_y"}
     assert {f"{side}_config__{part}" for side in "ns" for part in CHANNEL.members} < set(names)

@@ -19,6 +19,7 @@ from sardonyx.hw.arch.cgra import Timing
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.column import Column
+from sardonyx.hw.component import module_name
 from sardonyx.hw.configuration import MemoryWindow
 from sardonyx.hw.connectivity import Wire, reports
 from sardonyx.hw.glb.tile import GlbTile
@@ -31,14 +32,17 @@ from sardonyx.sim.rtl import library, simulator, stitch
 from sardonyx.sim.rtl.folding import configurations
 from sardonyx.sim.rtl.machine import Machine
 
-SMALLER = replace(get("tiny"), interconnect=Interconnect(2))
+# Trees of multipliers are most of its logic, and stand between registers.
+TINY = get("tiny")
+SMALLER = replace(TINY, interconnect=Interconnect(2), pe=replace(TINY.pe, multiplier_tree=False),
+                  mem=replace(TINY.mem, multiplier_tree=False))
 SETTINGS = ("cfg", "tile_y")
 
 
 @functools.cache
 def followed(component, folder: Path) -> "dict[str, set[str]]":
     """The inputs that each output of a module follows in the same cycle, by walking its netlist from register to register."""
-    top = emit.module_name(component)
+    top = module_name(component)
     files = emit.emit(component, folder)
     reads = "".join(f"read_verilog -sv {file.name}; " for file in files)
     run_yosys(["-q", "-p", f"{reads} hierarchy -check -top {top}; proc; flatten; opt_clean; memory_dff; memory_collect; "
