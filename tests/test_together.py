@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from machines import BESIDE, LEAST, PART, copier, mirrored
 from riscv import needs_compiler
-from stencil_machine import STENCILS
+from test_system_memories import TABLES
 
 from sardonyx import emission, halide, timeline, together
 from sardonyx.apps.dense import box
@@ -100,8 +100,7 @@ def test_jobs_without_a_region_take_the_first_that_is_free_and_what_stops_one_is
 def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
     """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared. Launches of each
     are in one run."""
-    arch = replace(STENCILS, rows=5, mem_every=2, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4),
-                   glb=replace(STENCILS.glb, queue=True))
+    arch = replace(TABLES, columns=4, rows=5, mem_every=2, glb=replace(TABLES.glb, queue=True))
     half, draw = part(arch, 2), np.random.default_rng(0)
     jobs = {}
     for name, size in (("west", (90, 111)), ("east", (79, 120))):
