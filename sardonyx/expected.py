@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -64,10 +65,6 @@ def orders(text: str, formats: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """The loop orders in which a statement can be computed, the default one first."""
     default = parse_program(text).statements[0].order
     for order in permutations(default):
-        try:
-            program = parse_program(text, order, formats)
-        except UserError:
-            continue
-        # What reading kept sums once more takes is not in the estimate.
-        if not any(each.reframed for each in program.statements):
+        with suppress(UserError):
+            parse_program(text, order, formats)
             yield order

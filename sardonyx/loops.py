@@ -9,8 +9,9 @@ at with the best of these edges and with a few more, and the `CLOSER` best of th
 it is expected to gain more than estimates are off, so that programs stay as they are where nothing is gained. Orders that the
 formats or the machine do not allow are left out.
 
-Cost:    at most `MOST_ORDERS` orders, `len(GLANCES) + 1` edges of each, and `CLOSER` searches, each with a part of the nonzeros
-         and items of the first one. docs/performance.md has what that takes, and what it gains.
+Cost:    at most `MOST_ORDERS` orders, `len(GLANCES) + 1` edges of each, and `CLOSER` searches, twice as many where some orders
+         read their sums once more (`Einsum.reframed`), each with a part of the nonzeros and items of the first one.
+         docs/performance.md has what that takes, and what it gains.
 Source:  the three dataflows are those of IEEE Micro and of SAM; the choice is ours.
 """
 
@@ -110,7 +111,9 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
             others.append(other)
     others.sort(key=lambda order: order.cycles)
     if wanted.edges is None:
-        others = [*(order for order in others[:CLOSER] if order.works(arch, wanted, Search.look)), *others[CLOSER:]]
+        closer = [order for again in (False, True)
+                  for order in [each for each in others if each.statement.reframed == again][:CLOSER]]
+        others = [order for order in others if order not in closer or order.works(arch, wanted, Search.look)]
         others.sort(key=lambda order: order.cycles)
     found = {order.statement.order: order.cycles for order in others if order.cycles < float("inf")}
     expected = dict(sorted({statement.order: least, **found}.items(), key=lambda each: each[1]))
@@ -166,9 +169,7 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
             other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
-        # What reading kept sums once more takes is not in the estimate.
-        if not other.reframed:
-            yield replace(other, locate=statement.locate)
+        yield replace(other, locate=statement.locate)
 
 
 def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,8 @@
 A level is scanned once for every turn of the loops around it; its fibers are taken to be of average length, and their
 coordinates to be anywhere in the tile, so that of a and b out of n both have a b / n, or as many times more as the operands
 are alike (`alike.py`). Where sums are accumulated, fibers are as long as those that other operands ask for. A joiner looks at
-those in common once. A dense level that is located takes no cycles of its own.
+those in common once. A dense level that is located takes no cycles of its own. Sums that are kept to be read with all
+coordinates of dense levels (`Einsum.reframed`) are read in a stage of their own, which begins when they are whole.
 
 Source:  timing of `hw/memory/level.py`, `hw/sparse/joiner.py` and `hw/sparse/reducer.py`.
 """
@@ -44,6 +45,7 @@ class Estimate:
     tiling, items      The work, and which of its items.
     loads, stores      By stream: the words of a block; of results as many as are likely.
     compute            Tokens of the longest stream so far.
+    again              Those of reading sums once more.
     """
 
     tiling: Tiling
@@ -56,7 +58,9 @@ class Estimate:
         picks = self.tiling.picks[self.items]
         self.count = len(picks)
         self.compute = np.full(self.count, LEAST)
-        self._held: tuple[list[Floats], list[Floats]] = ([np.zeros(self.count)], [np.zeros(self.count)])     # Words of buffers.
+        self.again = np.zeros(self.count)
+        # Words of buffers: of what is loaded, stored, and kept.
+        self._held: tuple[list[Floats], ...] = tuple([np.zeros(self.count)] for _ in range(3))
         self._places: dict[str, Ints] = {}      # By index: coordinates that it has.
         self._lengths: dict[tuple[str, str], Floats] = {}
         self._located: set[str] = set()         # Slots whose level at a loop is not scanned.
@@ -84,7 +88,8 @@ class Estimate:
         if einsum.accumulated:
             root, _ = nested(einsum)
         turns, entered = np.ones(self.count), []
-        framed, places = result.stored[:einsum.framed], result.stored[len(result.stored) - einsum.scattered:]
+        framed = () if einsum.reframed else result.stored[:einsum.framed]
+        places = result.stored[len(result.stored) - einsum.scattered:]
         for index in einsum.nest:
             turns = self._counted(root, index, turns) if index in framed else self._loop(root, index, turns)
             if index in result.indices:
@@ -94,6 +99,8 @@ class Estimate:
             entered, kept = self._accumulated(entered, kept[0])
         for above in entered[-2::-1]:
             kept.insert(0, above * _some(kept[0] / np.maximum(above, 1e-9)))
+        if einsum.reframed:
+            entered = self._read_again(kept)
         fibers = np.ones(self.count)
         for level, entries in enumerate(kept[:len(entered) - len(places)]):
             if result.format.is_dense(level):
@@ -130,26 +137,44 @@ class Estimate:
         self._tokens(values + turned + self._fibers + outer + np.maximum(SWEEP * swept, sums) + SWEPT * fibers)
         return entered, [sums]
 
+    def _read_again(self, kept: list[Floats]) -> list[Floats]:
+        """Keep sums, by level so many, and read them with all coordinates of the dense levels; the loops of the result then."""
+        einsum, above, entered = self.tiling.einsum, np.ones(self.count), list[Floats]()
+        self.again = np.full(self.count, LEAST)
+        for level, (index, entries) in enumerate(zip(einsum.result.stored, kept, strict=True)):
+            fibers = kept[level - 1] if level else np.ones(self.count)
+            self._held[2].extend((fibers + 1, entries))
+            self._tokens((STORED_TURN + entries) / 2)
+            inside = above * self.tiling.edges[index] if level < einsum.framed else entries
+            self._again(inside + above + 1)
+            self._again((LOADED_TURN + entries) / 2)
+            entered.append(inside)
+            above = inside
+        return entered
+
     @property
-    def stages(self) -> tuple[Floats, Floats, Floats]:
-        """Cycles of loading, computing and storing."""
+    def stages(self) -> tuple[Floats, ...]:
+        """Cycles of loading, computing and storing; before that of reading sums again, if that is done."""
         load, store = (reduce(np.maximum, each.values(), np.zeros(self.count)) for each in (self.loads, self.stores))
-        return load, self.compute, store
+        return (load, self.compute, self.again, store) if self.tiling.einsum.reframed else (load, self.compute, store)
 
     def cycles(self) -> float:
         """Cycles from the first word loaded to the last one stored."""
-        capacity = self.tiling.capacity
-        return makespan(self.stages, (over(self._held[0], capacity), over(self._held[1], capacity)))
+        loaded, stored, kept = (over(held, self.tiling.capacity) for held in self._held)
+        return makespan(self.stages, (loaded, kept, stored) if self.tiling.einsum.reframed else (loaded, stored))
 
     def _level(self, side: int, name: str, fibers: Floats, entries: Floats) -> None:
         """A level that is loaded (side 0) or stored (1), as a block and in its buffer."""
         (self.loads, self.stores)[side][name] = 3 + fibers + entries
         if side:
-            self._tokens((STORED_TURN + entries) / 2)
+            (self._again if self.tiling.einsum.reframed else self._tokens)((STORED_TURN + entries) / 2)
         self._held[side].extend((fibers + 1, entries))
 
     def _tokens(self, count: Floats) -> None:
         self.compute = np.maximum(self.compute, count)
+
+    def _again(self, count: Floats) -> None:
+        self.again = np.maximum(self.again, count)
 
     def _loop(self, part: Node, index: str, turns: Floats) -> Floats:
         """Take a part through a loop that is entered `turns` times; how often its inside is."""
@@ -159,12 +184,14 @@ class Estimate:
         return turns * joined
 
     def _counted(self, root: Node, index: str, turns: Floats) -> Floats:
-        """Take the expression through a loop at which the result has every coordinate; loops inside those it adds are empty."""
+        """Take the expression through a loop at which the result has every coordinate; tensors of its index have nothing inside
+        those that it adds, others are scanned there, too."""
         joined, extent = self._joined_at(root, index, turns), self.tiling.edges[index]
         assert joined is not None, "a result has the indices of its expression"
         self._tokens(turns * (extent + 1) + 1)
         for access in leaves(root):
-            self._there[access.slot] = self._there.get(access.slot, 1.0) * joined / extent
+            if index in access.indices:
+                self._there[access.slot] = self._there.get(access.slot, 1.0) * joined / extent
         self._fibers = turns
         return turns * extent
 

@@ -1,4 +1,4 @@
-"""How long items take in three stages at once, whose buffers hold two items and the one that is written.
+"""How long items take in stages at once, whose buffers hold two items and the one that is written.
 
 A stage begins with an item when it has ended the one before and the stage before it has ended this one. It cannot end an
 item while the stage behind it still holds the two before, and what finds no room beside those waits until they are read.
@@ -38,12 +38,13 @@ def over(words: Sequence[Floats], capacity: int) -> tuple[Floats, Floats]:
     return beside[0], beside[1]
 
 
-def makespan(stages: tuple[Floats, Floats, Floats], beside: tuple[tuple[Floats, Floats], tuple[Floats, Floats]]) -> float:
+def makespan(stages: Sequence[Floats], beside: Sequence[tuple[Floats, Floats]]) -> float:
     """Cycles from the first word loaded to the last one stored.
 
-    stages: cycles of loading, computing and storing, item by item. beside: see `over`, of what is loaded and what is stored.
+    stages: cycles of loading, computing and storing, item by item, and perhaps of more between. beside: see `over`, of what
+    each stage but the last one gives to the next.
     """
-    count = len(stages[0])
+    count, last_stage = len(stages[0]), len(stages) - 1
     if not count:
         return 0.0
     columns = max(1, count // STEPS)
@@ -54,21 +55,21 @@ def makespan(stages: tuple[Floats, Floats, Floats], beside: tuple[tuple[Floats, 
     at[~there] = 0
     times = [np.where(there, each[at], 0.0) for each in stages]
     rooms = [[np.where(there, each[at], -np.inf) for each in two] for two in beside]
-    ends = [[np.zeros(columns)] * 3 for _ in range(3)]      # By stage, of the last items.
+    ends = [[np.zeros(columns)] * 3 for _ in stages]        # By stage, of the last items.
     began = np.zeros(columns)
     for step in range(steps + ahead):
         if step == ahead:
-            began = ends[2][-1]
+            began = ends[last_stage][-1]
         before = np.zeros(columns)
-        for stage in range(3):
+        for stage in range(len(stages)):
             end = np.maximum(before, ends[stage][-1]) + times[stage][step]
-            if stage < 2:
+            if stage < last_stage:
                 last, second = ends[stage + 1][-1], ends[stage + 1][-2]
                 end = np.maximum(end, second)
                 end = np.maximum(end, np.maximum(last + rooms[stage][0][step], second + rooms[stage][1][step]))
             before = end
             # The next stage looks for the items before this one.
             times[stage][step] = end
-        for stage in range(3):
+        for stage in range(len(stages)):
             ends[stage] = [*ends[stage][1:], times[stage][step]]
-    return float((ends[2][-1] - began).sum())
+    return float((ends[last_stage][-1] - began).sum())

@@ -61,6 +61,24 @@ def test_the_estimate_of_a_full_item_is_exact_but_for_filling():
     assert cycles(normalize(MATMUL), tiling) == pytest.approx(load + compute + store + FILL + 3 * FILL_LOOP, abs=1)
 
 
+@pytest.mark.parametrize("text,order,shapes,density,edge,measured", [
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", ((40, 40), (40, 40)), 0.1, 20, 2921),
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", ((90, 60), (60, 80)), 0.03, 30, 2158),
+    ("X(i,j) = B(k,i,j)", "kij", ((20, 40, 40),), 0.05, 20, 6602),
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", ((50, 70), (70, 50)), 0.07, 10, 4992),
+    ("X(i,j) = B(i,k) * C(k,j)", "kij", ((120, 100), (100, 120)), 0.02, 32, 3263)])
+def test_sums_that_are_read_with_all_coordinates_take_the_cycles_of_the_verilog(text, order, shapes, density, edge, measured):
+    einsum = parse(text, order, {"X": "ds"})
+    data = {access.tensor: random_tensor(shape, density, seed)
+            for seed, (access, shape) in enumerate(zip(einsum.operands, shapes, strict=True))}
+    tiling = tile(einsum, data, 1024, edge)
+    assert tiling.einsum.reframed and cycles(normalize(tiling.einsum), tiling) == pytest.approx(measured, rel=0.05)
+
+
+def test_a_stage_between_two_holds_up_the_items_behind_it():
+    assert makespan(stages([5] * 4, [6] * 4, [9] * 4, [7] * 4), (FREE,) * 3) == 5 + 6 + 4 * 9 + 7
+
+
 def test_results_that_need_the_room_of_several_launches_are_filled_and_drained_as_often():
     vector = Coo.make((4000,), np.arange(4000)[:, None], np.ones(4000, int))
     einsum = parse("x(i) = b(i)")
