@@ -3,7 +3,7 @@
 Matrices times themselves, from memory to memory: generated ones and files of SuiteSparse. Values are whole numbers from -99
 to 99, random with seed 0, as those of the files are no whole numbers. Of a matrix with more than `MOST_ROWS` rows as many are
 taken, at random with seed 0, and multiplied with all of it; of more than `MOST_PRODUCTS` products half of the rows, until
-there are fewer.
+there are fewer. Where a row of the result has no room in a lane of the design its memory is enlarged to the next power of two.
 Memory gives 64 bits a cycle each way, the first word of a burst after 60 cycles. Lanes and what they compute are the same for
 every number of ports; each element of the result is compared with SciPy's.
 
@@ -12,6 +12,7 @@ Source: Stellar VI-C, Fig. 16b: 16 requests at once in place of one raise 1.42 t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,7 +56,6 @@ def multiplied(names: tuple[str, ...] | None = None) -> Iterator[Multiplied]:
     """Those of the committed list, or some of it."""
     design = designs.any_design("outerspace")
     assert isinstance(design, sp.OuterProductDesign), "it is what we ship by this name"
-    by_ports = {ports: design.resized({"ports": ports}) for ports in PORTS}
     for name, matrix in matrices():
         if names and name not in names:
             continue
@@ -69,8 +69,17 @@ def multiplied(names: tuple[str, ...] | None = None) -> Iterator[Multiplied]:
         while (products := int((whole[taken].astype(bool) @ lengths).sum())) > MOST_PRODUCTS:
             taken = np.sort(random.permutation(taken)[:len(taken) // 2])
         left = whole[taken]
-        found = {ports: each.run(A=left, B=whole, latency=LATENCY).cycles for ports, each in by_ports.items()}
+        longest = int(np.diff(scipy.sparse.csr_array(left.astype(bool) @ whole.astype(bool)).indptr).max())
+        pairs = max(design.kind.pairs, 1 << (2 * longest + 1).bit_length())
+        found = {ports: design.resized({"ports": ports, "pairs": pairs}).run(A=left, B=whole, latency=LATENCY).cycles
+                 for ports in PORTS}
         yield Multiplied(name, whole.shape[0], len(taken), products, {ports: cycles or 0 for ports, cycles in found.items()})
+
+
+def by_commands(ports: int) -> sp.Computed:
+    """The product of two random matrices without zeros, tile by tile, as commands of `tiled_spgemm` say."""
+    accelerator = designs.design("tiled_spgemm").accelerator(ports=ports)
+    return accelerator.product(*accelerator.random(64, 64, 64))
 
 
 def matrices() -> Iterator[tuple[str, scipy.sparse.sparray]]:
@@ -85,6 +94,6 @@ def matrices() -> Iterator[tuple[str, scipy.sparse.sparray]]:
 
 
 if __name__ == "__main__":
-    for each in multiplied():
+    for each in multiplied(tuple(sys.argv[1:])):
         print(f"{each.name}: {each.taken} of {each.rows} rows, {each.products} products, {each.cycles}, "
               f"{each.ratio():.2f}, {each.ratio(4):.2f} times, {each.flops:.2f} flops a cycle", flush=True)
