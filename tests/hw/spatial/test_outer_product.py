@@ -1,13 +1,16 @@
 """Products by outer products: partial products go to memory as linked lists, and come back as rows that are SciPy's."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulators import run_cocotb
 
 from sardonyx import designs
 from sardonyx import spatial as sp
@@ -60,6 +63,17 @@ def test_any_product_is_that_of_numpy_at_any_latency(shape: "tuple[int, int, int
     assert np.array_equal(found.toarray(), wrapped(a @ b))
     # Places that some product is at are there, whatever their sum.
     assert found.nnz == np.count_nonzero((a != 0).astype(int) @ (b != 0).astype(int))
+
+
+@pytest.mark.slow
+def test_a_product_is_that_of_numpy_whatever_the_order_and_the_stalls_of_the_memory(tmp_path: Path) -> None:
+    kind = replace(KIND, name="outer_ports", ports=2)
+    a, b = matrix((16, 20), 0.3, 1), matrix((20, 15), 0.3, 2)
+    place = laid(kind, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), a.shape[0] * b.shape[1])
+    (tmp_path / "before").write_bytes(place.content)
+    run_cocotb(OuterProductArray(kind), "cocotb_outer", "verilator", tmp_path)
+    found = rows((tmp_path / "after").read_bytes(), place, (16, 15))
+    assert np.array_equal(found.toarray(), wrapped(a @ b))
 
 
 @pytest.mark.parametrize("word,value,error", [
