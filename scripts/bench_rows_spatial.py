@@ -70,14 +70,10 @@ def mergers() -> Row:
 
 
 def balance() -> list[Row]:
-    """Rows of PEs with unlike work, alone and with a shift."""
-    rows = []
-    for ratio, ideal in ((2, 4 / 3), (4, 8 / 5)):
-        found = bench_balance.measure(ratio)
-        rows.append(Row(f"two rows of PEs with work {ratio}:1, 30 operations: cycles alone; with a shift; mean load of a row",
-                        f"{found.alone:,}; {found.shifted:,}; {found.load:,}: {found.alone / found.shifted:.2f}x",
-                        f"within load / 0.9; ideal {ideal:.2f}x", found.shifted <= found.load / 0.9))
-    return rows
+    """Rows and PEs with unlike work, alone and balanced."""
+    return [Row(what, f"{found.alone:,}; {found.balanced:,}; {found.load:,}: {found.alone / found.balanced:.2f}x",
+                f"within load / 0.9; ideal {ideal:.2f}x", found.balanced <= found.load / 0.9)
+            for what, found, ideal in bench_balance.measured()]
 
 
 def gather() -> Row:

@@ -13,21 +13,23 @@ Source: Stellar VI-B and Fig. 16a, Table III: 90 % of Gemmini's utilisation, +13
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from amaranth.hdl import Value
 from amaranth.lib.wiring import Component
 
 from sardonyx import designs
 from sardonyx import spatial as sp
+from sardonyx.flow.asic.array_energy import spent
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read_design
 from sardonyx.flow.asic.timing import least_period
-from sardonyx.flow.baselines.weight_stationary import WeightStationary, run
+from sardonyx.flow.baselines.weight_stationary import COUNT_BITS, WeightStationary, run
 from sardonyx.hw import emit
 from sardonyx.hw.component import module_name
 from sardonyx.hw.spatial.array import SpatialArray
@@ -184,14 +186,14 @@ class Silicon:
 def silicon(library: Library, small: int = 4) -> Silicon:
     """Both arrays in cells. Periods are those of `small` x `small`: a path leads from a PE to the next one in any size, and abc
     optimises each PE of a large flat netlist less."""
-    by_hand, ours, waiting = map(_made, (WeightStationary(SIZE), SpatialArray(design(SIZE, ROWS).spatial),
-                                         SpatialArray(design(SIZE, ROWS, True).spatial)))
+    by_hand, ours, waiting = map(emitted, (WeightStationary(SIZE), SpatialArray(design(SIZE, ROWS).spatial),
+                                            SpatialArray(design(SIZE, ROWS, True).spatial)))
 
     def um2(made: Design, way: Registers = Registers.ENABLES) -> float:
         return areas(made, library, way)[made.top].total
 
     def period_ps(component: Component) -> float:
-        made = _made(component)
+        made = emitted(component)
         return least_period(made, netlist(made, library), library)
 
     return Silicon((um2(by_hand), um2(ours)), (um2(by_hand, Registers.GATES), um2(ours, Registers.GATES)),
@@ -199,7 +201,48 @@ def silicon(library: Library, small: int = 4) -> Silicon:
                    (period_ps(WeightStationary(small)), period_ps(SpatialArray(design(small, ROWS).spatial))))
 
 
-def _made(component: Component) -> Design:
+def energy_per_mac(library: Library, size: int = 8, tiles: int = 4) -> tuple[float, float]:
+    """Femtojoules of a product and its sum, of the array by hand and the generated one: the same tiles of random bytes, a word
+    at every port in each cycle, in as many cycles."""
+    random, spatial = np.random.default_rng(0), design(size, ROWS).spatial
+    a, b = random.integers(-128, 128, (tiles, ROWS, size)), random.integers(-128, 128, (tiles, size, size))
+    rows = {"command": [ROWS | tiles << COUNT_BITS], "a": _packed(a.reshape(-1, size)),
+            "b": _packed(b[:, ::-1].reshape(-1, size))}
+    words = fed(spatial, {"A": a, "B": b}, [ROWS] * tiles)
+    cycles = tiles * ROWS + 4 * size
+    found = []
+    for component, given, sinks in ((WeightStationary(size), rows, ["c"]),
+                                    (SpatialArray(spatial), words, [port.name for port in spatial.outputs])):
+        benches = [*(_giver(getattr(component, name), each) for name, each in given.items()),
+                   *(_taker(getattr(component, name)) for name in sinks)]
+        again = WeightStationary(size) if isinstance(component, WeightStationary) else SpatialArray(spatial)
+        found.append(spent(component, emitted(again), benches, cycles, library) / (tiles * ROWS * size**2))
+    by_hand, ours = found
+    return by_hand, ours
+
+
+def _packed(rows: np.ndarray) -> list[int]:
+    """Each row of bytes as one word."""
+    return [int.from_bytes(bytes(int(each) % 256 for each in row), "little") for row in rows]
+
+
+def _giver(port: Any, words: Sequence[int]) -> Callable[[Any], Any]:
+    async def gives(context: Any) -> None:
+        for word in words:
+            context.set(Value.cast(port.payload), int(word))
+            context.set(port.valid, 1)
+            await context.tick().until(port.ready)
+        context.set(port.valid, 0)
+    return gives
+
+
+def _taker(port: Any) -> Callable[[Any], Any]:
+    async def takes(context: Any) -> None:
+        context.set(port.ready, 1)
+    return takes
+
+
+def emitted(component: Component) -> Design:
     with tempfile.TemporaryDirectory() as folder:
         emit.emit(component, Path(folder))
         return read_design(Path(folder), module_name(component))

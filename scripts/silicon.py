@@ -102,7 +102,7 @@ def powers(preset: str, say: Callable[[str], None]) -> dict[str, report.Run]:
 def spatial_table(library: Library) -> str:
     """A generated spatial array beside the one written by hand."""
     # Imports the simulators, a second that only this needs.
-    from bench_spatial import silicon
+    from bench_spatial import energy_per_mac, silicon
 
     found = silicon(library)
     return report.table(("weight-stationary, int8", "by hand", "generated", "", "paper"), (
@@ -110,7 +110,16 @@ def spatial_table(library: Library) -> str:
             ("16 x 16, um2, enables as multiplexers", found.enables, "+26 %, the array"),
             ("16 x 16, um2, the same, the generated one waits by one clock gate", found.one_gate, ""),
             ("16 x 16, um2, with clock gates", found.gates, ""),
-            ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"))))
+            ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"),
+            ("8 x 8, fJ a product and sum, nothing gated", energy_per_mac(library), "+7 to +30 %, the accelerator"))))
+
+
+def parts_table(library: Library) -> str:
+    """Parts of spatial arrays, of which one is larger than the other."""
+    from bench_parts import parts
+
+    return report.table(("um2", "the first", "the second", "ratio"), (
+        (what, f"{small:,.0f}", f"{large:,.0f}", f"{large / small:.1f}") for what, small, large in parts(library)))
 
 
 def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, Change]:
@@ -162,8 +171,8 @@ def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str
                 tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
                 say(tables[PROTECTION])
             elif name == SPATIAL:
-                tables[SPATIAL] = spatial_table(library)
-                say(tables[SPATIAL])
+                tables |= {SPATIAL: spatial_table(library), "spatial parts": parts_table(library)}
+                say(f"{tables[SPATIAL]}\n\n{tables['spatial parts']}")
             elif name in RATIOS:
                 ratios[RATIOS[name]] = changes(RATIOS[name], library, Path(made))
                 say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))
