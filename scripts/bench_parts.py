@@ -1,23 +1,28 @@
-"""Areas of parts of spatial arrays: requests of buffers, constant and with settings.
+"""Areas of parts of spatial arrays: requests of buffers, constant and with settings; mergers, row-partitioned and flat.
 
-A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers.
+A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers. The
+mergers are those of 4 ways that we ship: `merger_gamma`, 32 lanes of one element a cycle, and `merger_sparch`, one of 16.
 
-Source: Stellar IV-C and Listing 6 (hardcoded requests).
+Source: Stellar IV-C and Listing 6 (hardcoded requests); VI-D (a row-partitioned merger takes 13 times less).
+Cost: the flat merger half an hour on a busy machine; again, what the cache holds: seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 from bench_spatial import emitted
 
+from sardonyx import designs
 from sardonyx.flow.asic.library import Library
-from sardonyx.flow.asic.synthesis import Registers, areas
+from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas
 from sardonyx.hw.memory.affine import AffineGenerator
 from sardonyx.hw.memory.nest import Nest
+from sardonyx.hw.spatial.merger import MergerArray
+from sardonyx.mergers import MergerDesign
 
 BITS, EXTENT, LOOPS = 16, 4, 2
 
@@ -63,8 +68,22 @@ class SetRequest(Component):
 
 def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     """What is compared, and the um2 of the smaller and of the larger one, enables as multiplexers."""
-    def um2(component: Component) -> float:
-        design = emitted(component)
-        return areas(design, library, Registers.ENABLES)[design.top].total
+    def measured(component: Component) -> Mapping[str, ModuleArea]:
+        return areas(emitted(component), library, Registers.ENABLES)
 
-    yield "request of 4 x 4 words: constant, with settings", um2(ConstantRequest()), um2(SetRequest())
+    constant, settings = (measured(each)[each.module_name].total for each in (ConstantRequest(), SetRequest()))
+    yield "request of 4 x 4 words: constant, with settings", constant, settings
+    whole, nodes, each_element = zip(*(_merger(name, measured) for name in ("merger_gamma", "merger_sparch")))
+    yield "merger of 4 ways, FIFOs and all: 32 lanes of an element, one of 16", *whole
+    yield "its nodes alone", *nodes
+    yield "a node, for each element that it takes in a cycle", *each_element
+
+
+def _merger(name: str, measured: Callable[[Component], Mapping[str, ModuleArea]]) -> tuple[float, float, float]:
+    """Of a merger that we ship the area, that of its nodes, and that of a node for each element a cycle."""
+    design = designs.any_design(name)
+    assert isinstance(design, MergerDesign), "mergers are what is asked for"
+    kind = design.kind
+    found = measured(MergerArray(kind))
+    node, = (each.total for module, each in found.items() if module.startswith(("merge_node", "merge_matrix")))
+    return found[kind.name].total, node * kind.lanes * (kind.ways - 1), node / kind.take
