@@ -174,6 +174,8 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
     ("run einsum spmspm", "sardonyx run einsum: spmspm is a kernel, and this takes an expression\n"
                           "  try: sardonyx run einsum 'X(i,j) = B(i,k) * C(k,j)' --B FILE --C FILE\n"),
     ("rnu", "sardonyx: there is no 'rnu' for COMMAND\n  try: use run\n"),
+    ("cache remove", "sardonyx cache: there is no 'remove' for ACTION\n  try: choose one of show, clear\n"),
+    ("tune einsum x(i)=b(i) --b v.npy", "sardonyx: x(i)=b(i): the expression is 'einsum' already\n  try: leave out 'einsum'\n"),
     ("run einsum x(i)=b(i) --b v.npy --out x.mtx",
      "sardonyx: x.mtx: only a matrix is written as Matrix Market\n  try: give a file name that ends in .npy\n"),
     ("run kernel spmspm --out x.npy",

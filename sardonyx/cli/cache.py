@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
         about="Show where simulations and other things that take long to build are kept, and how large they are;\n"
               "clear removes all of them that no process uses. They are built again when they are needed.",
         examples=["sardonyx cache", "sardonyx cache clear", "sardonyx cache --json"])
-    parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="default: show")
+    parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", metavar="ACTION",
+                        help="show or clear (default: show)")
     add_common(parser)
     parser.set_defaults(body=body)
 

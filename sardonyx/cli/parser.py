@@ -72,10 +72,13 @@ class Parser(argparse.ArgumentParser):
         except UserError:
             self._check_names(rest)
             raise
-        self._check_names([getattr(found, "expression", "")])
+        taken = getattr(found, "expression", "")
+        self._check_names([taken])
         unnamed = [word for word in extra if not word.startswith("-")]
-        self._check_kernels([getattr(found, "expression", ""), *unnamed])
+        self._check_kernels([taken, *unnamed])
         if unnamed:
+            if "=" in unnamed[0] and "=" not in taken:
+                raise UserError(f"the expression is '{shown(taken)}' already", shown(unnamed[0]), f"leave out '{shown(taken)}'")
             raise UserError("an operand has no name", shown(unnamed[0]), "give it by the name of its tensor, as --B FILE")
         self._refuse(extra)
         if tensors := _tensors(args):
