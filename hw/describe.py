@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from amaranth.lib import data, wiring
 
+from .arch.token import TOKEN
+
 _PLAIN = (bool, int, str, enum.Enum)
 
 
@@ -37,7 +39,7 @@ class Description:
     Parameters
     ----------
     comment : str               Lines of ``//``, or nothing.
-    fields : tuple of Field     Of packed ports, in the order of their bits.
+    fields : tuple of Field     Of packed ports but for streams, in the order of their bits.
     """
 
     comment: str = ""
@@ -46,14 +48,14 @@ class Description:
 
 def describe(component: wiring.Component, name: str) -> Description:
     """The description of a component whose module is called `name`."""
-    fields = tuple(_fields(component))
+    fields, all_fields = (tuple(_fields(component, depth)) for depth in (1, 2))
     said = inspect.cleandoc(type(component).__dict__.get("__doc__") or "")
     lines = [f"{name}: {said}" if said else name]
     if values := [f"{parameter} = {value}" for parameter, value in _values(component)]:
         lines += ["", "Parameters of this module", "-------------------------", *values]
-    for port in dict.fromkeys(field.port for field in fields):
+    for port in dict.fromkeys(field.port for field in all_fields):
         lines += ["", f"Bits of {port}", "-" * len(f"Bits of {port}")]
-        lines += [f"{_range(field):9}  {field.name}" for field in fields if field.port == port and not field.whole]
+        lines += [f"{_range(field):9}  {field.name}" for field in all_fields if field.port == port and not field.whole]
     return Description("".join(f"// {line}".rstrip() + "\n" for line in "\n".join(lines).splitlines()), fields)
 
 
@@ -85,11 +87,12 @@ def _shown(value: object) -> object:
     return value.name.lower() if isinstance(value, enum.Enum) else value
 
 
-def _fields(component: wiring.Component) -> Iterator[Field]:
+def _fields(component: wiring.Component, depth: int) -> Iterator[Field]:
+    """Of ports with names of up to `depth` parts; a stream has two."""
     for path, member, _ in component.signature.flatten(component):
         shape = member.shape
         # Tokens are on nearly every port; `hw/arch/token.py` and the documents say once what their bits are.
-        if isinstance(shape, data.StructLayout) and len(path) == 1:
+        if isinstance(shape, data.StructLayout) and len(path) <= depth and shape != TOKEN:
             yield from _parts("__".join(map(str, path)), shape, 0, ())
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from sardonyx.cache import Cache, home
 from sardonyx.hw import emit, verilog
 from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.arch.token import TOKEN
 from sardonyx.hw.column import Column
 from sardonyx.hw.connectivity import reports
 from sardonyx.hw.describe import Description, Field, describe
@@ -67,6 +68,16 @@ def test_the_comment_is_the_docstring_with_values_and_bits() -> None:
 """
     assert said.fields == (Field("cfg", 0, 0, "on", False), Field("cfg", 8, 1, "limit", True),
                            Field("cfg", 4, 1, "limit.low", False), Field("cfg", 8, 5, "limit.high", False))
+
+
+def test_streams_say_their_bits_where_they_are_no_tokens() -> None:
+    class Both(wiring.Component):
+        words: In(stream.Signature(SET))
+        tokens: In(stream.Signature(TOKEN))
+
+    said = describe(Both(), "both")
+    assert "// Bits of words__payload\n// ----------------------\n// [0]        on\n" in said.comment
+    assert "tokens" not in said.comment and said.fields == ()
 
 
 def test_a_file_opens_with_it_and_it_is_kept(tmp_path: Path) -> None:
