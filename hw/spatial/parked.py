@@ -36,7 +36,8 @@ class Parked(wiring.Component):
     oldest : Out        The stream of the oldest, while `holds` is not 0.
     clear : In(1)       Forget all.
 
-    Timing: a request may leave in the cycle after it came, one a cycle.
+    Timing: a request may leave in the cycle after it came, one a cycle; what is offered gives way to an older one that becomes
+    known before it is taken.
     Source: Stellar VI-C: pointers of other fibers are asked for while some are under way.
     """
 

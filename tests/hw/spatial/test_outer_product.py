@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,6 +64,28 @@ def test_any_product_is_that_of_numpy_at_any_latency(shape: "tuple[int, int, int
     assert np.array_equal(found.toarray(), wrapped(a @ b))
     # Places that some product is at are there, whatever their sum.
     assert found.nnz == np.count_nonzero((a != 0).astype(int) @ (b != 0).astype(int))
+
+
+def poisson(edge: int) -> scipy.sparse.csr_array:
+    """Of a cube."""
+    line, eye = scipy.sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(edge, edge)), scipy.sparse.eye_array(edge)
+    ways = (line, eye, eye), (eye, line, eye), (eye, eye, line)
+    return scipy.sparse.csr_array(sum(scipy.sparse.kron(scipy.sparse.kron(a, b), c) for a, b, c in ways)).astype(int)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["poisson", "bcsstk01", "west0497", "pde225"])
+def test_rows_of_squares_of_real_matrices_are_scipys(name: str, root: Path) -> None:
+    """Up to 256 rows, at random with seed 0, of the pattern, whose values are random whole numbers."""
+    path = root.parent / "shared" / "data" / "matrices" / f"{name}.mtx.gz"
+    if name != "poisson" and not path.exists():
+        pytest.skip(f"../shared/data/matrices/{name}.mtx.gz is not there")
+    found = poisson(7) if name == "poisson" else scipy.sparse.csr_array(scipy.io.mmread(path))
+    random = np.random.default_rng(0)
+    whole = scipy.sparse.csr_array((random.integers(1, 100, found.nnz), found.indices, found.indptr), found.shape)
+    left = whole[np.sort(random.permutation(whole.shape[0])[:256])]
+    design = sp.outer_product(lanes=4, ports=2, rows=256, pairs=256, name="outer_slow")
+    assert (design.run(A=left, B=whole).value != left @ whole).nnz == 0
 
 
 @pytest.mark.slow
