@@ -1,12 +1,20 @@
 """Where words of a spatial array leave, each of them does once, and offers stand until they are taken."""
 
+import dataclasses
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+import pytest
 from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import Out
 from chains import keeps_contract
-from prover import Harness, Verdict, always, assume, cover, free, prove, reachable
+from prover import Harness, Verdict, always, assume, connected, cover, free, prove, reachable
 
+from sardonyx import spatial as sp
 from sardonyx.hw.emit import macro
+from sardonyx.hw.joined.row_products import RowProducts
 from sardonyx.hw.spatial.exit import Exit
 
 WIDTH = 3
@@ -57,3 +65,29 @@ def test_words_can_wait_at_an_exit(tmp_path: Path) -> None:
 def test_an_array_that_goes_on_before_a_full_exit_is_found(tmp_path: Path) -> None:
     claim = "a word is kept or none"
     assert prove(Leaving(heeds=False), tmp_path, bound=5, only=claim).failed == (claim,)
+
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B")
+DOTS = sp.Design(sp.functionality("x(i) = B(i,k) * C(i,k)"), sp.Transform([[1, 0], [1, 1]]), {"i": 2, "k": 4},
+                 sparsity=[sp.skip(k, where=B(i, k) == 0), sp.skip(k, where=sp.inputs("C")[0](i, k) == 0)])
+STATIONARY = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"),
+                       sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 2, "j": 2, "k": 2})
+PARTS: dict[str, Callable[[], Any]] = {
+    "exit": lambda: Exit(WIDTH), "in step": STATIONARY.hardware, "elastic": DOTS.hardware,
+    "balanced": dataclasses.replace(DOTS, balance=[sp.work_queue(i, where=k >= 2, grain="pe")]).hardware,
+    "row products": lambda: RowProducts(DOTS.elastic, 8)}      # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["exit", "in step", "elastic", pytest.param("balanced", marks=pytest.mark.slow),
+                                  pytest.param("row products", marks=pytest.mark.slow)])
+def test_nothing_follows_the_ready_of_an_output_within_the_cycle_and_no_valid_of_one_that_of_an_input(
+        name: str, tmp_path: Path) -> None:
+    part = PARTS[name]()
+    streams = {each: member for each, member in part.signature.members.items() if member.is_signature}
+    gives = [each for each, member in streams.items() if member.flow is Out]
+    takes = [each for each in streams if each not in gives]
+    valid, ready = [f"{each}__valid" for each in gives], [f"{each}__ready" for each in takes]
+    pairs = [*product((f"{each}__ready" for each in gives), (*valid, *ready)),
+             *product((f"{each}__valid" for each in takes), valid)]
+    assert connected(part, tmp_path, pairs, registers=False) == set()
