@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -25,13 +26,13 @@ Word = tuple[int, int, int]
 """Column, address, data."""
 
 
-class Chain:
-    """Three GLB tiles in a row, what a test does with them, and what leaves to each column: `seen[cycle, tile, column]`.
+class Row:
+    """Three GLB tiles in a simulator, which begins anew with each use: to make it takes most of the time.
 
     walled: the tile to the west of which is a wall.
     """
 
-    def __init__(self, glb: Glb, drive: "Callable[[Chain], Awaitable[None]]", walled: int | None = None) -> None:
+    def __init__(self, glb: Glb, walled: int | None) -> None:
         m = Module()
         self.tiles = [GlbTile(glb) for _ in range(TILES)]
         for number, tile in enumerate(self.tiles):
@@ -39,18 +40,39 @@ class Chain:
         for number, (west, east) in enumerate(pairwise(self.tiles), start=1):
             m.d.comb += [east.west_open.eq(number != walled), east.west.valid.eq(west.east.valid),
                          east.west.word.eq(west.east.word), west.east_chained.eq(east.chained)]
+        self._simulator = Simulator(m)
+        self._simulator.add_clock(1e-9)
+        self._simulator.add_testbench(self._bench)
+        self._drive: Callable[[SimulatorContext], Awaitable[None]] | None = None
+
+    def run(self, drive: "Callable[[SimulatorContext], Awaitable[None]]") -> None:
+        if self._drive:
+            self._simulator.reset()
+        self._drive = drive
+        self._simulator.run()
+
+    async def _bench(self, sim: SimulatorContext) -> None:
+        assert self._drive
+        await self._drive(sim)
+
+
+row = cache(Row)
+
+
+class Chain:
+    """What a test does with a row of GLB tiles, walled or not, and what leaves to each column: `seen[cycle, tile, column]`."""
+
+    def __init__(self, glb: Glb, drive: "Callable[[Chain], Awaitable[None]]", walled: int | None = None) -> None:
+        self.tiles = row(glb, walled).tiles
         self.cycle = 0
         self.seen: dict[tuple[int, int, int], tuple[int, int]] = {}
         self.astray: list[int] = []
-        simulator = Simulator(m)
-        simulator.add_clock(1e-9)
 
         async def bench(sim: SimulatorContext) -> None:
             self.sim = sim
             await drive(self)
 
-        simulator.add_testbench(bench)
-        simulator.run()
+        row(glb, walled).run(bench)
 
     async def tick(self) -> None:
         for number, tile in enumerate(self.tiles):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fibers import flat, run, seeds, stream
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.buffer import accumulated
@@ -71,6 +71,7 @@ def fibers(row: np.ndarray) -> list[tuple[int, int]]:
 
 
 @SPECS
+@settings(max_examples=40)
 @given(data=st.data(), depth=st.integers(0, 1), seed=seeds)
 def test_sums_the_fibers_of_one_level(spec: Any, data: st.DataObject, depth: int, seed: int | None) -> None:
     (edge,) = accumulated(spec.level_words, 1)
@@ -91,6 +92,7 @@ def test_sums_the_fibers_of_one_level(spec: Any, data: st.DataObject, depth: int
 
 
 @SPECS
+@settings(max_examples=40)
 @given(data=st.data(), seed=seeds)
 @example(data=None, seed=None)
 def test_sums_the_fibers_of_two_levels(spec: Any, data: st.DataObject | None, seed: int | None) -> None:
