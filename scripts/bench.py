@@ -34,6 +34,7 @@ import numpy as np
 import skimage.data
 from bench_pnr import random_netlist
 from bench_row import Row
+from performance import write_table
 
 import sardonyx.halide
 from sardonyx import api, statements, together
@@ -80,8 +81,6 @@ from sardonyx.tensors.coordinates import Coo
 DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
          "down_sample", "up_sample", "unsharp", "harris", "blur_edges", "camera", "matrix_product")
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def emit() -> list[Row]:
@@ -638,8 +637,7 @@ def main() -> int:
         rows += [Row(**row) for row in json.loads(done.stdout.splitlines()[-1])]
     print(render(rows))
     if not options.names:
-        head, _, rest = TABLE.read_text().partition(BEGIN)
-        TABLE.write_text(f"{head}{BEGIN}\n{render(rows)}\n{END}{rest.partition(END)[2]}")
+        write_table("bench", render(rows))
     return 1 if any(row.met is False for row in rows) else 0
 
 

@@ -17,9 +17,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
+from performance import write_table
 
 from sardonyx.compiler.einsum import CompiledEinsum, compile_einsum
 from sardonyx.compiler.lang.einsum import Einsum
@@ -38,8 +38,6 @@ from sardonyx.sim import engines
 from sardonyx.sim.rtl import simulator
 from sardonyx.tensors.coordinates import Coo
 
-TABLE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- edges: begin -->", "<!-- edges: end -->"
 MOST_ITEMS = 30_000     # Sub-tiles that are simulated.
 PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 FAR = 2                 # Times the least cycles beyond which nothing is measured: the estimate is not that far off.
@@ -283,8 +281,7 @@ def main() -> None:
     half = len(CALIBRATION)
     text = (f"{table(found)}\n\nThe first {half} pairs: {summary(found[:half])}; the others, which were not looked at before: "
             f"{summary(found[half:])}. {sum(each.measured for each in found):,} edges were measured.")
-    head, _, rest = TABLE.read_text().partition(BEGIN)
-    TABLE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    write_table("edges", text)
 
 
 if __name__ == "__main__":

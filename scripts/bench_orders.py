@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from performance import write_table
 
 import sardonyx
 from sardonyx import api
@@ -38,8 +39,6 @@ from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.files import read_tensor
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- orders: begin -->", "<!-- orders: end -->"
 FOLDER = ROOT.parent / "shared" / "data" / "matrices"
 ARCH = "onyx"
 FAR = 4     # Times the least expected cycles beyond which an order is not measured: estimates are not that far off.
@@ -206,8 +205,7 @@ def main() -> None:
     half = len(LOOKED_AT)
     text = (f"{table(found)}\n\nThe first {half}: {summary(found[:half])}; the others, which were not looked at before: "
             f"{summary(found[half:])}.")
-    head, _, rest = TABLE.read_text().partition(BEGIN)
-    TABLE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    write_table("orders", text)
 
 
 if __name__ == "__main__":

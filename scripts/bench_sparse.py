@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from performance import write_table
 
 import sardonyx
 from sardonyx import api
@@ -31,8 +32,6 @@ from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.files import read_tensor
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- features: begin -->", "<!-- features: end -->"
 FOLDER = ROOT.parent / "shared" / "data" / "matrices"
 MATRICES = ("qiulp", "west2021", "bcsstm26", "bwm2000", "G33")
 MTTKRP = "MTTKRP"
@@ -143,8 +142,7 @@ def main() -> None:
     found = measure(sys.argv[1:] or (*MATRICES, MTTKRP))
     print(table(found))
     if len(sys.argv) == 1:
-        head, _, rest = TABLE.read_text().partition(BEGIN)
-        TABLE.write_text(f"{head}{BEGIN}\n{table(found)}\n{END}{rest.partition(END)[2]}")
+        write_table("features", table(found))
 
 
 if __name__ == "__main__":

@@ -18,19 +18,29 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
 
 
-def load_script():
-    spec = importlib.util.spec_from_file_location("docs_script", ROOT / "scripts" / "docs.py")
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-docs = load_script()
+docs, performance = load_script("docs"), load_script("performance")
 
 
 @pytest.fixture(scope="module")
 def generated():
     return docs.generated()
+
+
+def test_a_measured_table_is_put_in_its_place_and_nowhere_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- edges: begin -->\nold\n<!-- edges: end -->\nbehind\n")
+    performance.write_table("edges", "new", page)
+    assert page.read_text() == "before\n<!-- edges: begin -->\nnew\n<!-- edges: end -->\nbehind\n"
+    with pytest.raises(AssertionError, match="has no '<!-- orders: begin -->'"):
+        performance.write_table("orders", "new", page)
+    assert "orders" not in page.read_text()
 
 
 @pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE, docs.FLOORPLAN, docs.SYSTOLIC])
