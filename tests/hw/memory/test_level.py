@@ -15,8 +15,8 @@ from sardonyx.sim.rtl.bench import primitive_bench, run_primitive
 
 HALF = 1024
 INPUTS = ("block", "stream")
-# SRAMs so small that every run goes around them, with other numbers of lanes.
-TINY = [replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes)
+# SRAMs so small that every run goes around them, with other numbers of lanes. Multipliers are seen in one of the others.
+TINY = [replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes, multiplier_tree=False)
         for lines, lanes in ((16, 4), (32, 2), (8, 8))]
 SPECS = pytest.mark.parametrize("spec", [MEM, *TINY[:2], pytest.param(TINY[2], marks=pytest.mark.slow)],
                                 ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
