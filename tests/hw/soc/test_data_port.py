@@ -15,7 +15,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from axi_model import BUS_BYTES, Address, History, Transfer, Write, any_burst, judge
+from axi_model import BUS_BYTES, PAGE, Address, History, Transfer, Write, any_burst, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nests import Nest
@@ -232,6 +232,24 @@ def test_a_beat_goes_each_way_in_every_cycle_with_none_between_bursts(latency: i
     beats = sum(lengths)
     assert consecutive(result.stamps["w"][-beats:]) and consecutive(result.stamps["r"])
     assert len({*result.stamps["w"][-beats:]} & {*result.stamps["r"]}) > beats - 20, "at the same time"
+
+
+@pytest.mark.parametrize("stalls", [None, 1])
+def test_bursts_up_to_4_kb_are_served_and_those_across_are_errors_and_change_nothing(stalls: "int | None") -> None:
+    """Inside the memory, so that nothing but the border is in the way."""
+    draw = random.Random(4)
+    first = filled(draw)
+    assert 2 * PAGE <= MEMORY
+    bursts = [Address(0, PAGE - (beats - across << size), beats - 1, size)
+              for size in (0, 2, 3) for beats in (1, 2, 5, 16) for across in (-1, 0, 1)]
+    refused = [address for address in bursts if not address.legal]
+    assert len(refused) == 9 and all(address.addr < PAGE for address in refused)
+    writes = [(address, [draw.getrandbits(64) for _ in range(address.len + 1)],
+               [sum(1 << lane for lane in (address.lanes(beat) if address.legal else range(8)))
+                for beat in range(address.len + 1)]) for address in bursts]
+    reads = [(address, len(first)) for address in bursts] + [(address, len(first) + len(writes)) for address in DUMP]
+    traffic = Traffic([*first, *writes], reads)
+    traffic.judge(bench(1).run_many([traffic.case(stalls)])[0])
 
 
 @EACH_LATENCY
