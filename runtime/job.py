@@ -1,7 +1,7 @@
 """A job of firmware: the commands that configure the machine for it, and those of its launches; transfers overlap.
 
-Words of its first launch come behind those of its configuration, where they have places of their own, and registers of GLB
-tiles are set while they come; then launches are in the order of `order`.
+Words of its first launch come behind those of its configuration, where they have places of their own and there is one region,
+and registers of GLB tiles are set while they come; then launches are in the order of `order`.
 
 Input:   `Job`, the `Writer` of its chain.
 Output:  its commands, there; its launches and where each leaves its words.
@@ -56,7 +56,8 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
     phases = ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained))
     first = next(phases, None)
     prepares, configured = list(prepare(program, writer.arch)), Mark(number, "configured")
-    early = first is not None and job.resumes is None and _apart(prepares, first[1])
+    # Another region's configuration, which is shorter, would wait for them.
+    early = first is not None and job.resumes is None and writer.alone and _apart(prepares, first[1])
     if first is not None and early:
         *before, start, wait = _words_first(prepares)
         writer.write(before)

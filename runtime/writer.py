@@ -85,7 +85,7 @@ class Writer:
         self.arch, self.memory = place.arch, memory
         self.jobs: list[list[Line]] = []
         self.limit = 0      # of cycles
-        self._chain, self._noted, self._fixed, self._alone = chain, noted, fixed, alone
+        self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, alone
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._notes = 0
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
@@ -135,7 +135,7 @@ class Writer:
         """A transfer of bytes that are one row, and what waits for its end."""
         brings = end == BROUGHT
         where = f"{source}, {destination}, {size:#x}u"
-        if not self._alone:
+        if not self.alone:
             self.move(f"{'BRING' if brings else 'TAKE'}({where})", 4, end)
             return
         text = f"SET_{'BRING' if brings else 'TAKE'}({where})"
