@@ -7,14 +7,17 @@ A graph has no schedule by which operands could be cut, so they have to fit the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .compiler.graph import CompiledGraph
 from .compiler.ir.mapped import LOAD, VALUES, MappedGraph, level_name
+from .compiler.ir.sam_positions import scattered, with_extents
 from .compiler.ir.sam_read import Reading
+from .compiler.ir.sam_scatter import ScatterWriter
 from .compiler.lang.einsum import Einsum
 from .compiler.sparse.blocks import map_graph
 from .compiler.sparse.capacity import level_words, positions
@@ -27,7 +30,7 @@ from .sim.model.tokens.network import DeadlockError
 from .sim.model.tokens.process import ProtocolError
 from .tensors import values as tensors
 from .tensors.coordinates import Coo
-from .tensors.fibertree import COMPRESSED, WORD_LIMIT, Fibertree, Format, build, flatten, from_blocks
+from .tensors.fibertree import COMPRESSED, DENSE, WORD_LIMIT, Fibertree, Format, build, flatten, from_blocks
 
 LARGER = "give smaller operands, or write the statement: `sardonyx run einsum` cuts them into sub-tiles"
 PRINTED = 12
@@ -59,6 +62,16 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
     Raises UserError for operands that contradict each other or do not fit, and for streams that run out of step.
     """
     shape = result_shape(reading, operands, name)
+    tensor = reading.result
+    form = reading.formats[tensor]
+    dense = scattered(form) if any(isinstance(op, ScatterWriter) for op in reading.graph.nodes.values()) else 0
+    if dense:
+        words = prod(shape[mode] for mode in form.order[form.rank - dense:])
+        if words > half:
+            raise UserError(f"the dense levels of {tensor} have {words:,} values but half a level buffer holds {half:,}", name,
+                            LARGER)
+        indices = {mode: index for one, mode, index in reading.indices if one == tensor}
+        reading = replace(reading, graph=with_extents(reading.graph, form, shape, indices))
     mapped = map_graph(reading.graph)
     loaded = _blocks(reading, operands, mapped, half)
     try:
@@ -70,12 +83,13 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
         if (words := _longest(block)) > half:
             raise UserError(f"{stream} of the result needs {words:,} words but half a level buffer holds {half:,}", name,
                             LARGER)
-    tensor = reading.result
-    form = reading.formats[tensor]
-    # Every level is written compressed, whatever is made of it later.
-    written = Format(COMPRESSED * form.rank, form.order)
-    *levels, values = (stored[level_name(tensor, level)] for level in (*range(form.rank), VALUES))
-    blocks = [*map(with_segments, levels[:1]), *levels[1:], values]
+    # Every level is written compressed, whatever is made of it later, but for those in which values have places.
+    written = Format(COMPRESSED * (form.rank - dense) + DENSE * dense, form.order)
+    names = [level_name(tensor, level) for level in (*range(form.rank), VALUES)]
+    counted = dict(zip(names, build(Coo.empty(shape), written).blocks(tensor), strict=True))
+    blocks = [stored.get(each, counted[each]) for each in names]
+    if form.rank > dense:
+        blocks[0] = with_segments(blocks[0])
     try:
         tree = from_blocks([[int(word) for word in each] for each in blocks], written, shape)
     except AssertionError as error:

@@ -74,7 +74,8 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
         Dump(Path(out)).check(files)
 
     result = on_smallest(arch, how, progress, lambda each: execute(
-        each, lambda tell: GraphJob(compile_graph(reading.graph, each.arch, each.seed, tell), data, program), began, progress))
+        each, lambda tell: GraphJob(compile_graph(data.reading.graph, each.arch, each.seed, tell), data, program), began,
+        progress))
     if out is not None:
         Dump(Path(out)).write(files)
     return result

@@ -184,11 +184,49 @@ def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
     assert not (tmp_path / "x.gv").exists()
 
 
-@pytest.mark.parametrize("form", ["sd", "dd"])
-def test_a_graph_that_writes_values_at_their_coordinates_is_refused_with_the_format_to_take(form, tmp_path):
-    explain_program("X(i,j) = B(i,j)", formats={"X": form}, arch="sparse", graph=tmp_path / "x.gv")
+SCATTERED = [("X(i,j) = B(i,j)", "sd", None), ("X(i,j) = B(i,j) + D(i,j)", "dd", None), ("x(i) = B(i,j)", "d", "ji"),
+             ("X(i,j,k) = E(i,j,k)", "sdd", None), ("X(i,j) = B(i,k) * C(k,j)", "sd", "ikj"),
+             ("X(i,j) = B(i,k) * C(k,j)", "dd", "kij")]
+
+
+@pytest.mark.parametrize("text,form,order", SCATTERED)
+def test_a_graph_that_writes_values_at_their_places_gives_what_its_statement_gives(text, form, order, tmp_path):
+    random = np.random.default_rng(len(text))
+    data = {name: random.integers(-3, 4, shape) * (random.random(shape) < 0.4)
+            for name, shape in (("B", (7, 5)), ("C", (5, 6)), ("D", (7, 5)), ("E", (4, 3, 5))) if f"{name}(" in text}
+    explain_program(text, formats={text[0]: form}, order=order, arch="sparse", graph=tmp_path / "x.gv")
+    found = sardonyx.graph(tmp_path / "x.gv", engine="tokens", statement=text, out=tmp_path / "out", **data)
+    assert found.report["arch"] == "sparse" and (tmp_path / "out" / f"tensor_{text[0]}_mode_vals").exists()
+    empty = {name: each * 0 for name, each in data.items()}
+    sardonyx.graph(tmp_path / "x.gv", engine="fabric", statement=text, **empty)
+
+
+@pytest.mark.parametrize("form,was,becomes,message", [
+    ("dd10", "", "", "node 5 (position): it multiplies coordinates, for a result that is stored in another order than that of "
+     "the loops\n  try: store the result in the order of the loops"),
+    ("dd", 'type="ref" comment="a"', 'type="crd" comment="a"', "node 4 (repeat): it gives no crd that an edge with comment 'a' "
+     "could mean\n  try: write as comment of the edge whose stream it is, such as out-B, or outer-i and inner-j"),
+    ("dd", "  4 -> 5 ", "  // ", "node 5 (position): it has inputs crd\n"
+     "  try: give it one of type ref, the position outside, and one of type crd"),
+    ("sd", "X=sd01", "X=ss01", "node 5 (fiberwrite): it writes values at places, and none of the innermost levels of X are "
+     "dense, whose format is ss01\n  try: write 1 to 4 dense levels below compressed ones"),
+    ("sd", "  2 -> 5 ", "  // ", "node 5 (fiberwrite): it has inputs crd\n"
+     "  try: give it one of type crd or ref, the places, and one of type val")])
+def test_places_that_cannot_be_read_are_told(form, was, becomes, message, tmp_path):
+    path = tmp_path / "x.gv"
+    explain_program("X(i,j) = B(i,j)", formats={"X": form}, arch="sparse", graph=path)
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, becomes))
     with pytest.raises(UserError) as error:
-        sardonyx.graph(tmp_path / "x.gv", B=np.eye(3, dtype=int), engine="tokens")
-    assert str(error.value).partition(": ")[2] == (
-        f"node {5 if form == 'sd' else 6} (fiberwrite): it writes values at places in dense levels, which is not read\n"
-        "  try: write coordinates and values of compressed levels, as a format such as X=ss has them")
+        sardonyx.graph(path, B=np.eye(3, dtype=int), engine="tokens")
+    assert str(error.value).partition(": ")[2] == message
+
+
+def test_dense_levels_that_no_buffer_holds_are_told(tmp_path):
+    explain_program("X(i,j) = B(i,j)", formats={"X": "dd"}, arch="sparse", graph=tmp_path / "x.gv")
+    with pytest.raises(UserError) as error:
+        sardonyx.graph(tmp_path / "x.gv", B=np.eye(50, dtype=int), engine="tokens")
+    assert str(error.value) == ("x.gv: the dense levels of X have 2,500 values but half a level buffer holds 1,024\n"
+                                "  try: give smaller operands, or write the statement: `sardonyx run einsum` cuts them into "
+                                "sub-tiles")

@@ -30,7 +30,8 @@ from .sam_build import At, Builder
 from .sam_join import add_joiner
 from .sam_locate import add_locator, tensor_of
 from .sam_merged import FiberDropper, MergedReducer, merged
-from .sam_ops import CRD, REF, VAL, Dropper, MaxReducer, Operation, Reducer, Repeater, Scanner, Values
+from .sam_ops import CRD, REF, VAL, Dropper, MaxReducer, Operation, Reducer, Repeater, RootLocator, Scanner, Values
+from .sam_positions import add_position, place_indices, places_and_values
 from .sam_result import Written, add_writers
 from .sam_verify import faults
 
@@ -88,6 +89,8 @@ class _Reader:
         self.written = list[Written]()
         self.uses = dict[str, list[Wire]]()     # by source
         self.joined = dict[str, PublicNode]()
+        # Tensors that are written.
+        self._results = {node.attributes.get("tensor") for node in graph.nodes.values() if node.type == "fiberwrite"}
         for node in graph.nodes.values():
             for wire in node.wires:
                 self.uses.setdefault(wire.source, []).append(wire)
@@ -99,8 +102,7 @@ class _Reader:
             "fiberlookup": self._lookup, "repeat": self._repeat, "arrayvals": self._values, "intersect": self._join,
             "union": self._join, "reduce": self._reduce, "max_reduce": self._reduce, "crddrop": self._drop,
             "fiberwrite": self._write, "locator": self._locate, "crdhold": self._hold, "spaccumulator": self._accumulate,
-            "vectorreducer": self._accumulate}
-        self._check_stored()
+            "vectorreducer": self._accumulate, "position": self._position}
         for node in in_order(self.graph):
             self.build.where = node.where
             if node.type in kinds:
@@ -109,14 +111,6 @@ class _Reader:
                 self._put(node, res=add_arithmetic(self.build, node, [(wire, self._source(wire)) for wire in node.wires],
                                                    [*kinds, "broadcast", "repsiggen"]))
         return self._finish()
-
-    def _check_stored(self) -> None:
-        """UserError for values that are written at their coordinates: a graph has no extents to compute places of."""
-        for node in self.graph.nodes.values():
-            written = node.type == "fiberwrite" and node.attributes.get("mode") == "vals"
-            if written and node.attributes.get("format") == "dense":
-                raise UserError("it writes values at places in dense levels, which is not read", node.where,
-                                "write coordinates and values of compressed levels, as a format such as X=ss has them")
 
     def _finish(self) -> Reading:
         formats, build = self.graph.formats, self.build
@@ -235,9 +229,20 @@ class _Reader:
     def _locate(self, node: PublicNode) -> None:
         wires = [(wire, self._source(wire)) for wire in node.wires]
         tensor = self._tensor(node, tensor_of(node, self.graph))
+        if tensor in self._results:
+            place = Pin(self._add(node, RootLocator(tensor, node.get("index")), i=self._one(node, CRD)), "o")
+            self.build.at[place] = At(tensor, 1)
+            self._put(node, ref=place)
+            return
         located = add_locator(self.build, node, tensor, self.graph.formats[tensor], wires, partial(self._slot, tensor))
         self.indices[tensor, located.mode, located.runs] = None
         self._put(node, ref=located.ref)
+
+    def _position(self, node: PublicNode) -> None:
+        last = any(wire.kind == CRD for wire in self.uses.get(node.name, ()))
+        made = add_position(self.build, node, [(wire, self._source(wire)) for wire in node.wires], last)
+        self.names[made.node] = node.name
+        self._put(node, **{"crd" if last else "ref": made})
 
     def _values(self, node: PublicNode) -> None:
         tensor = self._tensor(node)
@@ -326,9 +331,18 @@ class _Reader:
         level = VALUES if mode == "vals" else form.order.index(int(mode))
         if any(other.level == level for other in self.written):
             raise UserError("what it writes is written twice", node.where, "write each level once")
+        if level == VALUES and node.attributes.get("format") == "dense":
+            self._scatter(node, tensor, form)
+            return
         index = "" if level == VALUES else node.get("index")
         if index:
             self.indices[tensor, int(mode), index] = None
         self.written.append(Written(tensor, level, index, self._one(node, VAL if level == VALUES else CRD, index),
                                     node.where))
 
+    def _scatter(self, node: PublicNode, tensor: str, form: Format) -> None:
+        """Values at places in dense levels."""
+        places, values = places_and_values(node, [(wire, self._source(wire)) for wire in node.wires])
+        for mode, index in place_indices(node, tensor, form, [index for index, _ in self.build.spaces[places]]).items():
+            self.indices[tensor, mode, index] = None
+        self.written.append(Written(tensor, VALUES, "", values, node.where, places))

@@ -17,37 +17,49 @@ from .mapped import VALUES
 from .sam import Pin
 from .sam_build import Builder
 from .sam_ops import Dropper, LevelWriter, Space, ValuesWriter
+from .sam_positions import add_scatter, scattered
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a node writes: the stream of a level, or of the values."""
+    """What a node writes: the stream of a level, or of the values; places: where these are in dense levels, the innermost."""
 
     tensor: str
     level: int
     index: str
     pin: Pin
     where: str
+    places: Pin | None = None
 
 
 def add_writers(build: Builder, written: Sequence[Written], form: Format, names: Mapping[str, str]) -> list[str]:
     """Add the writers of a result; what is written otherwise than the file says. names: of nodes by that of their operation."""
     by_level = {each.level: each for each in written}
-    last = written[-1]
-    for level in (*range(form.rank), VALUES):
+    last, places = written[-1], by_level[VALUES].places if VALUES in by_level else None
+    dense = scattered(form) if places is not None else 0
+    for level in (*range(form.rank - dense), VALUES):
         if level not in by_level:
             what = "the values" if level == VALUES else f"level {level}"
             raise UserError(f"{what} of {last.tensor}, whose format is {form if form.rank else 'none'}, "
                             f"{'are' if level == VALUES else 'is'} not written", last.where, "add a node of type fiberwrite")
-    levels, notes = [by_level[level] for level in range(form.rank)], list[str]()
-    if levels:
+    levels, notes = [by_level[level] for level in range(form.rank - dense)], list[str]()
+    if places is not None and levels and dense == 1:
+        # The coordinates of the values are those of a level, but for its writer.
+        inmost, notes = _with_values(build, Written(last.tensor, form.rank - 1, "", places, by_level[VALUES].where),
+                                     build.spaces[by_level[VALUES].pin], names)
+        *levels, inmost = _nested(build, [*levels, inmost])
+        places = inmost.pin
+    elif levels and places is None:
         inmost, notes = _with_values(build, levels[-1], build.spaces[by_level[VALUES].pin], names)
         levels = _nested(build, [*levels[:-1], inmost])
     for each in levels:
         build.where = each.where
         build.add(f"write_{each.tensor}_{each.level}", LevelWriter(each.tensor, each.level, each.index), wr=each.pin)
     build.where = by_level[VALUES].where
-    build.add(f"write_{last.tensor}_vals", ValuesWriter(last.tensor), wr=by_level[VALUES].pin)
+    if places is not None:
+        add_scatter(build, last.tensor, form, places, by_level[VALUES].pin)
+    else:
+        build.add(f"write_{last.tensor}_vals", ValuesWriter(last.tensor), wr=by_level[VALUES].pin)
     return notes
 
 

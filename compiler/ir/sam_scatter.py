@@ -78,6 +78,3 @@ class ScatterWriter(Operation):
 
     def dialect(self, formats: Mapping[str, str]) -> dict[str, object]:
         return {"type": "fiberwrite", "tensor": self.slot, "mode": "vals", "format": "dense", "sink": "true"}
-
-    def role(self, port: str) -> str:
-        return port

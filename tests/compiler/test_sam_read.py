@@ -149,8 +149,8 @@ REFUSED = [
     (ELEMMUL.text.replace('type="mul"', 'type="fp_exp"'),
      "f.gv: node 3 (fp_exp): the array does not compute type 'fp_exp'\n"
      "  try: compute it outside, or write it with the types that there are: fiberlookup, repeat, arrayvals, "
-     "intersect, union, reduce, max_reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, broadcast, "
-     "repsiggen, "
+     "intersect, union, reduce, max_reduce, crddrop, fiberwrite, locator, crdhold, spaccumulator, vectorreducer, position, "
+     "broadcast, repsiggen, "
      "add, sub, mul, max, min, abs, sign, nonzero, div"),
     (OUTER.text.replace('order="2"', 'order="3"'), "f.gv: node 16 (spaccumulator): its order is '3'\n  try: write 1 to 2"),
     (OUTER.text.replace('in1="i"', 'in1="k"'), "f.gv: node 16 (spaccumulator): its values are not those of k and j\n"

@@ -18,6 +18,7 @@ from random_statements import statements
 from statements import agreeing, q, random_operands
 
 import sardonyx
+from sardonyx.api import explain_program
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.mapped import LOAD
@@ -284,6 +285,16 @@ def test_several_dense_levels_below_a_compressed_one_are_written_at_positions(te
             for name, rank in parse(text).tensors.items()}
     found = sardonyx.einsum(text, order=order, formats={"X": form}, arch=KERNELS, engine="rtl-full", tile=edges, **data).value
     assert np.array_equal(found, np.einsum("il,ljk", data["A"], data["B"]) if "A" in data else data["B"] - data["C"])
+
+
+@pytest.mark.parametrize("text,form,order", [("X(i,j,k) = B(i,j,k)", "sdd", None), ("X(i,j) = A(i,k) * C(k,j)", "sd", "ikj")])
+def test_a_graph_from_a_file_writes_values_at_places(text, form, order, tmp_path):
+    random = np.random.default_rng(5)
+    data = {name: random.integers(-3, 4, shape) * (random.random(shape) < 0.4)
+            for name, shape in (("A", (7, 5)), ("B", (4, 3, 5)), ("C", (5, 6))) if name in parse(text).tensors}
+    explain_program(text, formats={"X": form}, order=order, arch=KERNELS, graph=tmp_path / "x.gv")
+    found = sardonyx.graph(tmp_path / "x.gv", arch=KERNELS, engine="rtl-full", statement=text, **data)
+    assert found.report["words_checked"] > 40
 
 
 def test_a_run_that_starves_is_stopped_and_the_waiting_tiles_are_named():
