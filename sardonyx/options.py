@@ -40,7 +40,7 @@ LOCATE = {
 FEATURES = {
     "pipelining": "sub-tiles follow each other in one launch; without, each is a launch of its own",
     "balancing": "tiles hold tokens where paths of different latency meet",
-    "narrowing": "indices of which sub-tiles have one coordinate are left out of the program",
+    "narrowing": "indices of which sub-tiles have one coordinate are left out of the program, and full levels are dense",
     "sharing": "edges are chosen for all copies and their links; without, for one copy",
 }
 

@@ -30,6 +30,7 @@ from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import Copying, Expected, expect
+from .full import filled
 from .item_cycles import LEAST
 from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
@@ -286,7 +287,7 @@ class Search:
 
     def _expected(self, tiling: Tiling) -> Expected:
         """What is expected of work as its program is compiled."""
-        if self.narrow and (program := narrowed(tiling)) is not tiling:
+        if self.narrow and (program := filled(narrowed(tiling))) is not tiling:
             return expect(normalize(program.einsum), program, self.room)
         return expect(self.root, tiling, self.room)
 

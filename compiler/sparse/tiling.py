@@ -24,6 +24,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 
 from .estimate import ROOM, cycles
+from .full import filled
 from .narrow import narrowed
 from .normalize import normalize, unsplit
 from .search import BUDGET, Search, Share, alone
@@ -44,8 +45,8 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
     edges : int         For every index, or a dict per index (whole extents for those left out); else chosen.
     room : int          16-bit words of a bank of the global buffer, for choosing the edges.
     tell : function     Called with the number of edges that were compared, as it rises.
-    narrow : bool       Leave indices of one coordinate a tile out of the program of an item (`narrow.py`): compile that of the
-                        tiling, not `einsum`.
+    narrow : bool       Leave indices of one coordinate a tile out of the program of an item (`narrow.py`), and store levels
+                        dense that are full in all tiles (`full.py`): compile that of the tiling, not `einsum`.
     share : function    The copies of a program that share the items.
     single : bool       Each item is a launch of its own, on one copy.
     looked : Search     Of this statement, in place of one that begins anew (`search`).
@@ -57,7 +58,7 @@ def tile(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, edges: int 
 
     extents = einsum.extents({name: tensor.shape for name, tensor in operands.items()})
     tiling = _peeled(with_extents(einsum, extents), found, edges is None, room)
-    return narrowed(tiling) if narrow else tiling
+    return filled(narrowed(tiling)) if narrow else tiling
 
 
 def search(einsum: Einsum, operands: Mapping[str, Coo], capacity: int, room: int = ROOM,
