@@ -40,6 +40,7 @@ from .tiles import Tiles, Tiling, cut, meet
 
 EDGES = (*(edge for power in range(16, 1, -1) for edge in (1 << power, 3 << (power - 2))), 2, 1)
 MOST_ITEMS = 25_000_000
+FEW = 1_000         # Items that are met whatever others take: tiles of two operands meet also where a third one has none.
 ITEM_BYTES = 80     # What the host needs for an item while items are listed.
 ALIKE = 1.02        # Cycles that are worth fewer items.
 PARTS = 5           # Parts of an extent whose edges are tried.
@@ -271,7 +272,7 @@ class Search:
             return nothing
         copying = self.share(program)
         least = min(self.cycles, self.beat)
-        most = min(MOST_ITEMS, copying.most * least / LEAST) / times
+        most = max(FEW, min(MOST_ITEMS, copying.most * least / LEAST) / times)
         try:
             tiling = self._meet(edges, tiles, int(most) + 1)
         except TooManyMatches as many:

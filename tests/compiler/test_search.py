@@ -13,3 +13,12 @@ def test_edges_that_are_good_only_where_all_but_one_are_small_are_found():
                 "D": random_tensor((10, 10), 1.0, 2)}
     chosen = tile(mttkrp, operands, 1024, narrow=True)
     assert chosen.edges == {"i": 1, "k": 1, "l": 1, "j": 10} and len(chosen) == 5
+
+
+def test_edges_of_which_few_items_remain_are_met_though_tiles_of_two_operands_meet_more_often():
+    random = np.random.default_rng(1)
+    places = np.stack(np.unravel_index(random.choice(100 ** 3, 10, replace=False), (100,) * 3), axis=1)
+    operands = {"B": Coo.make((100,) * 3, places, np.ones(10, np.int64)),
+                **{name: random_tensor((100, 100), 0.1, seed) for name, seed in (("C", 2), ("D", 3))}}
+    chosen = tile(parse("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "iklj"), operands, 1024, narrow=True)
+    assert [chosen.edges[index] for index in "klj"] == [1, 1, 1] and len(chosen) < 20
