@@ -40,7 +40,7 @@ class Dispatch(wiring.Component):
     streams : Out               Of each stream: a request is under way, or parked.
     orphans : Out               If elements are counted, of each stream: an operand waits for what nothing under way counts.
     stuck : Out(1)              Likewise: what is at `i` can never go, as the only port is kept for an orphan.
-    forget : In(1)              Likewise: drop what is parked.
+    forget : In(1)              Likewise: drop orphans.
     ended : Out                 Of each stream: its request ends.
     run0, ... : In(stream)      `RUN` of the tensors of each stream that is counted: a request waits for one, and moves this.
     failed : Out(1)             A request ends that met an error response.
@@ -130,6 +130,7 @@ class Dispatch(wiring.Component):
         unknown = Signal()
         several = Signal()
         starts = Signal()
+        dropped = Signal()
         with m.Switch(parked.oldest):
             for n, each in enumerate(streams):
                 if each.is_counted:
@@ -137,11 +138,12 @@ class Dispatch(wiring.Component):
                         m.d.comb += [counter.eq(self.accelerator.counter(n)), unknown.eq(parked.holds.any() & ~known[n])]
         counts = unknown & (job.stream == counter)
         m.d.comb += [
-            several.eq((accepts & (accepts - 1)) != 0), parked.in_order.eq(~several), parked.known.eq(known),
-            parked.clear.eq(self.forget), parked.o.ready.eq(accepts.any()),
+            several.eq((accepts & (accepts - 1)) != 0), parked.in_order.eq(~several),
+            parked.known.eq(known | Mux(self.forget, self.orphans, 0)), parked.o.ready.eq(accepts.any() | dropped),
+            dropped.eq(Cat(self.forget & self.orphans[n] & (parked.o.payload.stream == n) for n in range(len(streams))).any()),
             allowed.eq(accepts.any() & ~parked.o.valid & (several | ~parked.holds.any() | counts)),
             self.i.ready.eq(~taken & (counted | allowed)), goes.eq(self.i.valid & self.i.ready),
-            starts.eq((parked.o.valid & accepts.any()) | (goes & ~counted)),
+            starts.eq((parked.o.valid & accepts.any() & ~dropped) | (goes & ~counted)),
             number.eq(Mux(parked.o.valid, parked.o.payload.stream, job.stream)),
             parked.i.valid.eq(goes & counted), parked.i.payload.base.eq(job.request.base),
             parked.i.payload.size.eq(job.request.size), parked.i.payload.stream.eq(job.stream)]

@@ -30,11 +30,10 @@ class Parked(wiring.Component):
     -------
     i : In(stream)      `parked_layout`; always taken.
     o : Out(stream)     `parked_layout`.
-    known : In          Of each stream: its next number of elements is.
+    known : In          Of each stream: its next number of elements is, or its request is not to be kept.
     in_order : In(1)    Only the oldest of all may go.
     holds : Out         Of each stream: a request is here.
     oldest : Out        The stream of the oldest, while `holds` is not 0.
-    clear : In(1)       Forget all.
 
     Timing: a request may leave in the cycle after it came, one a cycle; what is offered gives way to an older one that becomes
     known before it is taken.
@@ -46,7 +45,7 @@ class Parked(wiring.Component):
         count = len(accelerator.streams)
         requests = stream.Signature(parked_layout(accelerator))
         super().__init__({"i": In(requests), "o": Out(requests), "known": In(count), "in_order": In(1), "holds": Out(count),
-                          "oldest": Out(range(count)), "clear": In(1)})
+                          "oldest": Out(range(count))})
 
     @property
     def emit_key(self) -> str:
@@ -76,7 +75,7 @@ class Parked(wiring.Component):
             last = n == depth - 1
             stays = Mux(moves, 0 if last else valid[n + 1], valid[n])
             takes = self.i.valid & ~stays & (1 if before is None else before)
-            m.d.sync += valid[n].eq((stays | takes) & ~self.clear)
+            m.d.sync += valid[n].eq(stays | takes)
             with m.If(takes):
                 m.d.sync += entry.eq(self.i.payload)
             if not last:

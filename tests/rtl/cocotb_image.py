@@ -11,15 +11,36 @@ from axi_memory import Memory
 from cocotb.clock import Clock
 
 from sardonyx.cocotb import Commands, reset, stalls
+from sardonyx.hw.arch.command import ISSUE, UNKNOWN, Word
 
 
-@cocotb.test(timeout_time=50, timeout_unit="ms")
-async def commands_leave_the_memory_that_firmware_leaves(dut: Any) -> None:
+async def begun(dut: Any) -> "tuple[Commands, Memory, list[Word]]":
     Clock(dut.clk, 10, "ns").start()
     memory = Memory(dut, np.fromfile("before", np.uint8), 1)
     commands = Commands(dut, lambda channel: stalls(channel, 0.2))
     await reset(dut)
-    cocotb.start_soon(memory.run())
     words = np.fromfile("words", np.uint32).reshape(-1, 3)
-    await commands.run([(int(number), int(rs1), int(rs2)) for number, rs1, rs2 in words])
+    return commands, memory, [(int(number), int(rs1), int(rs2)) for number, rs1, rs2 in words]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="ms")
+async def commands_leave_the_memory_that_firmware_leaves(dut: Any) -> None:
+    commands, memory, words = await begun(dut)
+    cocotb.start_soon(memory.run())
+    await commands.run(words)
+    assert memory.content.tobytes() == Path("wanted").read_bytes() != Path("before").read_bytes()
+
+
+@cocotb.test(timeout_time=50, timeout_unit="ms")
+async def requests_in_front_of_an_unknown_command_are_done(dut: Any) -> None:
+    commands, memory, words = await begun(dut)
+    first = next(at for at, word in enumerate(words) if word[0] == ISSUE) + 1
+    for word in [*words[:first], (99, 0, 0)]:
+        await commands.give(word)
+    # The memory answers when the error has come.
+    assert await commands.read("status") >> 16 & 15 == UNKNOWN
+    cocotb.start_soon(memory.run())
+    assert await commands.ended() >> 16 & 15 == UNKNOWN
+    await commands.write("clear", 1)
+    await commands.run(words[first:])
     assert memory.content.tobytes() == Path("wanted").read_bytes() != Path("before").read_bytes()
