@@ -30,10 +30,10 @@ LEAST = Arch("least", 2, 1, mem_every=0, pe=TileSpec("pe", PE.ports, (PASS_THROU
 PART = replace(LEAST, name="part", glb=replace(LEAST.glb, bank_bytes=2048))
 BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(processor=True, ram_bytes=8192, serial_cycles=4))
 
-# For nearly every sparse kernel: without what only dense programs use.
+# For nearly every sparse kernel: without what only dense programs use. Its PEs have trees of multipliers, as the MEM of BENCH.
 KERNELS = Arch("kernels", 10, 5, mem_every=3,
                pe=replace(PE, primitives=(*PE.primitives, DIVIDER), register_words=0, reduce_max=True),
-               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR, SCATTER), locate=True),
+               mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR, SCATTER), locate=True, multiplier_tree=False),
                glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
 
 # For those with more operands than it has loads.
