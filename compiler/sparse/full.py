@@ -7,6 +7,8 @@ A fiber that has all coordinates says nothing by storing them: its level is load
 coordinates it is neither scanned nor intersected, since each of them is there. Whether that is so is known once operands are
 cut. Where positions are, and so what stands in levels below and in results, is the same both ways.
 
+A copy stays as it is: of a dense operand it would have to drop zeros, which a compressed one has not.
+
 A term of a sum that some item lacks would be zeros instead of nothing: its levels stay. Those that are made dense are located,
 if only the outermost ones where the statement locates none; a statement with dense levels of its own is taken at its word.
 
@@ -33,6 +35,8 @@ from .tiles import Tiles, Tiling
 
 def filled(tiling: Tiling) -> Tiling:
     """A tiling whose full levels are dense."""
+    if isinstance(tiling.einsum.expr, Access):
+        return tiling
     forms = {each.access.slot: _form(each, tiling.picks[:, at]) for at, each in enumerate(tiling.tiles)}
     if all(each.access.format == forms[each.access.slot] for each in tiling.tiles):
         return tiling

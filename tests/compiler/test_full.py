@@ -53,6 +53,11 @@ def test_what_is_made_dense_is_located_and_a_statement_with_dense_levels_is_take
     assert filled(tile(own, operands, 1024)).einsum.locate == SCANNED
 
 
+def test_a_copy_stays_since_it_drops_no_zeros():
+    tiling = tile(parse("x(i) = b(i)"), {"b": random_tensor((4,), 1.0, 1)}, 1024, narrow=True)
+    assert formats(tiling) == ["s0"]
+
+
 def test_nothing_changes_where_nothing_is_full():
     operands = {"B": rows([2, 0, 3], 4), "c": random_tensor((4,), 0.5, 1)}
     tiling = tile(parse(SPMV), operands, 1024, 5)
