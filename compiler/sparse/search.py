@@ -272,7 +272,7 @@ class Search:
             return nothing
         copying = self.share(program)
         least = min(self.cycles, self.beat)
-        most = max(FEW, min(MOST_ITEMS, copying.most * least / LEAST) / times)
+        most = min(MOST_ITEMS / times, max(FEW, copying.most * least / LEAST / times))
         try:
             tiling = self._meet(edges, tiles, int(most) + 1)
         except TooManyMatches as many:
