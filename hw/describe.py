@@ -48,7 +48,9 @@ class Description:
 
 def describe(component: wiring.Component, name: str) -> Description:
     """The description of a component whose module is called `name`."""
-    fields, all_fields = (tuple(_fields(component, depth)) for depth in (1, 2))
+    # One module serves payloads of all that have as many bits, whoever made it first: their fields are not its own.
+    depth = 1 if getattr(component, "any_payload", False) else 2
+    fields, all_fields = tuple(_fields(component, 1)), tuple(_fields(component, depth))
     said = inspect.cleandoc(type(component).__dict__.get("__doc__") or "")
     lines = [f"{name}: {said}" if said else name]
     if values := [f"{parameter} = {value}" for parameter, value in _values(component)]:

@@ -31,6 +31,7 @@ class Fifo2(Component):
     """
 
     latency = 1
+    any_payload = True
 
     def __init__(self, shape: ShapeLike) -> None:
         self.width = Shape.cast(shape).width
@@ -84,6 +85,7 @@ class Fifo(Component):
     """
 
     latency = 1
+    any_payload = True
 
     def __init__(self, shape: ShapeLike, depth: int) -> None:
         if depth < 1:
@@ -127,6 +129,7 @@ class LateFifo(Component):
     """
 
     latency = 1
+    any_payload = True
 
     def __init__(self, shape: ShapeLike, depth: int) -> None:
         if depth < 2 or depth & (depth - 1):

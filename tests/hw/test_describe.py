@@ -1,6 +1,8 @@
 """A module's file opens with the docstring of its component, its parameters and the fields of its packed ports."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from sardonyx.hw.column import Column
 from sardonyx.hw.connectivity import reports
 from sardonyx.hw.describe import Description, Field, describe
 from sardonyx.hw.soc.top import Sardonyx
+from sardonyx.hw.stream.fifo import Fifo, Fifo2, LateFifo
 from sardonyx.hw.tile.tile import TileLogic
 
 SET = data.StructLayout({"on": 1, "limit": data.StructLayout({"low": 4, "high": 4})})
@@ -78,6 +81,11 @@ def test_streams_say_their_bits_where_they_are_no_tokens() -> None:
     said = describe(Both(), "both")
     assert "// Bits of words__payload\n// ----------------------\n// [0]        on\n" in said.comment
     assert "tokens" not in said.comment and said.fields == ()
+
+
+@pytest.mark.parametrize("fifo", [Fifo2, partial(Fifo, depth=3), partial(LateFifo, depth=4)])
+def test_a_module_of_any_payload_is_described_alike_whoever_is_first(fifo: Callable[[Any], wiring.Component]) -> None:
+    assert describe(fifo(SET), "fifo") == describe(fifo(SET.size), "fifo")
 
 
 def test_a_file_opens_with_it_and_it_is_kept(tmp_path: Path) -> None:
