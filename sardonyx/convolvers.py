@@ -25,7 +25,7 @@ from . import arguments, component_files
 from .hw.arch.cartesian import Cartesian
 from .hw.arch.errors import UserError
 from .hw.arch.spatial import BITS
-from .hw.spatial.cartesian import CartesianArray
+from .hw.spatial.convolve.cartesian import CartesianArray
 from .outcome import Computed, Outcome, silent
 from .runtime.data.convolved import collected, fibers, streams
 from .sim.golden.convolution import convolved

@@ -28,7 +28,7 @@ from .array_operands import DENSITY, MOST_OPERATIONS
 from .hw.arch.errors import UserError
 from .hw.arch.merger import Merger
 from .hw.arch.spatial import BITS
-from .hw.spatial.merger import MergerArray
+from .hw.spatial.merge.merger import MergerArray
 from .outcome import Computed, Outcome, silent
 from .runtime.data.merged import Fiber, collected, dealt
 from .sim import spatial as engines

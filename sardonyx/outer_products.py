@@ -27,7 +27,7 @@ from .hw.arch.errors import UserError
 from .hw.arch.outer_product import ERRORS, VALUE_BITS, OuterProduct
 from .hw.arch.spatial import BITS
 from .hw.arch.token import DATA_BITS
-from .hw.spatial.outer_product import OuterProductArray
+from .hw.spatial.outer.product import OuterProductArray
 from .outcome import Computed, Outcome, silent
 from .runtime.data.outer_product import laid, rows
 from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator

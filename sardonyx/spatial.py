@@ -72,9 +72,9 @@ from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import DENSE, PrivateBuffer
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.arch.written import Written
-from .hw.spatial.array import SpatialArray
-from .hw.spatial.buffered_array import BufferedArray
-from .hw.spatial.elastic_array import ElasticArray
+from .hw.spatial.array.elastic_array import ElasticArray
+from .hw.spatial.array.spatial_array import SpatialArray
+from .hw.spatial.buffer.buffered_array import BufferedArray
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign, outer_product

@@ -21,7 +21,7 @@ from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas
 from sardonyx.hw.memory.affine import AffineGenerator
 from sardonyx.hw.memory.nest import Nest
-from sardonyx.hw.spatial.merger import MergerArray
+from sardonyx.hw.spatial.merge.merger import MergerArray
 from sardonyx.mergers import MergerDesign
 
 BITS, EXTENT, LOOPS = 16, 4, 2

@@ -32,7 +32,7 @@ from sardonyx.flow.asic.timing import least_period
 from sardonyx.flow.baselines.weight_stationary import COUNT_BITS, WeightStationary, run
 from sardonyx.hw import emit
 from sardonyx.hw.component import module_name
-from sardonyx.hw.spatial.array import SpatialArray
+from sardonyx.hw.spatial.array.spatial_array import SpatialArray
 from sardonyx.runtime.data.ports import collected, fed
 from sardonyx.sim.spatial import run_rtl
 

@@ -14,10 +14,10 @@ from ..hw.arch.merger import Merger
 from ..hw.arch.private_buffer import Bank, PrivateBuffer
 from ..hw.arch.spatial import LENGTH, Spatial, wrapped
 from ..hw.arch.written import Written
-from ..hw.spatial.array import SpatialArray
-from ..hw.spatial.buffered_array import BufferedArray
-from ..hw.spatial.elastic_array import ElasticArray
-from ..hw.spatial.merger import MergerArray
+from ..hw.spatial.array.elastic_array import ElasticArray
+from ..hw.spatial.array.spatial_array import SpatialArray
+from ..hw.spatial.buffer.buffered_array import BufferedArray
+from ..hw.spatial.merge.merger import MergerArray
 from ..runtime.data import merged
 from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger

@@ -37,7 +37,7 @@ class Dealer(wiring.Component):
     -------
     crd : In(stream of TOKEN)          Coordinates; any stop ends a fiber.
     val0, ... : In(stream of TOKEN)    Values, for each operand.
-    o0_0, ... : Out(stream)            For each operand and row: value and coordinate, as `hw.spatial.elastic_pe.pair` has them.
+    o0_0, ... : Out(stream)            For each operand and row: value and coordinate, as `elastic_pe.pair` has them.
     word0, ... : In(stream)            Of each row.
     sum : Out(stream of TOKEN)         The low 16 bits of words.
 

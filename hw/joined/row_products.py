@@ -15,7 +15,7 @@ from ..emit import macro
 from ..memory.stored_level import SizedLevel, StoredLevel
 from ..sparse.interface import fork
 from ..sparse.joiner import Joiner
-from ..spatial.elastic_array import ElasticArray
+from ..spatial.array.elastic_array import ElasticArray
 from ..stream.fifo import Fifo, Fifo2
 from ..stream.lead import lead
 from .dealer import Dealer

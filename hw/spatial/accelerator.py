@@ -12,8 +12,9 @@ from ..arch.accelerator import Accelerator
 from ..dma.dma import BUS
 from ..emit import macro
 from ..stream.lead import lead
-from .command_queue import PORTS, CommandQueue
-from .core import STATUS, Core
+from .command.queue import PORTS, CommandQueue
+from .command.word import STATUS
+from .core import Core
 
 
 class SpatialAccelerator(wiring.Component):

@@ -17,17 +17,15 @@ from ..arch.written import Written
 from ..dma.dma import BUS
 from ..emit import Macro, macro
 from ..stream.lead import lead
-from .buffered_array import BufferedArray
-from .counted import CountedDrain, FixedDrain
-from .decoder import ERROR_BITS, WORD, Decoder
-from .dispatch import Dispatch
-from .feeder import Feeder
-from .level_feeder import LevelFeeder
-from .result_buffer import ResultBuffer
-from .wide_result import WideResult
-
-# What a front of commands sees of a core.
-STATUS = {"clear": In(1), "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS), "busy": Out(1), "ended": Out(1)}
+from .buffer.buffered_array import BufferedArray
+from .buffer.counted import CountedDrain, FixedDrain
+from .buffer.feeder import Feeder
+from .buffer.level_feeder import LevelFeeder
+from .buffer.result_buffer import ResultBuffer
+from .buffer.wide_result import WideResult
+from .command.decoder import Decoder
+from .command.dispatch import Dispatch
+from .command.word import STATUS, WORD
 
 
 class Core(wiring.Component):
@@ -188,8 +186,3 @@ class Core(wiring.Component):
             lead(m, drain.run, getattr(dispatch, f"run{n}"))
         if self.accelerator.counts:
             m.d.comb += [drain.restart.eq(decoder.restart), drain.at.eq(decoder.at)]
-
-
-def command_word(rs1: Any, rs2: Any, number: Any) -> Any:
-    """The fields of a command in the order of `WORD`."""
-    return Cat(rs2, rs1, number)

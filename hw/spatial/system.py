@@ -17,9 +17,9 @@ from ..emit import Macro, macro
 from ..memory.sram import Sram
 from ..soc.picorv32 import PicoRv32
 from ..stream.lead import lead
-from .coprocessor import PCPI, Coprocessor
-from .core import STATUS, Core
-from .decoder import WORD
+from .command.coprocessor import PCPI, Coprocessor
+from .command.word import STATUS, WORD
+from .core import Core
 
 WORD_BYTES = 4
 

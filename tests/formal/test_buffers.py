@@ -21,15 +21,15 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.joined.dealer import UNDER_WAY, Dealer
 from sardonyx.hw.memory.array_store import READ, ArrayStore
 from sardonyx.hw.memory.list_level import FINISHED, ListLevel
-from sardonyx.hw.spatial.bit_writer import BitWriter
-from sardonyx.hw.spatial.compressed_writer import CompressedWriter
-from sardonyx.hw.spatial.counted import CountedDrain, CountedFeeder, FixedDrain
-from sardonyx.hw.spatial.dense_writer import DenseWriter
-from sardonyx.hw.spatial.fiber_bank import FiberBank
-from sardonyx.hw.spatial.fiber_collector import FiberCollector
-from sardonyx.hw.spatial.level_feeder import LevelFeeder
-from sardonyx.hw.spatial.list_writer import ListWriter
-from sardonyx.hw.spatial.private_buffer import AHEAD, PrivateBank
+from sardonyx.hw.spatial.buffer.bit_writer import BitWriter
+from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
+from sardonyx.hw.spatial.buffer.counted import CountedDrain, CountedFeeder, FixedDrain
+from sardonyx.hw.spatial.buffer.dense_writer import DenseWriter
+from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
+from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
+from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
+from sardonyx.hw.spatial.buffer.list_writer import ListWriter
+from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
 
 
 class Between(Harness):

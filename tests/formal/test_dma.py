@@ -17,7 +17,7 @@ from sardonyx.hw.dma.lanes import Pack, Unpack
 from sardonyx.hw.dma.port import Port, ShortPieces
 from sardonyx.hw.dma.realign import Gather, Scatter
 from sardonyx.hw.emit import macro
-from sardonyx.hw.spatial.feeder import Feeder
+from sardonyx.hw.spatial.buffer.feeder import Feeder
 
 DMA = Dma(ports=1, loops=1, beats=2, room=4)
 WITH_LISTS = Dma(ports=1, loops=2, beats=2, room=4, lists=True)

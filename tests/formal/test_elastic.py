@@ -12,10 +12,10 @@ from sardonyx.hw.arch.elastic import ALIGNED, FIBER, IN_FLIGHT, INTERSECT, UNION
 from sardonyx.hw.arch.merger import Merger
 from sardonyx.hw.arch.spatial import Apply, Feed
 from sardonyx.hw.emit import macro
-from sardonyx.hw.spatial import balance, spread
-from sardonyx.hw.spatial.elastic_pe import ElasticPe
-from sardonyx.hw.spatial.merge_node import MergeNode
-from sardonyx.hw.spatial.merge_tree import MergeTree
+from sardonyx.hw.spatial.array import balance, spread
+from sardonyx.hw.spatial.array.elastic_pe import ElasticPe
+from sardonyx.hw.spatial.merge.node import MergeNode
+from sardonyx.hw.spatial.merge.tree import MergeTree
 
 SUM, PRODUCT = (Apply(name, (Feed("x", 0), Feed("y", 0))) for name in ("add", "mul"))
 X, Y = (Taken(name, 4, FIBER, 1) for name in "xy")

@@ -15,7 +15,7 @@ from prover import Harness, Verdict, always, assume, connected, cover, free, pro
 from sardonyx import spatial as sp
 from sardonyx.hw.emit import macro
 from sardonyx.hw.joined.row_products import RowProducts
-from sardonyx.hw.spatial.exit import Exit
+from sardonyx.hw.spatial.array.exit import Exit
 
 WIDTH = 3
 

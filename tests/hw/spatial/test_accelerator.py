@@ -18,8 +18,8 @@ from sardonyx.hw.arch import command
 from sardonyx.hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, region
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
-from sardonyx.hw.spatial.feeder import Feeder
-from sardonyx.hw.spatial.result_buffer import ResultBank, ResultBuffer
+from sardonyx.hw.spatial.buffer.feeder import Feeder
+from sardonyx.hw.spatial.buffer.result_buffer import ResultBank, ResultBuffer
 from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.runtime.spatial_products import Matrix, Repeat, by_columns, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator

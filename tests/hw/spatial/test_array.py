@@ -12,7 +12,7 @@ from sardonyx import designs, functionality
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
-from sardonyx.hw.spatial.beat import Beat, ShortBeat
+from sardonyx.hw.spatial.array.beat import Beat, ShortBeat
 
 # Small, and together of all kinds of ways: staying, moving, passing, a determinant of 3, three axes of space, one.
 SMALL = {"matmul_weight_stationary": {"i": 5, "j": 2, "k": 3}, "matmul_broadcast": {"i": 2, "j": 3, "k": 2},

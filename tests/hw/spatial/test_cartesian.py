@@ -9,7 +9,7 @@ from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.cli import main
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.spatial.replay import Replay
+from sardonyx.hw.spatial.convolve.replay import Replay
 from sardonyx.sim.golden.convolution import convolved
 from sardonyx.sim.rtl.bench import Bench
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop
-from sardonyx.hw.spatial.private_buffer import PrivateBank
+from sardonyx.hw.spatial.buffer.private_buffer import PrivateBank
 from sardonyx.runtime.data import fibers
 from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.sim.model import private_buffer as model

@@ -17,7 +17,7 @@ from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import ASTRAY, BUS, JOB, MEMORY, NONE, ROOM, OuterProduct
-from sardonyx.hw.spatial.outer_product import OuterProductArray
+from sardonyx.hw.spatial.outer.product import OuterProductArray
 from sardonyx.runtime.data.outer_product import laid, rows
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 

@@ -16,7 +16,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop
 from sardonyx.hw.memory.bit_scanner import BitScanner
 from sardonyx.hw.memory.nest import Nest
-from sardonyx.hw.spatial.private_buffer import PrivateBank
+from sardonyx.hw.spatial.buffer.private_buffer import PrivateBank
 from sardonyx.runtime.data import fibers, ports
 from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.sim.model import private_buffer as model

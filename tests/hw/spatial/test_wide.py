@@ -16,7 +16,7 @@ from sardonyx import spatial as sp
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop, PrivateBuffer
-from sardonyx.hw.spatial.wide_bank import WideBank
+from sardonyx.hw.spatial.buffer.wide_bank import WideBank
 from sardonyx.runtime import spatial_firmware
 from sardonyx.runtime.data.private_buffers import filled
 from sardonyx.runtime.spatial_commands import Program, check

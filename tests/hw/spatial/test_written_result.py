@@ -13,8 +13,8 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import Shaped
 from sardonyx.hw.arch.token import stop
 from sardonyx.hw.arch.written import Written
-from sardonyx.hw.spatial.fiber_bank import FiberBank
-from sardonyx.hw.spatial.written_result import WrittenResult
+from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
+from sardonyx.hw.spatial.buffer.written_result import WrittenResult
 from sardonyx.runtime.data import written as data
 from sardonyx.sim.model import written as model
 from sardonyx.sim.rtl.bench import Bench

@@ -1,0 +1,84 @@
+"""A spatial array: a stream for every port, and what is between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, ResetSignal, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.spatial import LENGTH, Spatial
+from ...clock_gate import ClockGate
+from ...emit import Clock, macro
+from ...stream.fifo import Fifo2
+from .exit import Exit
+from .wave import Wave
+
+
+def streams(spatial: Spatial) -> dict[str, Any]:
+    """The streams of an array as members."""
+    bits = spatial.bits
+    length = {LENGTH: In(stream.Signature(range(spatial.launches + 1)))} if spatial.short else {}
+    return (length | {each.name: In(stream.Signature(bits[each.tensor])) for each in spatial.sources}
+            | {port.name: Out(stream.Signature(bits[port.tensor])) for port in spatial.outputs})
+
+
+class SpatialArray(Component):
+    """A spatial array.
+
+    Behaviour: every stream takes or gives the words of one operation after the other, each in the order of the description
+    (`Port.words`, `Chain`). A step is launched in every cycle in which the words are there that it needs, wherever the other
+    words are; so no order between streams has to be kept. Where a word is given and the one before it was not taken, everything
+    waits.
+
+    Parameters
+    ----------
+    spatial : Spatial
+
+    Members
+    -------
+    A_x_y : In(stream)      For each port or chain of an operand A, at the PE (x, y); ``m1`` is -1.
+    C_x_y : Out(stream)     For each port of a result C.
+    length : In(stream)     With `Spatial.short` the launches of each operation.
+
+    Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each input, one at each output.
+    `ready` of inputs comes from registers, `valid` of outputs from registers of all of them, and nothing follows `ready` of
+    outputs. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind its step.
+    Source: Stellar IV-A and IV-C. Departure: streams with valid and ready, in a known order, in place of register files that
+    are searched by coordinates (facts on ordered borders: IV-D, its edge-to-edge form).
+    """
+
+    def __init__(self, spatial: Spatial) -> None:
+        self.spatial, self.module_name = spatial, spatial.name.lower()
+        super().__init__(streams(spatial))
+
+    @property
+    def emit_key(self) -> str:
+        return repr(self.spatial)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        goes_on = Signal()
+        clock = Clock(goes_on)
+        if self.spatial.clock_gate:
+            m.submodules.clock_gate = gate = macro(ClockGate())
+            m.d.comb += gate.on.eq(goes_on | ResetSignal())
+            clock = Clock(goes_on, gate.gated)
+        m.submodules.wave = wave = macro(Wave(self.spatial), clock=clock)
+        for name in (*([LENGTH] if self.spatial.short else []), *(each.name for each in self.spatial.sources)):
+            source = getattr(self, name)
+            m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))
+            m.d.comb += [fifo.i.payload.eq(source.payload), fifo.i.valid.eq(source.valid), source.ready.eq(fifo.i.ready),
+                         getattr(wave, f"{name}_word").eq(fifo.o.payload), getattr(wave, f"{name}_there").eq(fifo.o.valid),
+                         fifo.o.ready.eq(getattr(wave, f"{name}_taken") & goes_on)]
+        room = []
+        for port in self.spatial.outputs:
+            sink, given = getattr(self, port.name), getattr(wave, f"{port.name}_given")
+            m.submodules[f"port_{port.name}"] = leaving = macro(Exit(len(sink.payload)))
+            m.d.comb += [leaving.word.eq(getattr(wave, f"{port.name}_word")), leaving.given.eq(given),
+                         leaving.goes_on.eq(goes_on), sink.payload.eq(leaving.o.payload), sink.valid.eq(leaving.o.valid),
+                         leaving.o.ready.eq(sink.ready)]
+            room.append(~(leaving.full & given))
+        m.d.comb += goes_on.eq(Cat(room).all())
+        return m

@@ -1,0 +1,125 @@
+"""An array with private buffers: streams of these in place of the ports that they feed or empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.dma import SPAN_BITS, WORD_BITS
+from ...arch.elastic import Elastic
+from ...arch.private_buffer import Bank, PrivateBuffer
+from ...arch.spatial import LENGTH, Spatial
+from ...arch.token import DATA_BITS
+from ...arch.written import Written
+from ...emit import macro
+from ...stream.lead import lead
+from ..array.elastic_array import ElasticArray
+from ..array.elastic_array import streams as elastic_streams
+from ..array.spatial_array import SpatialArray
+from ..array.spatial_array import streams as array_streams
+from .private_buffer import PrivateBank
+from .wide_bank import WideBank
+from .written_result import WrittenResult
+
+
+class BufferedArray(Component):
+    """An array, and the private buffers of some of its operands and results.
+
+    Parameters
+    ----------
+    array : Spatial | Elastic
+    buffers : sequence of PrivateBuffer
+    results : sequence of Written
+
+    Members
+    -------
+    All streams of the array but those of operands and results that have a buffer, and
+
+    B_level, B_values : In(stream)     What fills the buffer of an operand B, 16-bit words (`PrivateBank`); with a bank in the
+                                       name where it has several.
+    C_segments, ... : Out(stream)      What the buffer of a result C gives (`FormatWriter`).
+    parts : In(16)                     Operations of a result that is a sum, as of `FiberBank`.
+    B_torn : Out(1)                    Of one that is wide: of a tensor some words have come, and not all (`WideBank`).
+    shared, launches : In              As of `WideBank`, of all that have them; there is no stream of lengths then.
+    fault : Out(1)                     A buffer was filled with what does not fit, or a result does not. Sticky until reset.
+
+    Timing: that of the array, of `PrivateBank` and `WrittenResult`; two entries at each port of the array are between them.
+    Source: Stellar Fig. 8. Departure: no register files, as the order in which a buffer gives is that in which the array takes.
+    """
+
+    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer], results: Sequence[Written] = ()) -> None:
+        self.array, self.buffers, self.results, self.module_name = array, tuple(buffers), tuple(results), array.name.lower()
+        fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
+        fed |= {name for result in self.results for name in result.ports}
+        streams = array_streams(array) if isinstance(array, Spatial) else elastic_streams(array)
+        self._kept = {name: member for name, member in streams.items() if name not in fed}
+        fills = {buffer.name(n, name): In(stream.Signature(WORD_BITS if bank.wide else DATA_BITS)) for buffer in self.buffers
+                 for n, bank in enumerate(buffer.banks) for name in bank.streams}
+        gives = {result.name(name): Out(stream.Signature(bits)) for result in self.results
+                 for name, bits in result.arrays.items()}
+        parts = {"parts": In(SPAN_BITS)} if any(result.sums for result in self.results) else {}
+        torn = {buffer.name(n, "torn"): Out(1) for buffer in self.buffers for n, bank in enumerate(buffer.banks) if bank.wide}
+        banks = [bank for buffer in self.buffers for bank in buffer.banks]
+        shared = max([bank.operations for bank in banks if bank.wide], default=1)
+        settings = {"shared": In(range(shared))} if shared > 1 else {}
+        if any(bank.short for bank in banks):
+            del self._kept[LENGTH]
+            settings["launches"] = In(range(max(bank.rows for bank in banks if bank.short) + 1))
+        super().__init__({**self._kept, **fills, **gives, **torn, **settings, "fault": Out(1), **parts})
+
+    @property
+    def emit_key(self) -> str:
+        return repr((self.array, self.buffers, self.results))
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        inner = replace(self.array, name=f"{self.array.name}_inside")
+        m.submodules.inside = inside = macro(SpatialArray(inner) if isinstance(inner, Spatial) else ElasticArray(inner))
+        names: dict[Bank, str] = {}
+        faults: list[Value] = []
+        lengths: list[Any] = []
+        for buffer in self.buffers:
+            for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
+                name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
+                part: Any = macro(WideBank(bank, name) if bank.wide else PrivateBank(bank, name))
+                m.submodules[f"buffer_{buffer.name(n)}"] = part
+                if bank.wide:
+                    self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)
+                else:
+                    faults.append(part.fault)
+                for stream_name in bank.streams:
+                    lead(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
+                for at, sink in enumerate(sinks):
+                    lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
+        for result in self.results:
+            m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
+            faults.append(part.overflow)
+            if result.sums:
+                m.d.comb += part.parts.eq(self.parts)
+            for at, port in enumerate(result.ports):
+                lead(m, getattr(inside, port), getattr(part, f"i{at}"))
+            for name in result.arrays:
+                lead(m, getattr(part, name), getattr(self, result.name(name)))
+        for name, member in self._kept.items():
+            own, other = getattr(self, name), getattr(inside, name)
+            lead(m, own, other) if member.flow is In else lead(m, other, own)
+        m.d.comb += self.fault.eq(Cat(faults).any())
+        return m
+
+    def _set(self, m: Module, part: Any, bank: Bank, torn: Value, inside: Any, lengths: list[Any]) -> None:
+        """A wide bank with its settings; the first one that is short tells lengths to the array."""
+        m.d.comb += torn.eq(part.torn)
+        if bank.operations > 1:
+            m.d.comb += part.shared.eq(self.shared)
+        if bank.short:
+            m.d.comb += part.launches.eq(self.launches)
+            if lengths:
+                m.d.comb += part.length.ready.eq(1)
+            else:
+                lead(m, part.length, getattr(inside, LENGTH))
+            lengths.append(part)

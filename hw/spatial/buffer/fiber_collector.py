@@ -1,0 +1,87 @@
+"""The fibers of the ports of a result, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.dma import SPAN_BITS
+from ...arch.token import DONE, stop
+from ...arch.written import Written
+from ...emit import macro
+from ...stream.fifo import Fifo
+from ...stream.lead import lead
+from ..array.elastic_pe import pair
+from .fiber_bank import FiberBank
+
+
+def parts(written: Written) -> dict[str, Any]:
+    """The input that says of how many operations a result is the sum, if it is one."""
+    return {"parts": In(SPAN_BITS)} if written.sums else {}
+
+
+class FiberCollector(Component):
+    """Takes a fiber from each port in turn.
+
+    Behaviour: of two ports ``(0, 7) S0`` and ``S0`` become ``(0, 7) S0 S0 D``. Any control token ends a fiber. PEs that hand
+    their words on do not go on before all of them can, so a fiber waits in front of each port.
+
+    Parameters
+    ----------
+    written : Written
+
+    Members
+    -------
+    i0, ... : In(stream)     `pair`s, of each port.
+    o : Out(stream)          `pair`s; done behind the last fiber of a tensor.
+    parts : In(16)           If the result is a sum: of how many operations, as of `FiberBank`.
+
+    Timing: a pair a cycle, and one for done. `i.ready` and `o.valid` come from registers.
+    Source: a design of its own.
+    """
+
+    def __init__(self, written: Written) -> None:
+        self.written = written
+        pairs = stream.Signature(pair(written.tensor.bits))
+        super().__init__({**{f"i{n}": In(pairs) for n in range(written.fibers)}, "o": Out(pairs), **parts(written)})
+
+    @property
+    def module_name(self) -> str:
+        return f"collect_{self.written.tensor.name.lower()}"
+
+    @property
+    def emit_key(self) -> Written:
+        return self.written
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        written = self.written
+        turn = Signal(range(written.fibers))
+        operation = Signal(range(written.operations))
+        over = Signal()         # done is next
+        head = Signal.like(self.o.payload)
+        ends = Signal()
+        for n in range(written.fibers):
+            bits = len(Value.cast(head))
+            fifo = macro(FiberBank(written.extent, written.tensor.bits) if written.sums else Fifo(bits, written.extent + 1))
+            m.submodules[f"fiber{n}"] = fifo
+            if written.sums:
+                m.d.comb += fifo.parts.eq(self.parts)
+            lead(m, getattr(self, f"i{n}"), fifo.i)
+            with m.If((turn == n) & ~over):
+                m.d.comb += [Value.cast(head).eq(fifo.o.payload), self.o.valid.eq(fifo.o.valid), fifo.o.ready.eq(self.o.ready)]
+        m.d.comb += [ends.eq(over | head.crd.control), self.o.payload.eq(head)]
+        with m.If(over):
+            m.d.comb += [self.o.payload.crd.eq(DONE), self.o.valid.eq(1)]
+        with m.Elif(ends):
+            m.d.comb += self.o.payload.crd.eq(stop(0))
+        with m.If(self.o.valid & self.o.ready & ends):
+            last = turn == written.fibers - 1
+            m.d.sync += [turn.eq(Mux(over | last, 0, turn + 1)), over.eq(0)]
+            with m.If(last & ~over):
+                m.d.sync += [over.eq(operation == written.operations - 1),
+                             operation.eq(Mux(operation == written.operations - 1, 0, operation + 1))]
+        return m

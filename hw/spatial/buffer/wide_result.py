@@ -1,0 +1,89 @@
+"""The buffer behind a result whose ports give rows: adds up operations, and gives whole words for memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.accelerator import Collected
+from ...arch.dma import MOST_SIZE, SPAN_BITS, WORD_BITS
+from ...emit import macro
+from ...stream.lead import lead
+from .result_buffer import ResultBank
+
+
+class WideResult(wiring.Component):
+    """A bank behind each port, of which the next words are a row.
+
+    Behaviour: the low bytes of the sums of a row leave one behind the other, as many as elements in memory have, in words of 64
+    bits: of eight ports bytes are one word, elements of 4 bytes are four words.
+
+    Parameters
+    ----------
+    result : Collected       With `wide`.
+    counted : bool           As of `ResultBank`.
+
+    Members
+    -------
+    i0, ... : In(stream)     The ports.
+    o : Out(stream)          Words of 64 bits.
+    parts : In(16), count : In     As of `ResultBank`.
+    size : In(2)             Logarithm of the bytes of an element in memory, one of `Collected.sizes`; stays while a request
+                             takes rows.
+
+    Timing: a word a cycle, and a row goes with its last word.
+    Source: Gemmini's accumulator, of which a row is read in a cycle.
+    """
+
+    def __init__(self, result: Collected, counted: bool) -> None:
+        assert result.wide, "rows are what it gives"
+        self.result, self.counted = result, counted
+        count = {"count": In(range(result.held + 1))} if counted else {}
+        super().__init__({**{f"i{n}": In(stream.Signature(result.tensor.bits)) for n in range(len(result.ports))},
+                          "o": Out(stream.Signature(WORD_BITS)), "parts": In(SPAN_BITS), "size": In(2), **count})
+
+    @property
+    def module_name(self) -> str:
+        return f"wide_result_{self.result.tensor.name.lower()}"
+
+    @property
+    def emit_key(self) -> tuple[Collected, bool]:
+        return self.result, self.counted
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        count = len(self.result.ports)
+        banks = []
+        for n in range(count):
+            m.submodules[f"bank{n}"] = bank = macro(ResultBank(self.result.held, self.result.tensor.bits, self.counted))
+            lead(m, getattr(self, f"i{n}"), bank.i)
+            m.d.comb += bank.parts.eq(self.parts)
+            if self.counted:
+                m.d.comb += bank.count.eq(self.count)
+            banks.append(bank)
+        pieces = (count << MOST_SIZE) * 8 // WORD_BITS
+        piece = Signal(range(pieces))
+        last = Signal()
+        goes = Signal()
+        m.d.comb += [self.o.valid.eq(Cat(bank.o.valid for bank in banks).all()), goes.eq(self.o.valid & self.o.ready),
+                     *(bank.o.ready.eq(goes & last) for bank in banks)]
+        for size in self.result.sizes:
+            with m.If(self.size == size):
+                bits = 8 << size
+                row = Signal(count * bits, name=f"row_of_{bits}")
+                m.d.comb += [row.eq(Cat(_as(bank.o.payload, bits) for bank in banks)),
+                             self.o.payload.eq(row.word_select(piece, WORD_BITS)),
+                             last.eq(piece == count * bits // WORD_BITS - 1)]
+        with m.If(goes):
+            m.d.sync += piece.eq(piece + 1)
+            with m.If(last):
+                m.d.sync += piece.eq(0)
+        return m
+
+
+def _as(value: Any, bits: int) -> Any:
+    """So many low bits of a sum, with its sign where it has fewer."""
+    return value[:bits] if bits <= len(value) else Cat(value, value[-1].replicate(bits - len(value)))

@@ -1,0 +1,68 @@
+"""The buffer of a result whose ports give fibers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
+from ...arch.written import Written
+from ...emit import macro
+from ...stream.lead import lead
+from ..array.elastic_pe import pair
+from .bit_writer import BitWriter
+from .compressed_writer import CompressedWriter
+from .dense_writer import DenseWriter
+from .fiber_collector import FiberCollector, parts
+from .list_writer import ListWriter
+
+WRITERS = {DENSE: DenseWriter, COMPRESSED: CompressedWriter, BITVECTOR: BitWriter, LINKED: ListWriter}
+
+
+class WrittenResult(Component):
+    """Takes a fiber from each port of a result in turn, and stores them in a format.
+
+    Parameters
+    ----------
+    written : Written
+
+    Members
+    -------
+    i0, ... : In(stream)     `pair`s, of each port.
+    values, ... : Out(stream), overflow : Out(1)     As of `FormatWriter`.
+    parts : In(16)           As of `FiberCollector`.
+
+    Timing: that of `FiberCollector` and of the writer of the format.
+    Source: Stellar IV-C.
+    """
+
+    def __init__(self, written: Written) -> None:
+        self.written = written
+        super().__init__({**{f"i{n}": In(stream.Signature(pair(written.tensor.bits))) for n in range(written.fibers)},
+                          **{name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}, "overflow": Out(1),
+                          **parts(written)})
+
+    @property
+    def module_name(self) -> str:
+        return f"written_{self.written.tensor.name.lower()}"
+
+    @property
+    def emit_key(self) -> Written:
+        return self.written
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.collector = collector = macro(FiberCollector(self.written))
+        m.submodules.writer = writer = macro(WRITERS[self.written.kind](self.written))
+        for n in range(self.written.fibers):
+            lead(m, getattr(self, f"i{n}"), getattr(collector, f"i{n}"))
+        lead(m, collector.o, writer.i)
+        for name in self.written.arrays:
+            lead(m, getattr(writer, name), getattr(self, name))
+        m.d.comb += self.overflow.eq(writer.overflow)
+        if self.written.sums:
+            m.d.comb += collector.parts.eq(self.parts)
+        return m

@@ -1,0 +1,73 @@
+"""A lane of a merger: a tree of nodes, each of which merges two fibers, with FIFOs between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.merger import Merger
+from ...emit import macro
+from ...stream.fifo import Fifo2
+from .matrix import MergeMatrix
+from .node import MergeNode, element
+
+
+class MergeTree(Component):
+    """Merges the fibers of all ways.
+
+    Behaviour: pairs of ways are merged by nodes, what these give by others, and so on. Every node goes on in each cycle in
+    which both of its fibers have an element and there is room.
+
+    Parameters
+    ----------
+    kind : Merger
+
+    Members
+    -------
+    i_0_0, ... : In(stream)    For each way and each of `take`, of an `element`.
+    o_0, ... : Out(stream)     For each of `take`, the same.
+
+    Timing: `take` elements a cycle, after a cycle for each level and one more. `valid` and `ready` come from registers.
+    Source: SpArch III-B, the merge tree. Departure: SpArch's nodes of a level share one comparator array; each has its own.
+    """
+
+    def __init__(self, kind: Merger) -> None:
+        self.kind = kind
+        self.module_name = f"merge_tree_{kind.ways}_{kind.take}_k{kind.key_bits}_w{kind.bits}"
+        elements = stream.Signature(element(kind))
+        super().__init__({f"i_{way}_{nth}": In(elements) for way in range(kind.ways) for nth in range(kind.take)}
+                         | {f"o_{nth}": Out(elements) for nth in range(kind.take)})
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        take = range(self.kind.take)
+        fibers = [[self._after(m, f"way_{way}_{nth}", getattr(self, f"i_{way}_{nth}")) for nth in take]
+                  for way in range(self.kind.ways)]
+        level = 0
+        while len(fibers) > 1:
+            fibers = [self._merged(m, f"{level}_{at}", x, y) for at, (x, y) in enumerate(zip(fibers[::2], fibers[1::2]))]
+            level += 1
+        for nth, fiber in enumerate(fibers[0]):
+            port = getattr(self, f"o_{nth}")
+            m.d.comb += [Value.cast(port.payload).eq(fiber.payload), port.valid.eq(fiber.valid), fiber.ready.eq(port.ready)]
+        return m
+
+    def _merged(self, m: Module, name: str, x: list[Any], y: list[Any]) -> list[Any]:
+        """What a node gives, behind its FIFOs."""
+        several = self.kind.take > 1
+        m.submodules[f"node_{name}"] = node = macro(MergeMatrix(self.kind) if several else MergeNode(self.kind))
+        for side, fiber in (("x", x), ("y", y)):
+            for nth, each in enumerate(fiber):
+                port = getattr(node, f"{side}{nth}" if several else side)
+                m.d.comb += [Value.cast(port.payload).eq(each.payload), port.valid.eq(each.valid), each.ready.eq(port.ready)]
+        outputs = [getattr(node, f"o{nth}" if several else "o") for nth in range(self.kind.take)]
+        return [self._after(m, f"node_{name}_{nth}", output) for nth, output in enumerate(outputs)]
+
+    def _after(self, m: Module, name: str, words: Any) -> Any:
+        """A stream behind a FIFO."""
+        m.submodules[f"fifo_{name}"] = fifo = macro(Fifo2(self.kind.element_bits))
+        m.d.comb += [fifo.i.payload.eq(words.payload), fifo.i.valid.eq(words.valid), words.ready.eq(fifo.i.ready)]
+        return fifo.o

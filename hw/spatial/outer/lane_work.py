@@ -1,0 +1,79 @@
+"""What a lane of an outer product has around it, whatever it does: a request port, a memory, and the ledger of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS
+from ...arch.outer_product import ERRORS, JOB, VALUE_BITS, WORD_BYTES, OuterProduct
+from ...arch.token import DATA_BITS
+from ...dma.request import request_layout
+from ...memory.sram import SramPort
+
+LOOPS = 2
+ERROR_BITS = (len(ERRORS) - 1).bit_length()
+JOB_LAYOUT = data.StructLayout(dict.fromkeys(JOB, ADDRESS_BITS))
+# What is asked of the ledger: the next number; `value` bytes of memory; to make `value` the first node of a row, for which
+# the one before is the answer; the first node of a row.
+NEXT, ALLOCATE, EXCHANGE, READ = range(4)
+ASK = data.StructLayout({"kind": 2, "row": DATA_BITS, "value": ADDRESS_BITS})
+# A pair in a lane's memory, in lanes of 16 bits.
+PAIR = data.StructLayout({"value": VALUE_BITS, "coordinate": DATA_BITS})
+PAIR_LANES = PAIR.size // DATA_BITS
+
+
+def port_members() -> dict[str, wiring.Member]:
+    """A request port of a DMA, from the side of its user."""
+    elements = stream.Signature(ELEMENT_BITS)
+    return {"request": Out(stream.Signature(request_layout(LOOPS))), "load": In(elements), "store": Out(elements),
+            "ended": In(1)}
+
+
+def work_members(kind: OuterProduct) -> dict[str, wiring.Member]:
+    """Of what a lane does: `goes` while it is its turn, `idle` when all is done; `answered` with an `answer` of the ledger."""
+    return {**port_members(), "ask": Out(stream.Signature(ASK)), "answered": In(1), "answer": In(ADDRESS_BITS),
+            "memory": Out(SramPort(kind.pairs, PAIR_LANES)), "job": In(JOB_LAYOUT), "goes": In(1), "idle": Out(1),
+            "error": Out(ERROR_BITS)}
+
+
+class PairsIn:
+    """Pairs of words that come from memory, a part of a component with `load`."""
+
+    def __init__(self, m: Module, load: Any) -> None:
+        self.coordinate = Signal(DATA_BITS, name="coordinate", reset_less=True)
+        self.value = load.payload
+        self._second = Signal(name="second")
+        self.whole = Signal(name="whole_pair")      # the second word is there
+        m.d.comb += self.whole.eq(self._second & load.valid)
+        with m.If(load.valid & load.ready):
+            m.d.sync += self._second.eq(~self._second)
+            with m.If(~self._second):
+                m.d.sync += self.coordinate.eq(load.payload[:DATA_BITS])
+
+
+class Question:
+    """What a component with `work_members` asks of the ledger, one question at a time."""
+
+    def __init__(self, m: Module, work: Any) -> None:
+        self._work, self._asked = work, Signal(name="asked")
+        with m.If(work.ask.valid & work.ask.ready):
+            m.d.sync += self._asked.eq(1)
+        with m.If(work.answered):
+            m.d.sync += self._asked.eq(0)
+
+    def ask(self, m: Module, kind: int, row: Any = 0, value: Any = 0) -> None:
+        """Ask, in a state that ends when it is answered."""
+        payload = self._work.ask.payload
+        m.d.comb += [self._work.ask.valid.eq(~self._asked), payload.kind.eq(kind), payload.row.eq(row), payload.value.eq(value)]
+
+
+def ask_for_words(m: Module, request: Any, address: Any, count: Any, stores: int = 0) -> None:
+    """A request for words that lie one behind the other; of one time so many."""
+    payload = request.payload
+    m.d.comb += [request.valid.eq(1), payload.base.eq(address), payload.size.eq(WORD_BYTES.bit_length() - 1),
+                 payload.stores.eq(stores), payload.loops[0].span.eq(count), payload.loops[0].there.eq(count),
+                 payload.loops[0].stride.eq(WORD_BYTES), payload.loops[1].span.eq(1), payload.loops[1].there.eq(1)]

@@ -1,0 +1,97 @@
+"""What the lanes of an outer product share: the next number, free memory, and the first nodes of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.dma import ADDRESS_BITS
+from ...arch.outer_product import OuterProduct
+from ...arch.token import DATA_BITS
+from ...dma.turns import Turns
+from ...emit import macro
+from ...memory.sram import Sram
+from ...stream.lead import lead
+from .lane_work import ALLOCATE, ASK, EXCHANGE, NEXT
+
+
+class Ledger(wiring.Component):
+    """Answers the questions of lanes, one after the other (`lane_work`).
+
+    Parameters
+    ----------
+    kind : OuterProduct
+
+    Members
+    -------
+    i0, ... : In(stream)    `ASK`, of each lane.
+    answered : Out          Of each lane: `answer` is for it.
+    answer : Out(32)
+    free : In(32), limit : In(32)   Memory for nodes, from `free` on as of `starts`.
+    starts : In(1)
+    again : In(1)           Numbers begin with 0 again.
+    ready : Out(1)          All rows are empty.
+    full : Out(1)           Memory was asked for that there is not.
+
+    Timing: an answer a cycle after its question, a question in two cycles; after reset a cycle for each row.
+    Source: a design of its own.
+    """
+
+    def __init__(self, kind: OuterProduct) -> None:
+        self.kind, self.module_name = kind, f"{kind.name.lower()}_ledger"
+        address = ADDRESS_BITS
+        super().__init__({**{f"i{n}": In(stream.Signature(ASK)) for n in range(kind.lanes)}, "answered": Out(kind.lanes),
+                          "answer": Out(address), "free": In(address), "limit": In(address), "starts": In(1), "again": In(1),
+                          "ready": Out(1), "full": Out(1)})
+
+    @property
+    def emit_key(self) -> OuterProduct:
+        return self.kind
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.turns = turns = macro(Turns(self.kind.lanes, ASK, f"{self.kind.name.lower()}_turns"))
+        m.submodules.sram = sram = macro(Sram(self.kind.rows, ADDRESS_BITS // DATA_BITS, DATA_BITS))
+        for n in range(self.kind.lanes):
+            lead(m, getattr(self, f"i{n}"), getattr(turns, f"i{n}"))
+        number = Signal(ADDRESS_BITS)
+        free = Signal(ADDRESS_BITS)
+        behind = Signal(ADDRESS_BITS + 1)
+        empty = Signal(range(self.kind.rows + 1))
+        question: Any = Signal(ASK)
+        lane = Signal.like(turns.o.payload.of)
+        m.d.comb += [self.ready.eq(empty == self.kind.rows), behind.eq(free + question.value), sram.data.eq(question.value)]
+        with m.FSM():
+            with m.State("EMPTY"):
+                with m.If(self.ready):
+                    m.next = "ASKED"
+                with m.Else():
+                    m.d.comb += [sram.enable.eq(1), sram.write.eq(~0), sram.address.eq(empty), sram.data.eq(0)]
+                    m.d.sync += empty.eq(empty + 1)
+            with m.State("ASKED"):
+                m.d.comb += [turns.o.ready.eq(1), sram.enable.eq(turns.o.valid), sram.address.eq(turns.o.payload.word.row)]
+                m.d.sync += [question.eq(turns.o.payload.word), lane.eq(turns.o.payload.of)]
+                with m.If(turns.o.valid):
+                    m.next = "ANSWER"
+            with m.State("ANSWER"):
+                m.d.comb += [self.answered.eq(1 << lane), self.answer.eq(sram.word), sram.address.eq(question.row)]
+                with m.Switch(question.kind):
+                    with m.Case(NEXT):
+                        m.d.comb += self.answer.eq(number)
+                        m.d.sync += number.eq(number + 1)
+                    with m.Case(ALLOCATE):
+                        m.d.comb += self.answer.eq(free)
+                        m.d.sync += free.eq(behind)
+                        with m.If(behind > self.limit):
+                            m.d.sync += self.full.eq(1)
+                    with m.Case(EXCHANGE):
+                        m.d.comb += [sram.enable.eq(1), sram.write.eq(~0)]
+                m.next = "ASKED"
+        with m.If(self.again):
+            m.d.sync += number.eq(0)
+        with m.If(self.starts):
+            m.d.sync += free.eq(self.free)
+        return m

@@ -1,0 +1,128 @@
+"""A product of sparse matrices by outer products, from memory to memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch import outer_product
+from ...arch.dma import Dma
+from ...arch.outer_product import OuterProduct
+from ...dma.dma import BUS, DmaEngine
+from ...emit import Macro, macro
+from ...memory.sram import Sram
+from ...stream.lead import lead
+from .frame import OuterFrame
+from .lane_work import LOOPS, PAIR_LANES
+from .ledger import Ledger
+from .merge import OuterMerge
+from .multiply import OuterMultiply
+from .port_share import PortShare
+
+# The phases of a run.
+BEGIN, MULTIPLY, MERGE, TABLE, ENDED = range(5)
+
+
+class OuterProductArray(wiring.Component):
+    """Multiplies as the job at address 0 of memory says (`arch.outer_product`), once after reset.
+
+    Parameters
+    ----------
+    kind : OuterProduct
+
+    Members
+    -------
+    m_axi_* : memory.
+    status : Out(32)     0, or which of `ERRORS` a run ended with.
+    trap : Out(1)        It has ended.
+
+    Timing: that of its parts; all lanes at once. Nothing is merged before all is multiplied.
+    Source: OuterSPACE IV; Stellar VI-C, with 1 to 16 requests under way.
+    """
+
+    def __init__(self, kind: OuterProduct) -> None:
+        self.kind, self.module_name = kind, kind.name.lower()
+        super().__init__({**BUS, "status": Out(32), "trap": Out(1)})
+
+    @property
+    def emit_key(self) -> OuterProduct:
+        return self.kind
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        kind = self.kind
+        m.submodules.dma = dma = macro(DmaEngine(Dma(kind.ports, loops=LOOPS, lists=True)))
+        m.submodules.ledger = ledger = macro(Ledger(kind))
+        m.submodules.frame = frame = macro(OuterFrame(kind))
+        for name, member in BUS.items():
+            own, inner = getattr(self, name), getattr(dma, name)
+            m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
+        phase = Signal(range(ENDED + 1))
+        works = {MULTIPLY: [macro(OuterMultiply(kind)) for _ in range(kind.lanes)],
+                 MERGE: [macro(OuterMerge(kind)) for _ in range(kind.lanes)]}
+        users = kind.lanes // kind.ports
+        shares = [macro(PortShare(users)) for _ in range(kind.ports)]
+        failed = []
+        for port, share in enumerate(shares):
+            m.submodules[f"share{port}"] = share
+            for name in ("request", "store"):
+                lead(m, getattr(share, name), getattr(dma, f"{name}{port}"))
+            lead(m, getattr(dma, f"load{port}"), share.load)
+            ended = getattr(dma, f"ended{port}")
+            m.d.comb += share.ended.eq(ended)
+            failed.append(ended & getattr(dma, f"failed{port}"))
+        for lane in range(kind.lanes):
+            self._lane(m, lane, phase, ledger, frame, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
+                       lane // kind.ports)
+        error = Signal(range(len(outer_product.ERRORS)))
+        refused: Any = 0
+        for each in (*works[MULTIPLY], *works[MERGE]):
+            refused = refused | each.error
+        found = Mux(Cat(failed).any(), outer_product.BUS, Mux(ledger.full, outer_product.MEMORY, refused))
+        # Two lanes may meet an error in the same cycle, in one phase of one kind, which is then that.
+        m.d.comb += [self.status.eq(error), self.trap.eq((phase == ENDED) | (error != 0)),
+                     frame.goes.eq(phase == TABLE), ledger.free.eq(frame.given.free), ledger.limit.eq(frame.given.end)]
+        with m.If(error == 0):
+            m.d.sync += error.eq(found)
+        with m.Switch(phase):
+            with m.Case(BEGIN):
+                m.d.comb += ledger.starts.eq(1)
+                with m.If(frame.known & ledger.ready):
+                    m.d.sync += phase.eq(MULTIPLY)
+                with m.If(frame.known & (frame.given.height > kind.rows)):
+                    m.d.sync += error.eq(outer_product.ASTRAY)
+            for at in (MULTIPLY, MERGE):
+                with m.Case(at):
+                    with m.If(Cat(each.idle for each in works[at]).all()):
+                        m.d.comb += ledger.again.eq(1)
+                        m.d.sync += phase.eq(at + 1)
+            with m.Case(TABLE):
+                with m.If(frame.idle):
+                    m.d.sync += phase.eq(ENDED)
+        return m
+
+    def _lane(self, m: Module, lane: int, phase: Signal, ledger: Macro, frame: Macro, works: dict[int, Macro], share: Macro,
+              user: int) -> None:
+        """What a lane does with its memory, its share of a port and the ledger."""
+        m.submodules[f"memory{lane}"] = sram = macro(Sram(self.kind.pairs, PAIR_LANES))
+        question = getattr(ledger, f"i{lane}")
+        request, load, store = (getattr(share, f"{name}{user}") for name in ("request", "load", "store"))
+        for at, work in works.items():
+            m.submodules[f"{'multiply' if at == MULTIPLY else 'merge'}{lane}"] = work
+            m.d.comb += [work.job.eq(frame.given), work.memory.word.eq(sram.word), work.goes.eq(phase == at)]
+        users = works if lane else {**works, BEGIN: frame, TABLE: frame}
+        for at, work in users.items():
+            with m.If(phase == at):
+                lead(m, work.request, request)
+                lead(m, work.store, store)
+                lead(m, work.ask, question)
+                m.d.comb += [work.load.valid.eq(load.valid), load.ready.eq(work.load.ready),
+                             work.ended.eq(getattr(share, f"ended{user}")), work.answered.eq(ledger.answered[lane])]
+                if at in works:
+                    m.d.comb += [getattr(sram, name).eq(getattr(work.memory, name))
+                                 for name in ("enable", "address", "write", "data")]
+        for work in [*works.values(), *([] if lane else [frame])]:
+            m.d.comb += [work.load.payload.eq(load.payload), work.answer.eq(ledger.answer)]
