@@ -31,6 +31,7 @@ class Family:
     load : float             What outputs drive then, in the library's unit of capacitance.
     high, low : tuple        Cell and port of the constants.
     opens_high, opens_low : tuple    Latches that are open while their enable is 1, and 0: cell, data, enable, output.
+    inverter : tuple         An inverter for a word: cell, input, output.
     gate : tuple             A clock gate: cell, clock, enable, gated clock, and pins that are tied to 0.
     conditions : str         Process, voltage, temperature.
     """
@@ -46,6 +47,7 @@ class Family:
     low: tuple[str, str]
     opens_high: tuple[str, str, str, str]
     opens_low: tuple[str, str, str, str]
+    inverter: tuple[str, str, str]
     gate: tuple[str, ...]
     conditions: str
 
@@ -54,11 +56,11 @@ FAMILIES = (
     Family("asap7", "_ASAP7_75t_", ("DFFHQx4*",), ("*x1p*", "*xp*", "SDF*", "ICG*"), ("*DC_*", "ICGx2p67*"),
            "BUFx2_ASAP7_75t_R", 1.0, ("TIEHIx1_ASAP7_75t_R", "H"), ("TIELOx1_ASAP7_75t_R", "L"),
            ("DHLx1_ASAP7_75t_R", "D", "CLK", "Q"), ("DLLx1_ASAP7_75t_R", "D", "CLK", "Q"),
-           ("ICGx1_ASAP7_75t_R", "CLK", "ENA", "GCLK", "SE"), "RVT, TT, 0.7 V, 25 C"),
+           ("INVx2_ASAP7_75t_R", "A", "Y"), ("ICGx1_ASAP7_75t_R", "CLK", "ENA", "GCLK", "SE"), "RVT, TT, 0.7 V, 25 C"),
     Family("sky130hd", "sky130_fd_sc_hd__", (), ("*__probe*", "*__lpflow*", "*__dl*", "*__edf*", "*__sdf*", "*__sedf*"), (),
            "sky130_fd_sc_hd__buf_2", 0.01, ("sky130_fd_sc_hd__conb_1", "HI"), ("sky130_fd_sc_hd__conb_1", "LO"),
            ("sky130_fd_sc_hd__dlxtp_1", "D", "GATE", "Q"), ("sky130_fd_sc_hd__dlxtn_1", "D", "GATE_N", "Q"),
-           ("sky130_fd_sc_hd__dlclkp_1", "CLK", "GATE", "GCLK"),
+           ("sky130_fd_sc_hd__inv_2", "A", "Y"), ("sky130_fd_sc_hd__dlclkp_1", "CLK", "GATE", "GCLK"),
            "TT, 1.8 V, 25 C"),
 )
 

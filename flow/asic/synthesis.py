@@ -31,15 +31,19 @@ from .library import ADVICE, Library
 KIND = "silicon"
 PERIOD_PS = 1000
 LEAST_GATED = 4     # flops a clock gate serves: fewer are cheaper with multiplexers
-RESET_RULES, LATCH_RULES = (Path(__file__).with_name(name) for name in ("reset_in_enable.v", "latches.v"))
+RESET_RULES, LATCH_RULES, CHOICE_RULES = (
+    Path(__file__).with_name(name) for name in ("reset_in_enable.v", "latches.v", "choices.v"))
 # Yosys' own way makes multiplexers of reads, and of words that two ports write no registers with an enable.
 WORD_STEPS = (f"techmap -D FLOPS -map {LATCH_RULES.name} t:$mem_v2",)
 # An IO tile has two words: latches would take more than they save.
 LATCH_STEPS = ("dffunmap -srst-only", f"techmap -map {LATCH_RULES.name} t:$mem_v2",
                f"techmap -map {LATCH_RULES.name} config_registers_*/t:$dffe config_registers_io/t:$dffe %d")
+# Of words that an early select chooses, by module, so before a design is flat; `opt` finds enables, which are no such choice.
+CHOICE_STEPS = ("proc", "opt stage_pass_*", f"techmap -map {CHOICE_RULES.name} stage_pass_*/t:$mux")
 # Modules of `hw/interconnect/one_hot.py`: they protect where they are mapped alone, so they are in flat netlists, too.
 PROTECTION = ("one_hot_mux_", "isolation_")
 LATCH_CELLS, GATES, GATE = "latch_cells.v", "gates.v", "OPENROAD_CLKGATE"
+INVERTERS, INVERSES, INVERSE = "inverters.v", "inverses.v", "SARDONYX_INVERSE"
 CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
 _WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
 
@@ -146,12 +150,19 @@ def _logic(design: Design, options: str, registers: Registers) -> list[str]:
     synth, cells = f"synth {options}-top {design.top}", f"techmap -map {LATCH_CELLS}"
     protection = [name for name in design.modules if name.startswith(PROTECTION)]
     kept = [f"setattr -mod -set keep_hierarchy 1 {' '.join(protection)}"] if protection else []
+    chosen = [f"synth -run begin:coarse -top {design.top}", *CHOICE_STEPS]
     if registers is not Registers.LATCHES:
-        steps = [*kept, f"{synth} -run begin:fine", *WORD_STEPS, f"{synth} -run fine:"]
+        steps = [*kept, *chosen, f"{synth} -run coarse:fine", *WORD_STEPS, f"{synth} -run fine:"]
         return [*steps, cells] if design.has_gates else steps
     gate = [] if design.has_gates else [f"read_verilog -lib {GATES}"]
     # While words are words: before the design is flat, and memories are flops. A reset is no part of a latch.
-    return [*kept, *gate, f"synth -run begin:fine -top {design.top}", *LATCH_STEPS, synth, cells]
+    return [*kept, *gate, *chosen, f"synth -run coarse:fine -top {design.top}", *LATCH_STEPS, synth, cells]
+
+
+def inverters(library: Library) -> str:
+    """The rule that makes a cell of the library of the inverters that `CHOICE_RULES` instantiates."""
+    kind, data, output = library.family.inverter
+    return f"module {INVERSE} (input A, output Y);\n  {kind} _TECHMAP_REPLACE_ (.{data}(A), .{output}(Y));\nendmodule\n"
 
 
 def latch_cells(library: Library) -> str:
@@ -190,7 +201,8 @@ def _clock_gates(library: Library) -> list[str]:
 def _mapping(library: Library) -> list[str]:
     flops = " ".join(f"-dont_use {each}" for each in library.family.flops_unused)
     cells = " ".join(f"-dont_use {each}" for each in library.family.cells_unused)
-    return [f"dfflibmap {flops} -liberty {CELLS}", f"abc -liberty {CELLS} -D {PERIOD_PS} -constr {CONSTRAINTS} {cells}"]
+    return [f"dfflibmap {flops} -liberty {CELLS}", f"abc -liberty {CELLS} -D {PERIOD_PS} -constr {CONSTRAINTS} {cells}",
+            f"techmap -map {INVERTERS}"]
 
 
 def _reason(report: str) -> str:
@@ -201,12 +213,13 @@ def _reason(report: str) -> str:
 
 def _made(design: Design, library: Library, steps: list[str], registers: Registers = Registers.ENABLES) -> Path:
     """The folder of the cache in which Yosys ran these steps."""
-    reads = [f"read_verilog -lib {GATES}"] if design.has_gates else []
+    reads = [f"read_verilog -lib {INVERSES}", *([f"read_verilog -lib {GATES}"] if design.has_gates else [])]
     reads += [f"read_verilog -sv {'-lib ' if design.is_box(name) else ''}{name}.sv" for name in design.modules]
     script = "\n".join([*reads, f"hierarchy -check -top {design.top}", *steps]) + "\n"
     constraints = f"set_driving_cell {library.family.driver}\nset_load {library.family.load}\n"
     texts = {**{f"{name}.sv": text for name, text in design.modules.items()}, CONSTRAINTS: constraints,
-             RESET_RULES.name: RESET_RULES.read_text(), LATCH_RULES.name: LATCH_RULES.read_text()}
+             **{rules.name: rules.read_text() for rules in (RESET_RULES, LATCH_RULES, CHOICE_RULES)},
+             INVERTERS: inverters(library), INVERSES: f"module {INVERSE} (input A, output Y);\nendmodule\n"}
     if registers is Registers.LATCHES or design.has_gates:
         texts |= {LATCH_CELLS: latch_cells(library), GATES: f"module {GATE} (input CK, E, output GCK);\nendmodule\n"}
     if design.has_gates:
