@@ -66,8 +66,7 @@ class AcceleratorDesign:
     kind: Accelerator
 
     def __post_init__(self) -> None:
-        if PARTS.fullmatch(self.name.lower()):
-            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+        arguments.module_name(self.name, PARTS)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from numbers import Integral, Real
@@ -77,6 +78,13 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise UserError(f"it is of type {type(value).__name__}, which is no text", name, "give a text")
     return value
+
+
+def module_name(value: object, parts: re.Pattern[str]) -> str:
+    """The name of a module of Verilog; none that one of its parts has, in capitals or not."""
+    if parts.fullmatch(text("name", value).lower()):
+        raise UserError(f"{value} is the name of a part", "name", "choose another one")
+    return str(value)
 
 
 def choice(name: str, value: object, choices: Iterable[str]) -> str:

@@ -80,8 +80,7 @@ class ConvolverDesign:
     kernel: tuple[int, int, int]
 
     def __post_init__(self) -> None:
-        if PARTS.fullmatch(self.name.lower()):
-            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+        arguments.module_name(self.name, PARTS)
         if prod(self.plane) > self.kind.places:
             raise UserError(f"an output has {prod(self.plane):,} sums, and the array {self.kind.places:,}", self.name,
                             "give smaller images, or more words")

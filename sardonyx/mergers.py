@@ -73,8 +73,7 @@ class MergerDesign:
     of_matrices: bool
 
     def __post_init__(self) -> None:
-        if PARTS.fullmatch(self.name.lower()):
-            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+        arguments.module_name(self.name, PARTS)
 
     @property
     def name(self) -> str:

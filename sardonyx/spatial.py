@@ -143,8 +143,7 @@ class Design:
         if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer) for each in self.buffers.values()):
             raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
                             "use {'B': sp.Buffer('dense', 'compressed')}")
-        if PARTS.fullmatch(arguments.text("name", self.name).lower()):
-            raise UserError(f"{self.name} is the name of a part", "name", "choose another one")
+        arguments.module_name(self.name, PARTS)
 
     @functools.cached_property
     def unrolled(self) -> Unrolled:
