@@ -235,11 +235,16 @@ class Design:
         return Promises(self.functionality, self.unrolled.bounds, self.pruned.on_digits)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
-        """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group."""
+        """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group; the
+        same for as many operations as a buffer says."""
         count = arguments.whole("operations", operations, 1)
         if count > MOST_OPERATIONS:
             raise UserError(f"{count} operations", "operations", f"give 1 to {MOST_OPERATIONS}")
-        return drawn(self.tensors, self._promises, count, arguments.seed(seed))
+        found = drawn(self.tensors, self._promises, count, arguments.seed(seed))
+        for name in self.buffers.keys() & found.keys():
+            served = self.buffers[name].operations
+            found[name] = np.repeat(found[name][::served], served, axis=0)[:count]
+        return found
 
     def explain(self) -> Outcome:
         """How variables move, what skips cut, and what the array is made of."""

@@ -67,6 +67,14 @@ def test_an_operand_without_an_axis_for_operations_is_the_same_for_all(engine: s
     assert SMALL.run(engine, **ONES).value.shape == (2, 3)
 
 
+def test_random_operands_stay_for_as_many_operations_as_a_buffer_says() -> None:
+    kept = sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 3, "k": 2}, buffers={"A": sp.Buffer("dense", "dense", operations=2)})
+    given = kept.random(5, 1)
+    assert given["A"].shape == (5, 2, 2) and np.array_equal(given["A"][0:4:2], given["A"][1:4:2])
+    assert not np.array_equal(given["A"][0], given["A"][2]) and not np.array_equal(given["B"][0], given["B"][1])
+    assert kept.run("tokens", **given).value.shape == (5, 2, 3)
+
+
 @pytest.mark.parametrize("operands,said", [
     ({"D": 3}, "there is no input D"), ({"A": np.ones((3, 2))}, "it holds float64"),
     ({"A": np.ones((3, 2), int)}, "it has the shape (3, 2)"), ({"A": [[1, 2], [3]]}, "which is no array"),

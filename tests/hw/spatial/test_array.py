@@ -110,8 +110,9 @@ def test_many_steps_without_a_word_are_no_end() -> None:
 @pytest.mark.parametrize("name", designs.names())
 def test_every_design_that_is_shipped_gives_the_words_of_its_recurrences(name: str) -> None:
     array = designs.any_design(name)
-    given = operands(array.spatial, 7, 5) if isinstance(array, sp.Design) else array.random(7, 5)
-    for stalls in (None, 1, 2, 3):
+    # Convolvers and outer products do one operation after the other, and these have no streams that could wait.
+    given = array.random(7 if isinstance(array, sp.Design | sp.MergerDesign) else 1, 5)
+    for stalls in (None,) if isinstance(array, sp.OuterProductDesign) else (None, 1, 2, 3):
         array.run("rtl", stalls, **given)
 
 
