@@ -166,7 +166,7 @@ def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str
                     write(family.name, {module: each.rates for module, each in energies.items()})
                     tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
             elif name == PROTECTION:
-                tables["hops"] = report.hop_table(*hops(library, Path(made, "variants")).values())
+                tables["hops"] = report.hop_table(hops(library, Path(made, "variants")))
                 say(tables["hops"])
                 tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
                 say(tables[PROTECTION])

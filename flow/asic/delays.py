@@ -7,6 +7,7 @@ connection_box  from a track to a core input
 register        from the clock to a track that leaves an odd tile
 
 Selections of multiplexers are configuration and do not change in a run: paths from them are no delays of a box.
+Registers of columns that can be stalled by enables are in modules of other names (`hw.emit.ENABLED`), which are taken, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ...hw.emit import ENABLED
 from ...hw.emitted import Port, ports
 from .library import Library
 from .synthesis import netlist, read_design
@@ -40,12 +42,17 @@ def delays(folder: Path, library: Library, fields: Iterable[str] = _FIELDS) -> d
     found = {}
     for field in fields:
         module, start, end = _FIELDS[field]
-        design = read_design(folder, module)
-        there = ports(design.modules[module])
+        design = read_design(folder, emitted(folder, module))
+        there = ports(design.modules[design.top])
         here = named(there, "input", start) if start else registers
         to = named(there, "output", end)
         found[field] = worst_paths(design, netlist(design, library), library, {field: (here, to)})[field]
     return found
+
+
+def emitted(folder: Path, module: str) -> str:
+    """The name under which a module was written: its own, or that of the module whose registers have an enable."""
+    return module if (folder / f"{module}.sv").exists() else f"{module}{ENABLED}"
 
 
 def named(there: list[Port], flow: str, which: str) -> str:

@@ -54,11 +54,12 @@ def ratio_table(found: Mapping[Comparison, Mapping[Registers, Change]]) -> str:
                   for each, ours in found.items()))
 
 
-def hop_table(without: Mapping[str, float], domains: Mapping[str, float]) -> str:
-    """What boundary protection adds to the delays of a hop."""
-    return table(("field of `Timing`", "paper", "without, ps", "with power domains, ps", "added, ps"),
-                 ((f"`{field}`", "30 ps in 16 nm" if field == "switch_box" else "", f"{ps:.0f}", f"{domains[field]:.0f}",
-                   f"{domains[field] - ps:+.0f}") for field, ps in without.items()))
+def hop_table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """The delays of a hop, of the first machine, and what each other one adds to them."""
+    (_, without), *others = found.items()
+    return table(("field of `Timing`", "paper", "without, ps", *(f"with {name}, ps" for name, _ in others)),
+                 ((f"`{field}`", "30 ps in 16 nm" if field == "switch_box" else "", f"{ps:.0f}",
+                   *(f"{each[field]:.0f} ({each[field] - ps:+.0f})" for _, each in others)) for field, ps in without.items()))
 
 
 @dataclass(frozen=True)

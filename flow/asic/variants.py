@@ -140,9 +140,12 @@ def compare(each: Comparison, library: Library, folder: Path, registers: Registe
 
 
 def hops(library: Library, folder: Path) -> dict[str, dict[str, float]]:
-    """The delays of a hop in picoseconds, without and with power domains; Verilog is written below the folder."""
+    """The delays of a hop in picoseconds: of `onyx`, with power domains, with columns that can be stalled by enables.
+
+    Verilog is written below the folder.
+    """
     found: dict[str, dict[str, float]] = {}
-    for variant in ("onyx", "power domains"):
+    for variant in ("onyx", "power domains", "column stall"):
         _emitted(variant, "pe", folder / variant.replace(" ", "_"))
         each = delays(folder / variant.replace(" ", "_"), library, HOP)
         found[variant] = {field: worst.ps for field, worst in each.items()}

@@ -1,7 +1,16 @@
-"""Between which ports delays are measured."""
+"""Between which ports of which modules delays are measured."""
 
-from sardonyx.flow.asic.delays import named
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sardonyx.flow.asic.delays import delays, named
+from sardonyx.flow.asic.library import Library
+from sardonyx.hw.arch.presets import PRESETS
+from sardonyx.hw.emit import emit
 from sardonyx.hw.emitted import Port
+from sardonyx.hw.tile.tile import Tile
 
 
 def test_the_delay_of_a_glb_tile_ends_at_its_streams_to_the_array_only() -> None:
@@ -18,3 +27,13 @@ def test_delays_of_boxes_lie_between_words_on_tracks_and_at_cores() -> None:
     assert named(there, "input", "both") == "[get_ports {n_data_i_payload* n_data_i_valid* res0__payload*}]"
     assert named(there, "output", "tracks") == "[get_ports {e_data_o_payload*}]"
     assert named(there, "output", "core") == "[get_ports {data0__valid*}]"
+
+
+@pytest.mark.opensta
+def test_a_hop_is_measured_whether_its_column_can_be_stalled_or_not(library: Library, tmp_path: Path) -> None:
+    found = []
+    for column_stall in (False, True):
+        arch, folder = replace(PRESETS["tiny"], column_stall=column_stall), tmp_path / str(column_stall)
+        emit(Tile(arch, arch.pe, parity=1), folder)
+        found.append(delays(folder, library, ("register",))["register"].ps)
+    assert all(30 < ps < 100 for ps in found), found

@@ -42,3 +42,10 @@ def test_every_table_has_its_place_in_the_document(root: Path) -> None:
     for name in ("areas", "paths", "delays", "ratios", "beside", "beside paths", "domains", "hops", "gain", "power",
                  "energies sky130hd", "energies asap7"):
         assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
+
+
+def test_delays_of_a_hop_stand_beside_what_each_other_machine_adds() -> None:
+    found = {name: {"switch_box": ps} for name, ps in (("onyx", 132.4), ("walls", 147.1), ("stall", 130.0))}
+    assert report.hop_table(found) == (
+        "| field of `Timing` | paper | without, ps | with walls, ps | with stall, ps |\n| --- | --- | --- | --- | --- |\n"
+        "| `switch_box` | 30 ps in 16 nm | 132 | 147 (+15) | 130 (-2) |")
