@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..compiler.ir.transfer import WORD_BYTES
+from ..hw.arch.glb import LINE_BYTES
 from .commands import Box, Landing
 from .data.window import filled
 
@@ -50,3 +51,8 @@ def rows(part: Box | Landing) -> Iterator[Rows]:
         moved = [(at * one, at * other) for at, (_, one, other) in zip(place[::-1], above, strict=True)]
         yield Rows(count, size, begin + sum(at for at, _ in moved), one,
                    WORD_BYTES * part.lead + sum(at for _, at in moved), other)
+
+
+def lines(part: Box | Landing) -> int:
+    """64-bit lines of memory outside in which a part lies, those of two rows counted twice."""
+    return sum(each.number * -(-(each.outside % LINE_BYTES + each.size) // LINE_BYTES) for each in rows(part))

@@ -26,6 +26,7 @@ import bench_dense
 import bench_edges
 import bench_fused
 import bench_orders
+import bench_outside
 import bench_rows_spatial
 import bench_scanner
 import bench_sparse
@@ -37,7 +38,7 @@ from bench_row import Row
 from performance import write_table
 
 import sardonyx.halide
-from sardonyx import api, statements, together
+from sardonyx import api
 from sardonyx.apps.dense import camera as camera_pipeline
 from sardonyx.apps.dense import matrix_product
 from sardonyx.cache import home
@@ -54,7 +55,6 @@ from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.compiler.lang.halide.reader import read
 from sardonyx.compiler.lang.halide.walk import bind
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.sparse.fuse import alone
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.flow.asic import gating as clock_gates
 from sardonyx.flow.asic.power import COMPLETE
@@ -75,7 +75,6 @@ from sardonyx.runtime.scheduler import Scheduler
 from sardonyx.sim import engines
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.rtl import library, simulator
-from sardonyx.sim.system import Ran
 from sardonyx.tensors.coordinates import Coo
 
 DENSE = ("pointwise", "arithmetic", "comparisons", "booleans", "conv_3_3", "gaussian", "cascade", "box",
@@ -349,31 +348,6 @@ def gating() -> list[Row]:
     return rows
 
 
-def outside() -> list[Row]:
-    """A whole picture from memory outside of a system and back, with its firmware."""
-    blur = import_module("sardonyx.apps.dense.gaussian").build()
-    photo = sardonyx.halide.prepared(blur, {"photo": skimage.data.camera()}, None, {}, silent)
-    arch, rows = together.demo_arch(), []
-    for what, lanes in (("", None), (", in four lanes", 4)):
-        ran, _ = together.run({"blur": photo.job(Wanted(photo.size, None, lanes, arch, 0), silent)}, arch)
-        rows.append(_from_outside(f"gaussian, 512 x 512 pixels in{what}, on `small` behind a processor, memory outside 50 "
-                                  "cycles away: cycles from configured to the last word outside; those that compute; "
-                                  "configuring", ran))
-    matrix, _ = api.demo_matrix(None)
-    compiles = statements.job_of(alone(parse(api.MATRIX_PRODUCT)), {"B": matrix, "C": matrix}, arch).compiles
-    ran, _ = together.run({"product": compiles(silent, None)}, arch)
-    launched = len(ran.firmware.launches[0])
-    return [*rows, _from_outside(f"les_miserables times itself there, {launched} launches in one run: the same", ran)]
-
-
-def _from_outside(what: str, ran: Ran) -> Row:
-    """What a program took whose words come from memory outside. Those of its first launch come while it is configured."""
-    (begun, configured), computing = ran.spans(0, "configure")[-1], ran.machine_cycles(0)
-    all_ = ran.left(0) - configured
-    return Row(what, f"{all_:,} / {computing:,} = {all_ / computing:.3f}; {configured - begun:,}", "<= 1.05",
-               all_ <= 1.05 * computing)
-
-
 def sharing() -> list[Row]:
     """The camera pipeline on every frame and a matrix product beside every tenth: on columns as they are needed, against fixed
     halves."""
@@ -418,7 +392,7 @@ def sharing() -> list[Row]:
 
 def system() -> list[Row]:
     """What is around the array."""
-    return [*reconfiguration(), *following(), *outside(), *sharing()]
+    return [*reconfiguration(), *following(), *bench_outside.outside(), *sharing()]
 
 
 def following() -> list[Row]:

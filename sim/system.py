@@ -16,12 +16,15 @@ from pathlib import Path
 from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch, with_processor
 from ..hw.arch.errors import UserError
+from ..hw.arch.glb import LANES
 from ..hw.tables import header
 from ..runtime import memories, toolchain
+from ..runtime.commands import Read, WriteMemory
 from ..runtime.data.blocks import Blocks
 from ..runtime.faults import stopped
 from ..runtime.firmware import Firmware, Job, firmware, stored
 from ..runtime.report import Mark, Report, read_report
+from ..runtime.rows import lines
 from .rtl.system import LATENCY, MEMORY_BYTES, SimulatedSystem
 
 # First cycle of a span, and the first after it; cycles of the processor's clock since reset.
@@ -84,6 +87,17 @@ class Ran:
     def machine_cycles(self, job: int) -> int:
         """Cycles of its own clock that the machine counted in the launches of a job."""
         return sum(cycles for mark, cycles in self._noted(self.report.cycles) if mark.job == job and mark.what == "end")
+
+    def beats(self, job: int) -> tuple[int, int]:
+        """64-bit beats in which the operands of a job come, and its results go, at least: as they lie."""
+        launches = self.firmware.launches[job]
+        brought = sum(lines(each.box) if each.box is not None else -(-each.words.size // LANES)
+                      for launch, _ in launches for each in launch.loads if isinstance(each, WriteMemory))
+        taken = sum(lines(each.landing) for launch, _ in launches for each in launch.reads
+                    if isinstance(each, Read) and each.landing is not None)
+        words = (self.report.counts[each.count] if each.words is None else each.words
+                 for _, results in launches for each in results if each.image is None)
+        return brought, taken + sum(-(-each // LANES) for each in words)
 
     def _noted(self, what: Sequence[int]) -> Iterator[tuple[Mark, int]]:
         return zip(self.firmware.layout.marks, what, strict=True)

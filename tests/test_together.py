@@ -111,6 +111,10 @@ def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
     assert ran.firmware.commands.count("BRING_ROWS(41u") >= 12
     assert [report["elements_checked"] for report in reports.values()] == [89 * 110, 78 * 119]
     assert all(each.joins for job in ran.firmware.launches for each, _ in job[1:])
+    # What the bus has brought and taken beside that are commands, configurations and notes.
+    for spans, least in zip((ran.brought, ran.taken), zip(ran.beats(0), ran.beats(1), strict=True), strict=True):
+        went = sum(end - first for first, end in spans)
+        assert 0.5 * went < sum(least) <= went
 
 
 def test_a_region_for_no_job_is_refused() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.glb import LANES, LINE_BYTES
 from sardonyx.runtime.commands import Box, Landing
 from sardonyx.runtime.data.window import filled
-from sardonyx.runtime.rows import Rows, rows
+from sardonyx.runtime.rows import Rows, lines, rows
 
 # Of each dimension, y first: elements of a part, of the image in front of it and behind it.
 dims = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4)
@@ -60,3 +60,14 @@ def test_the_example_of_the_module_and_whole_rows() -> None:
     image = np.zeros((9, 16), np.uint16)
     assert [*rows(Landing(image, (4, 6), (3, 4), 8))] == [Rows(3, 8, 140, 32, 4, 16)]
     assert [*rows(Landing(image, (4, 0), (3, 14), 16))] == [Rows(1, 96, 128, 96, 0, 96)], "with what fills them up"
+
+
+@given(dims, st.integers(0, 9), st.integers(1, 9), st.integers(0, 9))
+def test_lines_are_those_that_rows_touch(dims: "list[tuple[int, int, int]]", first: int, columns: int, behind: int) -> None:
+    shape, corner = ((*(each[at] for each in dims), last) for at, last in ((0, columns), (1, first)))
+    image = np.zeros([*map(sum, dims), filled(first + columns + behind)], np.uint16)
+    landing = Landing(image, corner, shape, min(filled(columns + LANES - 1), image.shape[-1]))
+    touched = [{byte // LINE_BYTES for byte in range(each.outside + row * each.outside_pitch, each.outside
+                                                     + row * each.outside_pitch + each.size)}
+               for each in rows(landing) for row in range(each.number)]
+    assert lines(landing) == sum(map(len, touched))
