@@ -11,7 +11,7 @@ from axi_memory import Memory
 from cocotb.clock import Clock
 
 from sardonyx.cocotb import Commands, reset, stalls
-from sardonyx.hw.arch.command import ISSUE, UNKNOWN, Word
+from sardonyx.hw.arch.command import Word
 
 
 async def begun(dut: Any) -> "tuple[Commands, Memory, list[Word]]":
@@ -28,19 +28,4 @@ async def commands_leave_the_memory_that_firmware_leaves(dut: Any) -> None:
     commands, memory, words = await begun(dut)
     cocotb.start_soon(memory.run())
     await commands.run(words)
-    assert memory.content.tobytes() == Path("wanted").read_bytes() != Path("before").read_bytes()
-
-
-@cocotb.test(timeout_time=50, timeout_unit="ms")
-async def requests_in_front_of_an_unknown_command_are_done(dut: Any) -> None:
-    commands, memory, words = await begun(dut)
-    first = next(at for at, word in enumerate(words) if word[0] == ISSUE) + 1
-    for word in [*words[:first], (99, 0, 0)]:
-        await commands.give(word)
-    # The memory answers when the error has come.
-    assert await commands.read("status") >> 16 & 15 == UNKNOWN
-    cocotb.start_soon(memory.run())
-    assert await commands.ended() >> 16 & 15 == UNKNOWN
-    await commands.write("clear", 1)
-    await commands.run(words[first:])
     assert memory.content.tobytes() == Path("wanted").read_bytes() != Path("before").read_bytes()

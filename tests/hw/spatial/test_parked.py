@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
+from simulators import run_cocotb
 from without_zeros import A_AT, B_AT, BYTES, C_AT, accelerator, matrices, placed
 
 from sardonyx.hw.arch.errors import UserError
@@ -71,6 +73,10 @@ def test_a_wait_for_what_nothing_counts_is_refused(simulated: SimulatedAccelerat
             given.words += program(last).words
         with pytest.raises(UserError, match="whose number was not asked for"):
             check(simulated.run(given.words, LIMIT).status, "without_zeros")
+
+
+def test_an_error_is_cleared_without_a_reset(tmp_path: Path) -> None:
+    run_cocotb(accelerator().hardware(), "cocotb_without_zeros", "verilator", tmp_path)
 
 
 @pytest.mark.slow
