@@ -6,7 +6,7 @@ What the assignments mean, and which are refused, `sardonyx.compiler.lang.recurr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from . import arguments
@@ -87,6 +87,11 @@ class Place(Value):
         given = _value(value)
         assert isinstance(self.expr, Read), "a place reads"
         return Assigned(recurrence.Assignment(self.expr, given.expr), _joined(self.names, given.names))
+
+    def add(self, value: object) -> Assigned:
+        """What all points that fit add to it, an element of an output."""
+        assigned = self.eq(value)
+        return replace(assigned, assignment=replace(assigned.assignment, adds=True))
 
     def __eq__(self, other: object) -> Any:
         """Of an input: a condition for `skip`."""

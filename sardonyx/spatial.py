@@ -172,6 +172,9 @@ class Design:
         if self.short and not made.cut:
             raise UserError("its operations cannot end early: their last step differs, or they overlap", "short",
                             "leave it out, or choose a transform by which sums leave in each step")
+        if self.short and self.functionality.added:
+            raise UserError(f"points add to {min(self.functionality.added)}, which then lacks what later launches add", "short",
+                            "leave it out, or assign sums")
         return replace(made, short=self.short, clock_gate=self.clock_gate)
 
     @functools.cached_property
@@ -366,6 +369,9 @@ class Design:
         """UserError for a space that no hardware computes, and for buffers that no accelerator could have."""
         if self.pruned.is_static and self.pruned.unrolled.partial:
             tensor, at, _ = self.pruned.unrolled.partial[0]
+            if tensor in self.functionality.added:
+                raise UserError(f"several points add to {tensor}({', '.join(map(str, at))}), and nothing does that here",
+                                "functionality", "assign a sum that is handed on")
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")
         self.collected()

@@ -4,11 +4,12 @@
     a(i, j.lower, k).eq(A(i, k))                    # on the plane before the first j, a is read in
     a(i, j, k).eq(a(i, j - 1, k))                   # inside, it comes from the point before
     C(i, j).eq(c(i, j, k.upper))                    # at the last k, a result leaves
+    D(i + j).add(c(i, j, k))                        # or every point adds to an element of one
 
 A point has a whole number 0, 1, ... for every index. ``j.lower`` is any plane before 0, ``j.upper`` the last one, and a
 number is that one. Of several assignments that fit a point, the first counts. A variable is read at a constant distance, or
 at planes that are named; a tensor at any sum of indices and numbers. Numbers are exact until they are assigned, which keeps
-the low bits.
+the low bits. An element to which points add is the sum of what they give, 0 where none does, and has the low bits of it.
 
 Errors:  UserError for what no recurrence can mean, with the assignment.
 Source:  Stellar II-A, Listing 1. Departures: upper is the last plane itself, and planes before it may be named by numbers.
@@ -150,13 +151,14 @@ Expr = Number | Read | Call
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a variable is at points that fit, or what an element of a result is."""
+    """What a variable is at points that fit, or what an element of a result is; or what points add to it."""
 
     target: Read
     value: Expr
+    adds: bool = False
 
     def __str__(self) -> str:
-        return f"{self.target} = {self.value}"
+        return f"{self.target} {'+=' if self.adds else '='} {self.value}"
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,11 @@ class Recurrences:
         """The names of a role, in the order of their appearance."""
         return tuple(each for each in self.declared.values() if each.role == role)
 
+    @property
+    def added(self) -> frozenset[str]:
+        """The outputs to whose elements points add."""
+        return frozenset(one.target.name for one in self.assignments if one.adds)
+
     def bits(self, name: str) -> int:
         return BITS[self.declared[name].dtype]
 
@@ -205,6 +212,9 @@ def recurrences(assignments: tuple[Assignment, ...], names: Mapping[str, Declare
         _check_target(one, names, indices)
         for read in dict.fromkeys(reads(one.value)):
             _check_read(one, read, names, indices, assignments)
+    added = {one.target.name for one in assignments if one.adds}
+    if mixed := [one for one in assignments if not one.adds and one.target.name in added]:
+        raise UserError(f"{mixed[0].target.name} is assigned, and added to", shown(str(mixed[0]), 120), "add to it only")
     return Recurrences(indices, _typed(assignments, names), assignments)
 
 
@@ -287,6 +297,8 @@ def _check_target(one: Assignment, names: Mapping[str, Declared], indices: tuple
     where = shown(str(one), 120)
     if declared.role == INPUT:
         raise UserError(f"{declared.name} is an input and cannot be assigned", where, "assign a variable, or an output")
+    if declared.role == VARIABLE and one.adds:
+        raise UserError(f"{declared.name} is a variable and cannot be added to", where, "add to an output")
     if declared.role == OUTPUT:
         if unknown := [index for each in at for index in _indices(each) if index not in indices]:
             raise UserError(f"no variable has the index {unknown[0]}", where, f"use {', '.join(indices)}")
@@ -353,7 +365,7 @@ def _copied(name: str, assignments: tuple[Assignment, ...], types: Mapping[str, 
         for one in assignments:
             if one.target.name != target:
                 continue
-            if not isinstance(one.value, Read):
+            if one.adds or not isinstance(one.value, Read):
                 return "int32"
             source = one.value.name
             if types[source]:

@@ -248,6 +248,10 @@ def _check_same(skip: Skip, recurrences: Recurrences) -> None:
             continue
         raise UserError(f"it would change {one.target.name}: {shown(str(one), 120)} is {shown(str(value), 60)} there",
                         _where(skip), "skip only where all that is added is 0")
+    for one in recurrences.assignments:
+        if one.adds and isinstance(one.value, Read) and one.value.name not in nothing:
+            raise UserError(f"it would change {one.target.name}, to which {one.value} is added that may not be 0 there",
+                            _where(skip), "skip only where all that is added is 0")
 
 
 def _copies(tensors: frozenset[str], recurrences: Recurrences) -> set[str]:

@@ -52,7 +52,8 @@ class Unrolled:
     values : mapping             Of a variable at a point: what it is.
     results : mapping            Of an element of an output, by tensor and place: the variable and point that it is.
     shapes : mapping             Of every input and output.
-    partial : tuple              Tensor, place and value of what is to be added to results, where skips cut a sum (`prune`).
+    partial : tuple              Tensor, place and value of what is to be added to results, where points add, or skips cut a
+                                 sum (`prune`).
     """
 
     recurrences: Recurrences

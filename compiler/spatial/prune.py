@@ -75,6 +75,9 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] 
     optimistic = [skip for skip in skips if skip.of]
     if optimistic and len(skips) > 1:
         raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
+    if optimistic and (added := unrolled.recurrences.added):
+        raise UserError(f"an optimistic skip stands beside {min(added)}, to which points add", str(optimistic[0]),
+                        "leave one of the two out")
     if optimistic and (trees := places(unrolled.recurrences)):
         raise UserError(f"an optimistic skip stands beside a tree of {min(trees)}", str(optimistic[0]),
                         "leave one of the two out")
@@ -128,15 +131,18 @@ class _Pruner:
 
     def left(self) -> Unrolled:
         """The space that is left."""
-        results, partial = {}, []
-        for (tensor, element), value in self.unrolled.results.items():
+        results: dict[tuple[str, Point], Value] = {}
+        partial = []
+        added = self.unrolled.recurrences.added
+        for tensor, element, value in self.unrolled.leaving:
             leaving = self._leaving(value)
-            if not leaving:
+            if not leaving and tensor not in added:
                 place = ", ".join(map(str, element))
                 raise UserError(f"nothing is left of {tensor}({place}): every point of it is skipped", "sparsity",
                                 "give conditions that leave a point of each element, or another functionality")
-            results[tensor, element] = leaving[0]
-            partial += [(tensor, element, one) for one in leaving[1:]]
+            if leaving and (tensor, element) not in results:
+                results[tensor, element] = leaving.pop(0)
+            partial += [(tensor, element, one) for one in leaving]
         values: dict[Value, Term] = {}
         todo = [*results.values(), *(value for *_, value in partial)]
         while todo:

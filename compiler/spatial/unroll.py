@@ -49,11 +49,11 @@ def unroll(recurrences: Recurrences, bounds: Mapping[str, int]) -> Unrolled:
     if count > MOST_POINTS:
         raise UserError(f"the iteration space has {count:,} points", "bounds", f"use {MOST_POINTS:,} or fewer")
     work = _Unroller(recurrences, extents)
-    results = work.results()
-    values = work.values(results.values())
+    results, parts = work.results()
+    values = work.values([*results.values(), *(value for *_, value in parts)])
     if not is_forwards(values):
         check_order(values)
-    return Unrolled(recurrences, extents, values, results, work.shapes(values, results))
+    return Unrolled(recurrences, extents, values, results, work.shapes(values, results), tuple(parts))
 
 
 def _extents(recurrences: Recurrences, bounds: Mapping[str, int]) -> dict[str, int]:
@@ -82,9 +82,10 @@ class _Unroller:
     recurrences: Recurrences
     bounds: Mapping[str, int]
 
-    def results(self) -> dict[tuple[str, Point], Value]:
-        """The value of every element of every output."""
+    def results(self) -> tuple[dict[tuple[str, Point], Value], list[tuple[str, Point, Value]]]:
+        """The value of every element of every output, and what else points add to some."""
         found: dict[tuple[str, Point], Value] = {}
+        parts = []
         for one in self._assigned(OUTPUT):
             assert isinstance(one.value, Read), "outputs are assigned variables"
             ranges = [range(extent) if own(at, index) else (self._fixed(at, index),)
@@ -92,13 +93,16 @@ class _Unroller:
             for point in itertools.product(*ranges):
                 names = dict(zip(self.bounds, point))
                 element = tuple(at.at(names) for at in one.target.at if not isinstance(at, Plane))
+                if (one.target.name, element) in found and one.adds:
+                    parts.append((one.target.name, element, (one.value.name, point)))
+                    continue
                 if (one.target.name, element) in found:
                     raise UserError(f"{shown_at(one.target.name, element)} is assigned twice", _line(one),
                                     "name a plane, as k.upper, for every index that the output does not have")
                 found[one.target.name, element] = one.value.name, point
         if not found:
             raise UserError("no output is assigned", "functionality", "assign one, as C(i, j).eq(c(i, j, k.upper))")
-        return found
+        return found, parts
 
     def values(self, wanted: Iterable[Value]) -> dict[Value, Term]:
         """What every value is that is needed for some."""
@@ -184,7 +188,7 @@ class _Unroller:
                                 f"read and assign places near each other: at most {MOST_ELEMENTS:,} elements")
         for name in dict.fromkeys(name for name, _ in results):
             for at in itertools.product(*map(range, shapes[name])):
-                if (name, at) not in results:
+                if (name, at) not in results and name not in self.recurrences.added:
                     raise UserError(f"{shown_at(name, at)} is never assigned", "functionality",
                                     "assign all elements, or move what is assigned to begin at 0")
         # Inputs, then outputs, in the order of their appearance.

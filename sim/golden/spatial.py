@@ -14,6 +14,7 @@ import numpy as np
 
 from ...compiler.lang.recurrence import OUTPUT, VARIABLE, Assignment, Expr, Number, Place, Plane, Read, Recurrences
 from ...hw.arch.spatial import OPERATIONS
+from .scattered import pointwise, scattered
 
 Point = tuple[int, ...]
 Value = tuple[str, Point]
@@ -31,8 +32,13 @@ def evaluate(recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapp
     """
     work = _Evaluation(recurrences, bounds, operands)
     found: dict[str, dict[Point, int]] = {each.name: {} for each in recurrences.of(OUTPUT)}
+    results = {}
     for one in recurrences.assignments:
         if one.target.name not in found:
+            continue
+        alone = sum(each.target.name == one.target.name for each in recurrences.assignments) == 1
+        if one.adds and alone and pointwise(recurrences, one):
+            results[one.target.name] = scattered(recurrences, bounds, one, operands)
             continue
         for point in itertools.product(*map(range, bounds.values())):
             names = dict(zip(bounds, point))
@@ -40,11 +46,13 @@ def evaluate(recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapp
             # Once for each element: where an index of the output's variable is a plane, at that plane only.
             if all(work.plane(each, index) in (None, names[index]) for each, index in zip(one.value.at, bounds)):
                 element = tuple(each.at(names) for each in one.target.at if not isinstance(each, Plane))
-                found[one.target.name][element] = work.value((one.value.name, point))
-    results = {}
+                before = found[one.target.name].get(element, 0) if one.adds else 0
+                found[one.target.name][element] = before + work.value((one.value.name, point))
     for name, elements in found.items():
+        if name in results:
+            continue
         shape = tuple(1 + max(axis) for axis in zip(*elements))
-        results[name] = np.empty(shape, recurrences.declared[name].dtype)
+        results[name] = np.zeros(shape, recurrences.declared[name].dtype)
         for element, value in elements.items():
             results[name][element] = _wrap(value, recurrences.bits(name))
     return results
