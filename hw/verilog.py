@@ -22,7 +22,7 @@ from types import TracebackType
 
 from ..cache import Cache
 from .describe import Description
-from .kept import KEY_DIGITS, generator, load, save
+from .kept import KEY_DIGITS, load, save, writer
 from .rtlil import whole_reads
 from .tidy import tidy
 from .yosys import run_yosys
@@ -132,7 +132,7 @@ class Writer:
     def _key(self, module: EmittedModule) -> str:
         """What Yosys reads to write a module."""
         outsides = (self._modules[name].outside for name in module.macros)
-        seen = "\0".join((generator(), repr(module.said), module.rtlil, *outsides))
+        seen = "\0".join((writer(), repr(module.said), module.rtlil, *outsides))
         return f"{module.name}-sv-{hashlib.sha256(seen.encode()).hexdigest()[:KEY_DIGITS]}"
 
 

@@ -5,7 +5,6 @@ Both run in a process of their own, built from `accelerator.cpp`.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from ...hw import emit
 from ...hw.arch.command import Word
 from ...hw.arch.errors import UserError
 from ...hw.component import module_name
-from ...hw.kept import generator
 from . import verilator
 from .process import Process
 
@@ -60,13 +58,9 @@ class SimulatedAccelerator(Process):
         has_queue = "s_axil_awvalid" in top.signature.members
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = module_name(top)
-        # What others have published is no RTLIL.
-        published = [module.verilog or "" for module in platform.modules.values()]
-        parts = [generator(), platform.rtlil, *published, *(header.read_text() for header in HEADERS)]
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue, ""]
-        self.model = verilator.build_keyed(key, lambda folder: emit.write(platform, folder), HARNESS, name,
-                                           includes={"top.h": "\n".join(lines)}, cache=cache)
+        headers = {"top.h": "\n".join(lines)} | {header.name: header.read_text() for header in HEADERS}
+        self.model = verilator.build(emit.texts(platform), HARNESS, name, includes=headers, cache=cache)
         super().__init__([str(self.model.executable), str(memory_bytes), str(latency)], None)
 
     def write(self, address: int, content: bytes) -> None:

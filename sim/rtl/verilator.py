@@ -46,7 +46,7 @@ class Model:
 
     Parameters
     ----------
-    executable : Path    Its folder also holds the Verilog of `build_keyed`, in ``verilog/``.
+    executable : Path    Its folder also holds the Verilog, in ``verilog/``.
     build_s : float      Seconds spent on building, 0 if it was in the cache.
     """
 
@@ -91,13 +91,13 @@ def tools() -> Tools:
     return Tools(command, root, environment, compiler, f"{version} {Path(compiler).name} {compiler_version}")
 
 
-def build(files: Sequence[Path], harness: Path, top: str, *, includes: Mapping[str, str] | None = None,
+def build(verilog: Mapping[str, str], harness: Path, top: str, *, includes: Mapping[str, str] | None = None,
           optimize: int = 1, flags: Sequence[str] = (), cache: Path | None = None) -> Model:
-    """Build the model of Verilog files.
+    """Build the model of Verilog, unless there is one of the same text: whatever wrote it has no part in the key.
 
     Parameters
     ----------
-    files : sequence of Path     In any order.
+    verilog : mapping            Module names and their texts, in any order.
     harness : Path               C++ source with ``main``; includes ``V<top>.h``.
     top : str                    Top module.
     includes : mapping           Names and texts of headers that the harness includes.
@@ -106,10 +106,17 @@ def build(files: Sequence[Path], harness: Path, top: str, *, includes: Mapping[s
     cache : Path                 Folder of built models; default: the user's cache folder.
     """
     key = hashlib.sha256()
-    for file in sorted(files, key=lambda file: file.name):
-        key.update(f"{file.name}\0{file.read_text()}\0".encode())
-    return build_keyed(key.hexdigest(), lambda folder: files, harness, top, includes=includes,
-                       optimize=optimize, flags=flags, cache=cache)
+    for name, text in sorted(verilog.items()):
+        key.update(f"{name}\0{text}\0".encode())
+
+    def write(folder: Path) -> list[Path]:
+        folder.mkdir()
+        files = {folder / f"{name}.sv": text for name, text in verilog.items()}
+        for file, text in files.items():
+            file.write_text(text)
+        return list(files)
+
+    return build_keyed(key.hexdigest(), write, harness, top, includes=includes, optimize=optimize, flags=flags, cache=cache)
 
 
 def build_keyed(key: str, verilog: Callable[[Path], Sequence[Path]], harness: Path, top: str, *,
@@ -153,7 +160,8 @@ def _keyed_name(key: str, harness: Path, top: str, includes: Mapping[str, str] |
 
 def build_digest(*parts: str) -> str:
     """What identifies a build of these parts with these tools and flags."""
-    return hashlib.sha256("\0".join((*parts, tools().identity, Path(__file__).read_text())).encode()).hexdigest()[:24]
+    how = (tools().identity, *warnings(), Path(__file__).read_text())
+    return hashlib.sha256("\0".join((*parts, *how)).encode()).hexdigest()[:24]
 
 
 def warnings() -> list[str]:

@@ -1,5 +1,6 @@
 """Emitted modules from the cache: the same bytes, under keys that change with everything that decides them."""
 
+import ast
 import subprocess
 import sys
 from dataclasses import replace
@@ -125,6 +126,25 @@ def test_a_changed_source_or_version_is_another_generator(change: str, tmp_path:
     else:
         monkeypatch.setattr(kept.importlib.metadata, "version", lambda name: "0" if name == change else version(name))
     assert kept.generator.__wrapped__() != before
+
+
+def test_the_key_of_verilog_holds_all_sources_that_write_it(root: Path) -> None:
+    folder, said = root / "hw", {"kept", "describe"}    # keys, and what their texts hold
+    needed, todo = {"verilog"}, ["verilog"]
+    while todo:
+        for node in ast.walk(ast.parse((folder / f"{todo.pop()}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module not in needed | said:
+                assert node.module
+                needed.add(node.module)
+                todo.append(node.module)
+    assert set(kept.WRITER) == needed
+
+
+@pytest.mark.parametrize("change", kept.WRITER)
+def test_another_writer_is_another_key(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, read = kept.writer.__wrapped__(), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == f"{change}.py"))
+    assert kept.writer.__wrapped__() != before
 
 
 def test_two_processes_that_emit_at_once_write_the_same_bytes(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sardonyx.hw import kept, verilog
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.stream.fifo import Fifo2
-from sardonyx.sim.rtl import bench as bench_module
 from sardonyx.sim.rtl.bench import Bench, Case, run_component, run_many, run_primitive
 
 WORD = stream.Signature(8)
@@ -171,11 +171,29 @@ def test_a_model_is_built_once() -> None:
     assert (first.model.executable.parent / "verilog" / "fifo2_w8.sv").exists()
 
 
-def test_a_model_is_built_again_where_verilog_is_written_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_that_leaves_verilog_as_it_is_builds_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     first = Bench(Fifo2(8))
-    monkeypatch.setattr(bench_module, "generator", lambda: "another way to write Verilog")
+    monkeypatch.setattr(kept, "generator", lambda: "an edit")
+    monkeypatch.setattr(verilog, "run_yosys", None)     # of the same RTLIL there is Verilog, too
     again = Bench(Fifo2(8))
-    assert again.model.executable != first.model.executable
+    assert (again.model.executable, again.model.build_s) == (first.model.executable, 0)
+
+
+def test_an_edit_that_changes_verilog_builds_another_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def a_wire(fifo: Fifo2, platform: Any) -> Module:
+        m = Module()
+        wiring.connect(m, wiring.flipped(fifo.i), wiring.flipped(fifo.o))
+        return m
+
+    words = {"i": range(8)}
+    assert Bench(Fifo2(8)).run(words).cycles == 9
+    monkeypatch.setattr(kept, "generator", lambda: "an edit of FIFOs")
+    monkeypatch.setattr(Fifo2, "elaborate", a_wire)
+    assert Bench(Fifo2(8)).run(words).cycles == 8
+    fifo = Bench(Fifo2(8)).model
+    monkeypatch.setattr(verilog, "writer", lambda: "an edit of the names of wires")
+    monkeypatch.setattr(verilog, "tidy", lambda text, fields: text.replace("module fifo2", "// As before.\nmodule fifo2"))
+    assert Bench(Fifo2(8)).model.executable != fifo.executable
 
 
 @pytest.mark.parametrize("arguments,message", [

@@ -14,6 +14,7 @@ from sardonyx.sim.rtl.verilator import build, build_keyed, tools
 INVERTER = "module inverter(input clk, input a, output reg x); always_ff @(posedge clk) x <= ~a; endmodule\n"
 LOOP = ("module inverter(input [1:0] a, output [1:0] x); wire [1:0] y;"
         " assign y = {y[0] ^ a[1], y[1] & a[0]}; assign x = y; endmodule\n")
+DESIGN = {"inverter": INVERTER}
 MAIN = """
 #include "Vinverter.h"
 #include "text.h"
@@ -38,31 +39,30 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> "tuple[Path, Path]":
-    design, main = tmp_path / "inverter.sv", tmp_path / "main.cpp"
-    design.write_text(INVERTER)
-    main.write_text(MAIN)
-    return design, main
+def main(tmp_path: Path) -> Path:
+    file = tmp_path / "main.cpp"
+    file.write_text(MAIN)
+    return file
 
 
-def test_a_model_is_built_once_and_runs(cache: Path, sources: "tuple[Path, Path]") -> None:
-    design, main = sources
-    first = build([design], main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
+def test_a_model_is_built_once_and_runs(cache: Path, main: Path) -> None:
+    first = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
     assert first.build_s > 0
     assert verilator._run([str(first.executable)]) == "x 1\n"
-    again = build([design], main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
+    again = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "x %d\\n"'}, cache=cache)
     assert (again.executable, again.build_s) == (first.executable, 0)
-    other = build([design], main, "inverter", includes={"text.h": '#define TEXT "y %d\\n"'}, cache=cache)
+    other = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "y %d\\n"'}, cache=cache)
     assert verilator._run([str(other.executable)]) == "y 1\n"
 
 
-def test_verilog_is_not_made_for_a_model_that_is_there(cache: Path, sources: "tuple[Path, Path]") -> None:
-    design, main = sources
+def test_verilog_is_not_made_for_a_model_that_is_there(cache: Path, main: Path) -> None:
     made = []
 
     def verilog(folder: Path) -> "list[Path]":
         made.append(folder)
-        return [design]
+        folder.mkdir()
+        (folder / "inverter.sv").write_text(INVERTER)
+        return [folder / "inverter.sv"]
 
     for _ in range(3):
         build_keyed("some key", verilog, main, "inverter", includes={"text.h": '#define TEXT "%d"'},
@@ -70,17 +70,17 @@ def test_verilog_is_not_made_for_a_model_that_is_there(cache: Path, sources: "tu
     assert len(made) == 1
 
 
-def _build(design: Path, main: Path, cache: Path, start: "multiprocessing.synchronize.Barrier") -> None:
+def _build(main: Path, cache: Path, start: "multiprocessing.synchronize.Barrier") -> None:
     start.wait()
-    model = build([design], main, "inverter", includes={"text.h": '#define TEXT "race %d"'}, cache=cache)
+    model = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "race %d"'}, cache=cache)
     assert model.build_s > 0
     assert verilator._run([str(model.executable)]) == "race 1"
 
 
-def test_two_processes_may_build_the_same(cache: Path, sources: "tuple[Path, Path]") -> None:
+def test_two_processes_may_build_the_same(cache: Path, main: Path) -> None:
     context = multiprocessing.get_context("fork")
     start = context.Barrier(2)
-    pair = [context.Process(target=_build, args=(*sources, cache, start)) for _ in range(2)]
+    pair = [context.Process(target=_build, args=(main, cache, start)) for _ in range(2)]
     for process in pair:
         process.start()
     for process in pair:
@@ -89,27 +89,31 @@ def test_two_processes_may_build_the_same(cache: Path, sources: "tuple[Path, Pat
     assert not [*(cache / "models").glob(".*.partial")]
 
 
-def test_a_large_model_is_compiled_in_parts(cache: Path, sources: "tuple[Path, Path]",
+def test_a_large_model_is_compiled_in_parts(cache: Path, main: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    design, main = sources
     monkeypatch.setattr(verilator, "_UNIT_BYTES", 1)
-    model = build([design], main, "inverter", includes={"text.h": '#define TEXT "parts %d"'}, cache=cache)
+    model = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "parts %d"'}, cache=cache)
     assert verilator._run([str(model.executable)]) == "parts 1"
 
 
-def test_a_combinational_loop_does_not_build(cache: Path, sources: "tuple[Path, Path]") -> None:
-    design, main = sources
-    design.write_text(LOOP)
+def test_a_combinational_loop_does_not_build(cache: Path, main: Path) -> None:
     with pytest.raises(AssertionError, match="Warning-UNOPTFLAT"):
-        build([design], main, "inverter", includes={"text.h": ""}, cache=cache)
+        build({"inverter": LOOP}, main, "inverter", includes={"text.h": ""}, cache=cache)
 
 
-def test_lint_reports_what_is_not_waived(sources: "tuple[Path, Path]") -> None:
-    design, _ = sources
+def test_lint_reports_what_is_not_waived(tmp_path: Path) -> None:
+    design = tmp_path / "inverter.sv"
+    design.write_text(INVERTER)
     checks.lint([design], "inverter")
     design.write_text(INVERTER.replace("output reg x", "output reg x, output y"))
     with pytest.raises(AssertionError, match=r"Warning-UNDRIVEN: .*'y'"):
         checks.lint([design], "inverter")
+
+
+def test_what_is_waived_is_part_of_what_identifies_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = verilator.build_digest("a part")
+    monkeypatch.setattr(verilator.lint, "WAIVERS", verilator.lint.WAIVERS[1:])
+    assert verilator.build_digest("a part") != before
 
 
 def test_a_missing_tool_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
