@@ -1,7 +1,9 @@
 """What is written to configure a machine: from what its registers hold, or nobody knows, to what a program wants of them.
 
-A program decides every register of the machine: those of tiles that it does not use are 0, which is off. Only what differs is
-written, and a word that most tiles of a column want is written to every row at once, before those that want another one:
+A program decides every register of the machine that does something: modes and boxes of all tiles, which are 0, off, where it
+does not use them, and what the primitive that a tile is set to reads. All others are held in reset, whatever their registers
+say. Only what differs is written, and a word that most tiles of a column want is written to every row at once, before those
+that want another one:
 
     column 2, register 0    holds 1 1 1 1, wanted 5 5 5 7       every row: 5, row 4: 7
 
@@ -17,8 +19,10 @@ from collections.abc import Iterator, Mapping
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.config import EVERY_ROW
-from ...hw.arch.tile import POWER
-from ..ir.program import Program
+from ...hw.arch.primitive import ALU
+from ...hw.arch.register_file import FIELDS as REGISTER_FILE_FIELDS
+from ...hw.arch.tile import POWER, TileSpec
+from ..ir.program import Config, Program
 from .encode import address, contents
 
 Registers = Mapping[int, int]
@@ -34,13 +38,43 @@ def registers(program: Program, arch: Arch) -> dict[int, int]:
     return found
 
 
+def deciding(program: Program, arch: Arch) -> frozenset[int]:
+    """The registers of a machine that do something when a program is there, by address."""
+    known: dict[tuple[str, str, bool], frozenset[int]] = {}
+    found: set[int] = set()
+    for (x, y), tile in arch.tiles.items():
+        case = tile.kind, *_set_to(program.config.get((x, y), {}), tile, arch)
+        if case not in known:
+            known[case] = _read(*case[1:], tile, arch)
+        found |= {address(x, y, register) for register in known[case]}
+    return frozenset(found)
+
+
+def _set_to(config: Config, tile: TileSpec, arch: Arch) -> tuple[str, bool]:
+    """The primitive that a tile is set to, "" if it is off, and whether that may use a register file."""
+    mode = arch.config_map(tile.kind).sets["core"].numbers(config.get("core", {}))["mode"]
+    primitive = tile.primitives[mode - 1].name if mode else ""
+    # Channels give and take words in static mode alone, which there is no other one than without FIFOs.
+    static = arch.interconnect.fifo == "none" or bool(config.get(primitive, {}).get("static", 0))
+    return primitive, static
+
+
+def _read(primitive: str, static: bool, tile: TileSpec, arch: Arch) -> frozenset[int]:
+    """The registers of a tile, set to a primitive, that something reads."""
+    idle = {each.name for each in tile.primitives} - {primitive}
+    kept = frozenset() if static else frozenset((ALU.name, each.name) for each in REGISTER_FILE_FIELDS)
+    return frozenset(slot.word for field, slot in arch.config_map(tile.kind).slots.items()
+                     if field[0] not in idle and field not in kept)
+
+
 def image(program: Program, arch: Arch, held: Registers | None = None) -> list[tuple[int, int]]:
     """The writes, (address, word) in their order, after which a machine is configured for a program.
 
     held: what its registers hold, by address; None: nobody knows. With power domains what switches tiles comes first, and no
     tile is switched on on the way that stays off.
     """
-    wanted = registers(program, arch)
+    decides = deciding(program, arch)
+    wanted = {where: word for where, word in registers(program, arch).items() if where in decides}
     found = [write for x in range(arch.columns) for write in _column(x, arch, wanted, held)]
     if arch.power_domains:
         # A stable sort: supplies rise while the rest is written.
@@ -67,13 +101,13 @@ def _kind(where: int, arch: Arch) -> str:
 
 
 def _column(x: int, arch: Arch, wanted: Registers, held: Registers | None) -> Iterator[tuple[int, int]]:
-    """The writes of a column: of its IO tile, and of the others register by register."""
+    """The writes of a column: of its IO tile, and of the others register by register; wanted: of those that matter."""
     for rows in (range(1), range(1, arch.rows + 1)):
         kind = arch.tiles[x, rows[0]].kind
         space = arch.config_map(kind)
         switch = space.slots[POWER.name, "on"] if arch.power_domains else None
         for register in range(space.words):
-            words = {address(x, y, register): wanted[address(x, y, register)] for y in rows}
+            words = {where: wanted[where] for where in (address(x, y, register) for y in rows) if where in wanted}
             differs = {where: word for where, word in words.items() if held is None or held[where] != word}
             candidates = Counter(words.values() if kind != "io" else ())
             if switch is not None and switch.word == register:

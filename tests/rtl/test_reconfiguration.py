@@ -9,7 +9,9 @@ import pytest
 from machines import KERNELS, LEAST, copier
 
 from sardonyx.compiler.backend.encode import address
-from sardonyx.compiler.backend.image import image, registers
+from sardonyx.compiler.backend.image import deciding, image, registers
+from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import EVERY_ROW
 from sardonyx.hw.arch.soc import ASTRAY, CONFIGURED, FINISHED
@@ -148,3 +150,19 @@ def test_programs_follow_each_other_by_what_differs_and_give_what_they_give_alon
                 assert bool(status >> FINISHED & 1) is (made is there)
             assert machine.read_memory(LEAST.glb.tile_bytes + LEAST.glb.bank_bytes, 6).tolist() == alone
             assert machine.read_register("cycles") == cycles
+
+
+def test_what_registers_hold_that_do_not_decide_changes_neither_words_nor_cycles() -> None:
+    """Such as those of schedules, in tiles that have none; machines of before leave them as they were."""
+    program = compile_einsum(load_kernel("vec_elemmul").einsum(), KERNELS).program
+    given = {"b0": [2, 0, 3, 3, 1, 4, 6], "b_vals": [3, 1, 2, 3], "c0": [2, 0, 2, 2, 4, 5], "c_vals": [2, 7, 8]}
+    blocks = {name: np.array(words, np.uint16) for name, words in given.items()}
+    decides, found = deciding(program, KERNELS), []
+    others = [(where, word) for where, word in random_words(KERNELS, 6).items() if where not in decides]
+    with simulator.whole_machine(KERNELS).start(check=True) as machine:
+        for before in ([], others):
+            machine.configure(before)
+            outcome, = host.run(machine, program, [blocks])
+            found.append((outcome.cycles, {name: words.tolist() for name, words in outcome.stored[0].items()}))
+        assert any(word and machine.read_configuration(where) == word for where, word in others[::40]), "they hold it still"
+    assert found[0] == found[1] and found[0][1] == {"x0": [1, 4], "x_vals": [1, 14]}

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from machines import LEAST, copier
 
 from sardonyx.compiler.backend.encode import address, words
-from sardonyx.compiler.backend.image import applied, image, registers
+from sardonyx.compiler.backend.image import applied, deciding, image, registers
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir.program import Program
 from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.config import EVERY_ROW
+from sardonyx.hw.arch.primitive import ALU
+from sardonyx.hw.arch.register_file import FIELDS
 
 SMALL = presets.get("small")
 GATED = replace(SMALL, power_domains=True)
@@ -38,10 +40,35 @@ def any_registers(seed: int, arch: Arch, like: "dict[int, int]") -> dict[int, in
 @given(name=st.sampled_from(KERNELS), seed=st.integers(0, 1 << 30), arch=st.sampled_from((SMALL, GATED)))
 def test_a_machine_holds_what_a_program_wants_whatever_it_held_and_whether_or_not_that_is_known(name: str, seed: int,
                                                                                              arch: Arch) -> None:
-    wanted = registers(program(name, arch), arch)
+    wanted, decides = registers(program(name, arch), arch), deciding(program(name, arch), arch)
     held = any_registers(seed, arch, wanted)
-    assert applied(image(program(name, arch), arch, held), arch, held) == wanted
-    assert applied(image(program(name, arch), arch), arch, held) == wanted
+    for known in (held, None):
+        after = applied(image(program(name, arch), arch, known), arch, held)
+        assert {where: after[where] for where in decides} == {where: wanted[where] for where in decides}
+
+
+def test_registers_of_modes_and_boxes_and_of_what_a_tile_is_set_to_decide() -> None:
+    made = program("spmspm", SMALL)
+    decides, off = deciding(made, SMALL), {"core": {"mode": 0}}
+    for site, tile in SMALL.tiles.items():
+        space, config = SMALL.config_map(tile.kind), made.config.get(site, off)
+        mode = space.sets["core"].decode(space.sets["core"].encode(**config["core"]))["mode"]
+        scheduled = {each.name for each in FIELDS} if mode == "alu" else ()
+        own = {slot.word for (name, field), slot in space.slots.items()
+               if (name in ("core", mode) or name[:2] in ("sb", "cb")) and field not in scheduled}
+        assert own == {where & 0xFFFF for where in decides if (where >> 24, where >> 16 & 0xFF) == site}
+    assert len(decides) < len(registers(made, SMALL)) / 2
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_a_register_file_decides_where_words_may_go_through_it(static: bool) -> None:
+    made = copier(LEAST)
+    adds = replace(made, config={(0, 1): {"core": {"mode": "alu"}, "alu": {"static": int(static)}}})
+    arch = replace(LEAST, pe=replace(LEAST.pe, primitives=(ALU, *LEAST.pe.primitives)))
+    slot = arch.config_map("pe").slots["alu", "rd1_gap0"]
+    assert (address(0, 1, slot.word) in deciding(adds, arch)) is static
+    pipelined = replace(arch, interconnect=replace(arch.interconnect, fifo="none"))
+    assert address(0, 1, pipelined.config_map("pe").slots["alu", "rd1_gap0"].word) in deciding(adds, pipelined)
 
 
 def test_registers_are_those_of_the_bitstream_and_zero_in_all_other_tiles() -> None:
@@ -57,7 +84,8 @@ def test_no_more_is_written_than_what_differs(seed: int) -> None:
     made = program("spmv", SMALL)
     wanted = registers(made, SMALL)
     held = any_registers(seed, SMALL, wanted)
-    assert len(image(made, SMALL, held)) <= sum(held[where] != word for where, word in wanted.items())
+    decides = deciding(made, SMALL)
+    assert len(image(made, SMALL, held)) <= sum(held[where] != wanted[where] for where in decides)
     assert image(made, SMALL, wanted) == []
 
 
