@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 
 from .apps import spatial as shipped
-from .convolvers import ConvolverDesign
 from .hw.arch.errors import UserError
 from .mergers import MergerDesign
 from .outcome import Outcome, silent
@@ -20,8 +19,8 @@ from .outer_products import OuterProductDesign
 from .spatial import Design
 
 # Designs that are stated by sizes, and what each is.
-AnyDesign = Design | MergerDesign | ConvolverDesign | OuterProductDesign
-SIZED = {MergerDesign: "merger", ConvolverDesign: "convolver", OuterProductDesign: "product of lanes"}
+AnyDesign = Design | MergerDesign | OuterProductDesign
+SIZED = {MergerDesign: "merger", OuterProductDesign: "product of lanes"}
 
 
 def names() -> dict[str, str]:

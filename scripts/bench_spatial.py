@@ -25,6 +25,7 @@ from amaranth.lib.wiring import Component
 
 from sardonyx import designs
 from sardonyx import spatial as sp
+from sardonyx.apps.spatial.scnn import convolution
 from sardonyx.flow.asic.array_energy import spent
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read_design
@@ -143,11 +144,12 @@ def sparse_layers() -> Iterator[Convolved]:
     for name, channels, tile, outputs, size, pixels, weights in (
             ("conv2", 48, 7, 128, 5, .865, .225), ("conv3", 256, 4, 384, 3, .53, .34), ("conv4", 192, 4, 192, 3, .39, .37),
             ("conv5", 192, 4, 128, 3, .43, .37)):
-        design = sp.convolver((channels, tile, tile), (outputs, size, size), name="scnn")
-        held = random.integers(-128, 128, design.weights) * (random.random(design.weights) < weights)
+        design = convolution(channels, tile, outputs, size)
+        image_of, weights_of = (each.shape for each in design.tensors)
+        held = random.integers(-128, 128, weights_of) * (random.random(weights_of) < weights)
         reports: list[Mapping[str, Any]] = []
         for _ in range(4):
-            image = random.integers(-128, 128, design.image) * (random.random(design.image) < pixels)
+            image = random.integers(-128, 128, image_of) * (random.random(image_of) < pixels)
             reports.append(design.run(image=image, weights=held).report)
         cycles, ideal = (max(each[key] for each in reports) for key in ("cycles", "cycles_of_ideal_crossbar"))
         yield Convolved(name, cycles, ideal, sum(each["products"] for each in reports))

@@ -1,6 +1,7 @@
 """Sparsity of recurrences: which points of an iteration space may be skipped, and when.
 
     skip(j, where=B(k, j) == 0)         # B is stored by rows of k, without zeros (CSR)
+    skip(x, y, where=I(c, x, y) == 0)   # of each c, elements of all x and y that are not 0 are found together
     skip(i, k, where=i != k)            # A is diagonal
     optimistic_skip(k, where=A(i, k) == 0, keep=2, of=4)
 
@@ -200,8 +201,8 @@ def _check(skip: Skip, recurrences: Recurrences) -> None:
                                                                   for at in each.at)]:
             raise UserError(f"{each} is the same element for every {constant[0]}", where,
                             f"ask for elements that have the index {constant[0]}")
-    if not skip.is_static and len(skip.indices) > 1:
-        raise UserError("it skips two indices by one element", where, "skip one of them: the other one finds it")
+    if not skip.is_static and len(skip.indices) > 1 and len(zeros(skip.where)) > 1:
+        raise UserError("it skips two indices together, by several elements", where, "give a condition on one element")
     if skip.of and (skip.is_static or len(zeros(skip.where)) != 1):
         raise UserError("an optimistic skip asks for one element", where, "give a condition as A(i, k) == 0")
 

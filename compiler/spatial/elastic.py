@@ -108,6 +108,9 @@ class _Maker:
         for skip in self.skips:
             if skip.is_static or skip.of:
                 raise UserError("it stands beside a skip by values", str(skip), "use one kind of skip")
+            if len(skip.indices) > 1:
+                raise UserError(f"{' and '.join(skip.indices)} are found together, as one position, which is no axis of a "
+                                "transform", str(skip), "skip one of them, or use the dataflow sp.Vectors(...)")
         for index, by in self.skipped.items():
             if self.time in by:
                 raise UserError(f"{index} is found by {self.time}, which is time: PEs would change their coordinates in it",

@@ -115,18 +115,12 @@ def _shape(text: str) -> tuple[int, int, int]:
 def _design(options: argparse.Namespace) -> Any:
     # Here, so that help and doctor work where a package is broken.
     from .. import designs
-    from ..convolvers import ConvolverDesign
     from ..mergers import MergerDesign
     from ..outer_products import OuterProductDesign
 
     found, bounds = designs.any_design(options.design), _bounds(options)
     if isinstance(found, MergerDesign | OuterProductDesign):
         return found.resized(bounds)
-    if isinstance(found, ConvolverDesign):
-        if bounds:
-            raise UserError("it is a convolver, which has no bounds", "--bound",
-                            "leave it out, or write sp.convolver(...) in a file")
-        return found
     return dataclasses.replace(found, bounds={**found.bounds, **bounds})
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...compiler.lang.recurrence import INPUT, Assignment, Expr, Number, Read, Recurrences, Sum
+from ...compiler.lang.recurrence import INPUT, Assignment, Expr, Index, Number, Read, Recurrences, Sum
 from ...hw.arch.spatial import OPERATIONS
 
 # Points that are evaluated at once.
@@ -25,7 +25,7 @@ def pointwise(recurrences: Recurrences, one: Assignment) -> Assignment | None:
     """What the variable is that is added, if it is one expression of inputs at every point; else None."""
     assert isinstance(one.value, Read), "outputs are assigned variables"
     found = [each for each in recurrences.assignments if each.target.name == one.value.name]
-    indices = [Sum(((index, 1),)) for index in recurrences.indices]
+    indices = [Index.named(index) for index in recurrences.indices]
     whole = len(found) == 1 and [*found[0].target.at] == indices and [*one.value.at] == indices
     return found[0] if whole and _of_inputs(recurrences, found[0].value) and _bits(recurrences, found[0].value) < 63 else None
 

@@ -26,6 +26,7 @@ from sardonyx.hw.arch import (
     presets,
     private_buffer,
     spatial,
+    vectored,
     written,
 )
 from sardonyx.hw.arch.buffer import MemSizes
@@ -69,6 +70,11 @@ ELASTIC = elastic.Elastic(
     (elastic.Border("A_0", "A", elastic.FIBER, (("k", elastic.ALONG),)),), ())
 MERGER = merger.Merger("merger", 2, 1, 1)
 PRODUCTS = cartesian.Cartesian("products")
+MEET = vectored.Vectored(
+    PRODUCTS, (("c", 1), ("x", 2), ("k", 2)),
+    vectored.Side(spatial.Shaped("A", 8, (1, 2)), ("c", "x"), ("x",), True, (("x", 1),), 0),
+    vectored.Side(spatial.Shaped("B", 8, (1, 2)), ("c", "k"), ("k",), True, (("k", 2),), 0),
+    spatial.Shaped("X", 32, (2, 2)), "k")
 OUTER = outer_product.OuterProduct("outer")
 PRIVATE = private_buffer.PrivateBuffer("A", (0,), 0, (private_buffer.Bank(
     8, (private_buffer.Level(private_buffer.DENSE, 2),), 16, 0, 0, (private_buffer.Loop(2, 1, 1),), 2, private_buffer.WORD,
@@ -78,7 +84,7 @@ WRITTEN = written.Written(REDUCED, (0,), ("X_0",), private_buffer.COMPRESSED, 16
 COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
-SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS, OUTER,
+SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
                  REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, spatial.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ...arch.cartesian import Cartesian
+from ...arch.cartesian import LEFT, RIGHT, Cartesian
+from ...arch.spatial import Apply, Constant, Feed, Logic, width
 from ...emit import macro
 from ...stream.fifo import Fifo
+from ..array.pe import applied
 from .replay import Replay
 from .sum_bank import SumBank
 
 
-def element(kind: Cartesian) -> data.StructLayout:
-    """A word of an input stream: what marks the end of a fiber and of all counts in the first of a vector."""
-    return data.StructLayout({"value": kind.bits, "place": kind.place_bits, "there": 1, "end": 1, "last": 1})
+def element(kind: Cartesian, bits: int) -> data.StructLayout:
+    """A word of an input stream, whose value has so many bits: what marks the end of a fiber and of all counts in the first
+    of a vector."""
+    return data.StructLayout({"value": bits, "place": kind.place_bits, "there": 1, "end": 1, "last": 1})
 
 
 class CartesianArray(Component):
-    """Multiplies each vector of one fiber with all vectors of the other one, and adds the products up by place.
+    """Joins each vector of one fiber with all vectors of the other one, and adds the products, or other values, up by place.
 
     Behaviour: fibers come in pairs, whose last vectors are marked `last`; a fiber has one vector or more, in which elements may
     not be `there`. With the last vector of the left fiber that is marked `end`, too, all sums leave, and are 0 again.
@@ -43,8 +46,8 @@ class CartesianArray(Component):
 
     def __init__(self, kind: Cartesian) -> None:
         self.kind, self.module_name = kind, kind.name.lower()
-        word = stream.Signature(element(kind))
-        super().__init__({f"left{n}": In(word) for n in range(kind.left)} | {f"right{n}": In(word) for n in range(kind.right)}
+        left, right = (stream.Signature(element(kind, bits)) for bits in (kind.left_bits, kind.right_bits))
+        super().__init__({f"left{n}": In(left) for n in range(kind.left)} | {f"right{n}": In(right) for n in range(kind.right)}
                          | {f"o{n}": Out(stream.Signature(kind.sum_bits)) for n in range(kind.banks)})
 
     @property
@@ -56,14 +59,15 @@ class CartesianArray(Component):
         kind = self.kind
         left, right = ([getattr(self, f"{side}{n}") for n in range(count)]
                        for side, count in (("left", kind.left), ("right", kind.right)))
-        bits = element(kind).size
+        held_as = element(kind, kind.right_bits)
+        bits = held_as.size
         m.submodules.replay = replay = macro(Replay(kind.stored, kind.right * bits))
         joined = Signal()
         # The mark of the last vector is in its highest bit.
         m.d.comb += [joined.eq(Cat(each.valid for each in right).all()), replay.i.valid.eq(joined),
                      replay.i.payload.eq(Cat(Value.cast(each.payload) for each in right[::-1])),
                      *(each.ready.eq(joined & replay.i.ready) for each in right)]
-        held = [data.View(element(kind), replay.o.payload.word_select(kind.right - 1 - n, bits)) for n in range(kind.right)]
+        held = [data.View(held_as, replay.o.payload.word_select(kind.right - 1 - n, bits)) for n in range(kind.right)]
         steps = Signal()
         moves = Signal()
         closing = Signal()          # all has been multiplied
@@ -104,19 +108,19 @@ class CartesianArray(Component):
                   moves: Signal) -> list[list[Any]]:
         """The products of two vectors, each in the FIFO of its lane, all at once."""
         kind = self.kind
-        low = (kind.lanes - 1).bit_length()
+        low, bits = (kind.lanes - 1).bit_length(), kind.product_bits
         fifos, room = [], []
         for n in range(kind.left * kind.right):
             a, b = left[n // kind.right], right[n % kind.right]
             there = Signal(name=f"there{n}")
             place = Signal(kind.place_bits, name=f"place{n}")
-            value = Signal(kind.sum_bits, name=f"product{n}")
+            value = Signal(bits, name=f"product{n}")
             with m.If(steps):
                 m.d.sync += [there.eq(a.there & b.there), place.eq(a.place + b.place),
-                             value.eq(a.value.as_signed() * b.value.as_signed())]
+                             value.eq(_value(kind.value, {LEFT: a.value.as_signed(), RIGHT: b.value.as_signed()}))]
             mine = []
             for lane in range(kind.lanes):
-                fifo = macro(Fifo(kind.sum_bits + kind.place_bits - low, kind.depth))
+                fifo = macro(Fifo(bits + kind.place_bits - low, kind.depth))
                 m.submodules[f"fifo{n}_{lane}"] = fifo
                 goes = there if kind.lanes == 1 else there & (place[:low] == lane)
                 m.d.comb += [fifo.i.payload.eq(Cat(place[low:], value)), fifo.i.valid.eq(pending & moves & goes)]
@@ -148,8 +152,18 @@ class CartesianArray(Component):
                 taken[at][lane].append(turn[at])
                 with m.If(turn[at]):
                     m.d.comb += [bank.address.eq(head.payload[high - low:kind.place_bits - low]),
-                                 bank.value.eq(head.payload[kind.place_bits - low:])]
+                                 bank.value.eq(head.payload[kind.place_bits - low:].as_signed())]
         for each, grants in zip(fifos, taken, strict=True):
             for fifo, found in zip(each, grants, strict=True):
                 m.d.comb += fifo.o.ready.eq(Cat(found).any())
         return Cat(bank.valid for bank in banks).any()
+
+
+def _value(logic: Logic, feeds: Mapping[str, Value]) -> Value:
+    """The exact value of logic, with a sign."""
+    if isinstance(logic, Constant):
+        return Const(logic.value, signed(width(logic, lambda _: 0)))
+    if isinstance(logic, Apply):
+        return applied(logic.operation, [_value(each, feeds) for each in logic.operands])
+    assert isinstance(logic, Feed), "it is over elements"
+    return feeds[logic.tensor]

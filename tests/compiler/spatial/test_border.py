@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from sardonyx import spatial as sp
+from sardonyx.compiler.lang.recurrence import Recurrences
 from sardonyx.compiler.spatial.border import chains
 from sardonyx.hw.arch.spatial import Spatial
 
@@ -12,7 +13,7 @@ PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)")
 WEIGHTS, DEEP = [[0, 0, 1], [0, 1, 0], [1, 1, 1]], [[0, 0, 1], [0, 1, 0], [1, 2, 2]]
 
 
-def array(rows: "list[list[int]]", i: int, j: int, k: int, product: sp.Recurrences = PRODUCT) -> Spatial:
+def array(rows: "list[list[int]]", i: int, j: int, k: int, product: Recurrences = PRODUCT) -> Spatial:
     return sp.Design(product, sp.Transform(rows), {"i": i, "j": j, "k": k}).spatial
 
 

@@ -95,7 +95,7 @@ def test_points_that_conditions_on_indices_skip_are_left_out() -> None:
     ([sp.skip(j, where=sp.inputs("D")[0](k, j) == 0)], "whether D(k, j) is 0 is not known before it is computed"),
     ([sp.skip(j, where=(B(k, j) == 0) & (j != k))], "its condition mixes values with indices, or nests | in &"),
     ([sp.skip(j, where=(B(k, j) == 0) & (A(i, k) == 0))], "A(i, k) is the same element for every j"),
-    ([sp.skip(k, j, where=B(k, j) == 0)], "it skips two indices by one element"),
+    ([sp.skip(k, j, where=(B(k, j) == 0) & (B(k, j) == 0))], "it skips two indices together, by several elements"),
     ([COLUMNS_OF_A, ROWS_OF_A], "i is found by k, and k by i: these contradict each other"),
     ([sp.skip(k, where=(A(i, k) == 0) & (B(k, j) == 0)), ROWS_OF_A],
      "k is skipped where one is 0, and only where all are: these contradict each other"),

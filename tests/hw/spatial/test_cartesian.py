@@ -1,4 +1,7 @@
-"""Arrays of Cartesian products: what is held comes again, sums leave while others grow, and convolutions are those of NumPy."""
+"""Vectors of elements that are not 0: what is held comes again, sums leave while others grow, and results are NumPy's."""
+
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,14 +10,23 @@ from hypothesis import strategies as st
 
 from sardonyx import designs
 from sardonyx import spatial as sp
+from sardonyx.apps.spatial.scnn import convolution
 from sardonyx.cli import main
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.convolve.replay import Replay
-from sardonyx.sim.golden.convolution import convolved
 from sardonyx.sim.rtl.bench import Bench
 
 stalls = st.none() | st.integers(1, 1 << 30)
-SMALL = sp.convolver(image=(3, 3, 4), kernel=(4, 2, 2), pixels=2, weights=3, banks=4, words=16, name="small")
+c, y, x, k, r, s = sp.indices("c y x k r s")
+image, weights = sp.inputs("image weights", dtype="int8")
+(product,) = sp.variables("product")
+(output,) = sp.outputs("output")
+SKIPS = [sp.skip(y, x, where=image(c, y, x) == 0), sp.skip(k, r, s, where=weights(k, c, r, s) == 0)]
+SMALL = sp.Design(
+    sp.functionality(product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s)),
+                     output(k, y - r + 1, x - s + 1).add(product(c, y, x, k, r, s))),
+    sp.Vectors((y, x), (k, r, s), sizes=(2, 3)), {"c": 3, "y": 3, "x": 4, "k": 4, "r": 2, "s": 2}, sparsity=SKIPS,
+    buffers={"weights": sp.Held(), "output": sp.Sums(banks=4, words=16)}, name="small")
 
 
 @settings(max_examples=20)
@@ -28,25 +40,57 @@ def test_a_group_is_given_again_until_it_is_let_go(groups: "list[list[int]]", st
     assert again == (first * 20)[:20]
 
 
+def operands(design: sp.Design, density: float, seed: int) -> "dict[str, np.ndarray]":
+    random = np.random.default_rng(seed)
+    return {each.name: random.integers(-128, 128, (2, *each.shape)) * (random.random((2, *each.shape)) < density)
+            for each in design.tensors}
+
+
 @settings(max_examples=20)
 @given(stalls=stalls, density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30))
 def test_convolutions_are_those_of_numpy_whatever_stalls(stalls: "int | None", density: float, seed: int) -> None:
-    random = np.random.default_rng(seed)
-    image, weights = (random.integers(-128, 128, shape) * (random.random(shape) < density)
-                      for shape in (SMALL.image, SMALL.weights))
-    # Places of 4 outputs are 80, and 64 there are: two groups.
-    found = SMALL.run("rtl", stalls, image=image, weights=weights)
-    assert found.report["groups"] == 2 and found.report["elements_checked"] == 4 * 4 * 5
+    # Places of 4 outputs are 80, and 64 there are: two parts of each operation.
+    found = SMALL.run("rtl", stalls, **operands(SMALL, density, seed))
+    assert found.report["parts"] == 4 and found.report["elements_checked"] == 2 * 4 * 4 * 5
 
 
 def test_the_golden_one_is_the_definition() -> None:
-    random = np.random.default_rng(1)
-    image, weights = random.integers(-9, 9, (2, 3, 4)), random.integers(-9, 9, (3, 2, 2, 3))
-    found = convolved(image, weights)
+    given = {name: each[0] for name, each in operands(SMALL, 1, 1).items()}
+    found = SMALL.run("golden", **given).value
+    assert found.shape == (4, 4, 5)
     for k, y, x in np.ndindex(found.shape):
         assert found[k, y, x] == sum(
-            image[c, y - 1 + r, x - 2 + s] * weights[k, c, r, s] for c, r, s in np.ndindex(2, 2, 3)
-            if 0 <= y - 1 + r < 3 and 0 <= x - 2 + s < 4)
+            given["image"][c, y - 1 + r, x - 1 + s] * given["weights"][k, c, r, s] for c, r, s in np.ndindex(3, 2, 2)
+            if 0 <= y - 1 + r < 3 and 0 <= x - 1 + s < 4)
+
+
+OTHERS = {
+    "one concern less: zeros of weights meet, too": replace(SMALL, sparsity=SKIPS[:1]),
+    "none is skipped": replace(SMALL, sparsity=()),
+    "another dataflow: pixels are held": replace(SMALL, dataflow=sp.Vectors((k, r, s), (y, x), sizes=(1, 4)), buffers={
+        "image": sp.Held(), "output": sp.Sums(2, 32, 1, 2)}),
+    "kernels of one place share fibers, parts are of a shared index": replace(
+        SMALL, dataflow=sp.Vectors((y, x), (r, s), sizes=(2, 2)), sparsity=[SKIPS[0], sp.skip(
+            r, s, where=weights(k, c, r, s) == 0)]),
+    "another functionality: strides, and the larger of both": sp.Design(
+        sp.functionality(product(c, y, x, k, r, s).eq(sp.maximum(image(y, c, x), weights(r, s, k)) - 3),
+                         output(2 * y + x, 3 * r + 5 - s).add(product(c, y, x, k, r, s))),
+        sp.Vectors((x, y), (r, s), sizes=(3, 1)), {"c": 2, "y": 2, "x": 3, "k": 2, "r": 2, "s": 3},
+        buffers={"weights": sp.Held(16), "output": sp.Sums(4, 16)}, name="other"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_engines_agree_whatever_one_concern_is(what: str) -> None:
+    design = OTHERS[what]
+    for density in (0.3, 1):
+        given = operands(design, density, 3)
+        tokens = design.run("tokens", **given)
+        assert tokens.cycles is None and tokens.report["elements_checked"] == tokens.value.size
+        if design.functionality is SMALL.functionality:
+            assert np.array_equal(tokens.value, SMALL.run("golden", **given).value)
+    if design.vectored.kind == SMALL.vectored.kind or what.startswith("another"):     # others would be models of their own
+        assert np.array_equal(design.run("rtl", 5, **given).value, tokens.value)
 
 
 @pytest.mark.slow
@@ -55,41 +99,93 @@ def test_an_array_as_large_as_scnn_s_is_nearly_as_fast_as_with_an_ideal_crossbar
     assert report["of_ideal"] >= 0.83 and report["elements_checked"] == 32 * 9 * 9
 
 
-def test_sums_of_a_group_leave_while_the_next_ones_grow() -> None:
-    ones = {"image": np.ones(SMALL.image, int), "weights": np.ones(SMALL.weights, int)}
-    found = SMALL.run("rtl", **ones)
+def test_sums_of_a_part_leave_while_the_next_ones_grow() -> None:
+    found = SMALL.run("rtl", **{each.name: np.ones(each.shape, int) for each in SMALL.tensors})
     assert found.cycles is not None and found.cycles <= found.report["cycles_of_ideal_crossbar"] * 1.3 + 16 + 16 + 30
 
 
+def test_the_convolution_of_a_network_has_a_million_points_and_more() -> None:
+    layer = convolution(48, 7, 128, 5)
+    assert layer.run("golden").value.shape == (128, 11, 11)
+
+
 def test_explain_and_verilog(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["spatial", "explain", "scnn"]) == 0
-    assert "meet in a cycle, each with each: 16 multipliers" in capsys.readouterr().out
+    assert main(["spatial", "explain", "scnn", "--bound", "c=3"]) == 0
+    shown = capsys.readouterr().out
+    assert "skip y and x where image(c, y, x) == 0; y by c and x by c" in shown
+    assert "weights: fibers of the elements that are not 0 along k, r, s, at 81 * k - 9 * r - s + 20" in shown
     SMALL.verilog(tmp_path)
-    assert {"small.sv", "small.f", "convolver.json"} <= {each.name for each in tmp_path.iterdir()}
-    assert main(["spatial", "explain", "scnn", "--bound", "i=3"]) == 2
-    assert "--bound: it is a convolver, which has no bounds" in capsys.readouterr().err
+    assert {"small.sv", "small.f", "vectors.json"} <= {each.name for each in tmp_path.iterdir()}
+    described = json.loads((tmp_path / "vectors.json").read_text())
+    assert described["left"]["factors"] == [["y", 5], ["x", 1]] and described["part"] == "k"
 
 
-@pytest.mark.parametrize("made,told", [
-    (lambda: sp.convolver((1, 2), (1, 1, 1)), "image: it is (1, 2)\n  try: give three extents"),
-    (lambda: sp.convolver((1, 99, 99), (1, 3, 3)),
-     "convolver: an output has 10,201 sums, and the array 2,048\n  try: give smaller images, or more words"),
-    (lambda: sp.convolver((1, 2, 2), (1, 1, 1), name="replay_x"),
-     "name: replay_x is the name of a part\n  try: choose another one"),
-    (lambda: sp.convolver((1, 2, 2), (1, 1, 1), banks=3), "array of products 'convolver': banks is 3\n"
-                                                          "  try: give a power of two 2..64"),
-    (lambda: SMALL.run("golden", image=np.ones((3, 3, 3), int)), "image: it is "),
-    (lambda: SMALL.run("golden", image=np.full(SMALL.image, 128)), "image: it has 128..128\n  try: give -128..127"),
-    (lambda: SMALL.run("golden", C=1), "operands: there is no input C\n  try: give image and weights"),
-    (lambda: SMALL.run("golden", stalls=1), "stalls: engine golden has no stalls\n  try: choose engine rtl"),
-    (lambda: SMALL.picture(), "small: it is a convolver, of which there is no picture\n  try: leave --picture out"),
-    (lambda: SMALL.random(2), "operations: 2 operations\n  try: give 1: a convolver takes one image after the other"),
-    (lambda: designs.design("scnn"), "scnn: it is a convolver, not an array\n  try: choose a design with a functionality"),
-    (lambda: sp.convolver((1, 2, 2), (1, 20, 20), weights=1, name="held").run("golden", weights=np.ones((1, 1, 20, 20), int)),
-     "held: weights of an output and a channel are 400 vectors, and the array holds 64\n"
-     "  try: give smaller kernels, or a larger store"),
+def made(**changes: object) -> object:
+    """What is refused of a design that is otherwise right."""
+    return replace(SMALL, **changes).vectored     # type: ignore[arg-type]
+
+
+FEW = {"weights": sp.Held(2), "output": sp.Sums()}
+WITHOUT = "points do not add to one output, once each: its points cannot meet in vectors"
+PRODUCT = product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s))
+
+
+@pytest.mark.parametrize("make,told", [
+    (lambda: sp.Vectors((y, x), (x, k)), "vectors: x is an index of both fibers\n"),
+    (lambda: sp.Vectors((y, y), (k,)), "vectors: indices y, y name one twice\n"),
+    (lambda: sp.Vectors((), (k,)), "vectors: () are no indices\n"),
+    (lambda: sp.Vectors((y,), (k,), sizes=(4, 9)), "vectors: a vector has 9 elements\n  try: give 1 to 8"),
+    (lambda: sp.Vectors((y,), (k,), sizes=(4,)), "vectors: sizes are (4,)\n"),
+    (lambda: sp.Sums(banks=3), "sums: banks is 3\n  try: give a power of two 2..64"),
+    (lambda: made(bounds={**SMALL.bounds, "r": 3}), "functionality: y - r + 1 is before the first element"),
+    (lambda: made(bounds={**SMALL.bounds, "x": 99}),
+     "vectors: result has 400 sums at once, and the array 64\n  try: give more banks or words of sums"),
+    (lambda: made(bounds={**SMALL.bounds, "q": 3}), "bounds: there is no index q\n"),
+    (lambda: made(bounds={**SMALL.bounds, "c": 1 << 16, "k": 1 << 10}), "bounds: the iteration space has 3,221,225,472 "),
+    (lambda: made(functionality=sp.functionality(PRODUCT, output(k).eq(product(0, 0, 0, k, 0, 0)))),
+     f"functionality: {WITHOUT}"),
+    (lambda: made(functionality=sp.functionality(
+        product(c, y, x, k, r, s).eq(image(c, y, x) + 1), output(k, y, x).add(product(c, y, x, k, r, s))), sparsity=()),
+     "functionality: what points add is of 1 elements: its points cannot meet in vectors\n"),
+    (lambda: made(functionality=sp.functionality(
+        product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, y)), output(k, y, x).add(product(c, y, x, k, r, s))),
+        sparsity=()), "functionality: no operand has the indices k, r, s: "),
+    (lambda: made(functionality=sp.functionality(
+        product(c, y, x, k, r, s).eq(image(k, y, x) * weights(k, c, r, s)), output(k, y, x).add(product(c, y, x, k, r, s))),
+        sparsity=()), "functionality: image(k, y, x) is at more than indices of its own fiber and shared ones: "),
+    (lambda: made(functionality=sp.functionality(
+        product(c, y, x, k, r, s).eq(product(c - 1, y, x, k, r, s) + image(c, y, x)), product(c.lower, y, x, k, r, s).eq(0),
+        output(k).add(product(c, y, x, k, r, s))), sparsity=()), "functionality: product is not one value of inputs at every"),
+    (lambda: made(sparsity=[sp.skip(y, where=image(c, y, x) == 0)]),
+     "skip y where image(c, y, x) == 0: fibers of image go along y, x, and only y is skipped\n  try: skip y and x together"),
+    (lambda: made(sparsity=[sp.optimistic_skip(y, where=image(c, y, x) == 0, keep=1, of=3)]),
+     "skip y where image(c, y, x) == 0, 1 of 3 stay: vectors have the elements of an operand that are not 0, and nothing"),
+    (lambda: made(buffers={"weights": sp.Held()}), "buffers: output: output has no buffer for that: its elements are added"),
+    (lambda: made(buffers={**SMALL.buffers, "image": sp.Held()}), "buffers: image: vectors of image are used once, as"),
+    (lambda: made(short=True), "short: the dataflow is one of vectors: "),
+    (lambda: made(balance=[sp.work_queue(k, where=y >= 2)]),
+     "balance: the dataflow is one of vectors: in each cycle all PEs have work, so that there is none to move\n"),
+    (lambda: SMALL.spatial, "dataflow: 2 positions of y, x with 3 positions of k, r, s: which points meet depends on values\n"),
+    (lambda: SMALL.accelerator(), "dataflow: small takes vectors with places, which no request brings\n"),
+    (lambda: SMALL.picture(), "small: its PEs are a row and a column of vectors, of which there is no picture\n"),
+    (lambda: SMALL.run("golden", image=np.full((3, 3, 4), 128)), "image: it has values from 128 to 128\n"),
+    (lambda: replace(SMALL, buffers=FEW).run("tokens", weights=np.ones((4, 3, 2, 2), int)), None),
+    (lambda: replace(SMALL, dataflow=sp.Vectors((y, x), (k, r, s), sizes=(2, 1)), buffers=FEW).run(
+        "tokens", weights=np.ones((4, 3, 2, 2), int)),
+     "small: a fiber of weights has 4 vectors, and its buffer holds 2\n"),
+    (lambda: replace(SMALL, dataflow=sp.Transform(np.eye(6, dtype=int).tolist()), buffers={}).elastic,
+     "functionality: points add to output, and no tree of mergers does: "),
+    (lambda: sp.Design(sp.functionality("X(c,y,x) = image(c,y,x) * V(c)", dtype="int8"),
+                       sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]]), {"c": 2, "y": 2, "x": 2}, sparsity=SKIPS[:1]).elastic,
+     "skip y and x where image(c, y, x) == 0: y and x are found together, as one position, which is no axis of a transform\n"),
+    (lambda: sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]),
+                       {"i": 2, "j": 2, "k": 2}, buffers={"C": sp.Sums()}).run("tokens"),
+     "buffers: C: Sums is for vectors, and words of C have an order that is known\n"),
 ])
-def test_what_does_not_fit_is_refused(made, told: str) -> None:
+def test_what_does_not_fit_is_refused(make, told: "str | None") -> None:
+    if told is None:      # parts are smaller where less is held
+        assert make().report["parts"] == 4
+        return
     with pytest.raises(UserError) as error:
-        made()
-    assert str(error.value).startswith(told)
+        make()
+    assert str(error.value).startswith(told) and error.value.fix

@@ -1,0 +1,220 @@
+"""The concerns of a spatial array, and what the compiler makes of them.
+
+Errors:  UserError for all that does not fit.
+Source:  Stellar II and III (five concerns).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from . import arguments
+from .array_operands import Promises
+from .compiler.lang import sparsity as skips
+from .compiler.lang.balance import Balance
+from .compiler.lang.recurrence import INPUT, Recurrences
+from .compiler.lang.sparsity import Skip
+from .compiler.spatial.collected import collected
+from .compiler.spatial.elastic import elastic
+from .compiler.spatial.points import Unrolled
+from .compiler.spatial.private_buffer import Buffer, private_buffer
+from .compiler.spatial.project import project
+from .compiler.spatial.prune import Pruned, prune
+from .compiler.spatial.sums import Held, Sums
+from .compiler.spatial.transform import Transform
+from .compiler.spatial.tree import whole
+from .compiler.spatial.unroll import unroll
+from .compiler.spatial.vectored import vectored
+from .compiler.spatial.vectors import Vectors
+from .compiler.spatial.written import written
+from .hw.arch.accelerator import Collected
+from .hw.arch.elastic import Elastic
+from .hw.arch.errors import UserError
+from .hw.arch.private_buffer import DENSE, PrivateBuffer
+from .hw.arch.spatial import Shaped, Spatial
+from .hw.arch.vectored import Vectored
+from .hw.arch.written import Written
+from .hw.spatial.array.elastic_array import ElasticArray
+from .hw.spatial.array.spatial_array import SpatialArray
+from .hw.spatial.buffer.buffered_array import BufferedArray
+from .hw.spatial.convolve.cartesian import CartesianArray
+
+# The names of modules that arrays are made of.
+PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
+                   r"balance_[0-9a-f]{8}|bit_scanner_\d+|list_level_[\dx_]+|two_halves_[\dx]+|"
+                   r"array_store_[\dx]+|(collect|write|written)_\w+|replay_\w+|sum_bank_\w+|"
+                   r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|exit_w\d+|loading_\d+)(_enabled)?")
+
+
+@dataclass(frozen=True)
+class Concerns:
+    """What a spatial array is stated by.
+
+    Parameters
+    ----------
+    functionality : Recurrences    What is computed.
+    dataflow                       Where and when: a `Transform`, whose columns are the indices in the order of
+                                   `functionality.indices`; or `Vectors` of elements that are not 0.
+    bounds : mapping               The extent of every index.
+    sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
+    balance : sequence             Which work may move to rows of PEs that are free.
+    buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result that is
+                                   fibers: behind it; by other result: in accelerators. Of vectors `Held` and `Sums`.
+    short : bool                   Operations may end early: a further stream says for each how many launches it has.
+    clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
+    name : str                     Of the Verilog module.
+    """
+
+    functionality: Recurrences
+    dataflow: Transform | Vectors
+    bounds: Mapping[str, int]
+    sparsity: Sequence[Skip] = field(default=(), kw_only=True)
+    balance: Sequence[Balance] = field(default=(), kw_only=True)
+    buffers: Mapping[str, Buffer | Sums | Held] = field(default_factory=dict, kw_only=True)
+    short: bool = field(default=False, kw_only=True)
+    clock_gate: bool = field(default=False, kw_only=True)
+    name: str = field(default="array", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for what, value, kind, title in (
+                ("functionality", self.functionality, Recurrences, "Recurrences"),
+                ("dataflow", self.dataflow, Transform | Vectors, "Transform"), ("bounds", self.bounds, Mapping, "Mapping")):
+            if not isinstance(value, kind):
+                raise UserError(f"it is {arguments.said(value)}, which is no {title}", what,
+                                {"functionality": "use sp.functionality(...)", "dataflow": "use sp.Transform([[...], ...])",
+                                 "bounds": "give the extent of every index, as {'i': 4}"}[what])
+        if not isinstance(self.sparsity, Sequence) or not all(isinstance(each, Skip) for each in self.sparsity):
+            raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
+                            "use [sp.skip(j, where=B(k, j) == 0)]")
+        if not isinstance(self.balance, Sequence) or not all(isinstance(each, Balance) for each in self.balance):
+            raise UserError(f"it is {arguments.said(self.balance)}, which is no list of shifts", "balance",
+                            "use [sp.shift(i, by=-1, where=k >= 32)]")
+        object.__setattr__(self, "sparsity", tuple(self.sparsity))
+        object.__setattr__(self, "balance", tuple(self.balance))
+        if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer | Sums | Held)
+                                                            for each in self.buffers.values()):
+            raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
+                            "use {'B': sp.Buffer('dense', 'compressed')}")
+        arguments.module_name(self.name, PARTS)
+
+    @functools.cached_property
+    def _skips(self) -> tuple[Skip, ...]:
+        return skips.checked(self.sparsity, whole(self.functionality))
+
+    @functools.cached_property
+    def vectored(self) -> Vectored | None:
+        """The description of the array where elements meet in vectors; None where a transform says where points are."""
+        if isinstance(self.dataflow, Transform):
+            return None
+        refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
+                   "clock_gate": (self.clock_gate, "its parts wait by themselves, so that no clock stops for all of them"),
+                   "balance": (self.balance, "in each cycle all PEs have work, so that there is none to move")}
+        for where, (is_set, reason) in refused.items():
+            if is_set:
+                raise UserError(f"the dataflow is one of vectors: {reason}", where, "leave it out")
+        return vectored(self.functionality, self.bounds, self.dataflow, self._skips, self.buffers, self.name)
+
+    @functools.cached_property
+    def transform(self) -> Transform:
+        """The dataflow; UserError for vectors, of which positions in space depend on values."""
+        if not isinstance(self.dataflow, Transform):
+            raise UserError(f"{self.dataflow}: which points meet depends on values", "dataflow",
+                            "use sp.Transform([[...], ...])")
+        return self.dataflow
+
+    @functools.cached_property
+    def unrolled(self) -> Unrolled:
+        """Every value at every point."""
+        return unroll(self.functionality, self.bounds)
+
+    @functools.cached_property
+    def pruned(self) -> Pruned:
+        """What skips leave of it."""
+        found = prune(self.unrolled, self._skips, self.balance)
+        # An elastic array has no step that could be the last one, and nothing that stops all of it.
+        refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
+                   "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}
+        for where, (is_set, reason) in refused.items():
+            if is_set and not found.is_static:
+                raise UserError(f"under skips by values an array is elastic: {reason}", where, "leave it out")
+        if self.balance and found.is_static:
+            raise UserError("all rows have the same work: no skip finds an index by values", str(self.balance[0]),
+                            "leave it out")
+        return found
+
+    @functools.cached_property
+    def spatial(self) -> Spatial:
+        """The description of the array; where skips depend on values, as it is without a zero."""
+        made = project(self.pruned.unrolled, self.transform, self.name)
+        if self.short and not made.cut:
+            raise UserError("its operations cannot end early: their last step differs, or they overlap", "short",
+                            "leave it out, or choose a transform by which sums leave in each step")
+        if self.short and self.functionality.added:
+            raise UserError(f"points add to {min(self.functionality.added)}, which then lacks what later launches add", "short",
+                            "leave it out, or assign sums")
+        return replace(made, short=self.short, clock_gate=self.clock_gate)
+
+    @functools.cached_property
+    def elastic(self) -> Elastic | None:
+        """The description of the array where skips depend on values; None where none does."""
+        return None if self.pruned.is_static else elastic(self.pruned, self.transform, self.name, self.balance)
+
+    @functools.cached_property
+    def _ordered(self) -> dict[str, Buffer]:
+        """The buffers, of which words go in an order that is known."""
+        for name, buffer in self.buffers.items():
+            if not isinstance(buffer, Buffer):
+                raise UserError(f"{type(buffer).__name__} is for vectors, and words of {name} have an order that is known",
+                                f"buffers: {name}", "use sp.Buffer(...), or the dataflow sp.Vectors(...)")
+        return {name: buffer for name, buffer in self.buffers.items() if isinstance(buffer, Buffer)}
+
+    @functools.cached_property
+    def private(self) -> tuple[PrivateBuffer, ...]:
+        """The descriptions of the private buffers of operands."""
+        array = self.elastic or self.spatial
+        results = {each.name for each in array.results}
+        return tuple(private_buffer(name, buffer, array) for name, buffer in self._ordered.items() if name not in results)
+
+    @functools.cached_property
+    def written(self) -> tuple[Written, ...]:
+        """The descriptions of the buffers of results that are fibers; dense ones of other results stand in accelerators."""
+        array = self.elastic or self.spatial
+        results = {each.name for each in array.results}
+        return tuple(written(name, buffer, array) for name, buffer in self._ordered.items()
+                     if name in results and (self.elastic or set(buffer.levels) != {DENSE}))
+
+    def collected(self) -> tuple[Collected, ...]:
+        """How accelerators take results in step for which there are buffers; UserError for buffers that do not fit."""
+        if self.elastic is not None:
+            return ()
+        return tuple(collected(self.spatial, each, self._ordered[each.name]) for each in self.spatial.results
+                     if each.name in self._ordered and set(self._ordered[each.name].levels) == {DENSE})
+
+    def hardware(self) -> SpatialArray | ElasticArray | BufferedArray | CartesianArray:
+        """The component that is the top of the Verilog, a new one each time."""
+        if self.vectored is not None:
+            return CartesianArray(self.vectored.kind)
+        if self.private or self.written:
+            return BufferedArray(self.elastic or self.spatial, self.private, self.written)
+        return SpatialArray(self.spatial) if self.elastic is None else ElasticArray(self.elastic)
+
+    @functools.cached_property
+    def extents(self) -> Mapping[str, int]:
+        """The bounds, in the order of the indices."""
+        return self.unrolled.bounds if self.vectored is None else dict(self.vectored.bounds)
+
+    @functools.cached_property
+    def tensors(self) -> tuple[Shaped, ...]:
+        """The inputs as they are given: whole, whatever skips leave of them."""
+        if self.vectored is not None:
+            return self.vectored.left.tensor, self.vectored.right.tensor
+        declared = self.functionality.of(INPUT)
+        return tuple(Shaped(each.name, self.functionality.bits(each.name), self.unrolled.shapes[each.name])
+                     for each in declared if each.name in self.unrolled.shapes)
+
+    @functools.cached_property
+    def _promises(self) -> Promises:
+        return Promises(self.functionality, self.extents, self.pruned.on_digits if self.vectored is None else self._skips)
