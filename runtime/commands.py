@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,10 +107,16 @@ class WriteMemory:
 class Start:
     """Start what the registers say: a run, or the configuration DMAs.
 
-    configure: the latter.
+    configure: the latter. runs: and a run behind them.
     """
 
     configure: bool = False
+    runs: bool = False
+
+    @property
+    def commands(self) -> Mapping[str, int]:
+        """The bits of the register `control`."""
+        return {"configure": int(self.configure), "start": int(self.runs or not self.configure)}
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,8 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 device.write_register(name, value, glb_tile)
             case WriteMemory(address, words):
                 device.write_memory(address, words.reshape(-1))
-            case Start(configure):
-                what = {"configure": 1} if configure else {"start": 1}
-                device.write_register("control", named(CONTROLLER)["control"].word(**what))
+            case Start():
+                device.write_register("control", named(CONTROLLER)["control"].word(**command.commands))
             case Wait(limit, configure):
                 assert device.wait(limit), "no interrupt: neither what was started nor its limit of cycles ended"
                 status = device.read_register("status")

@@ -1,7 +1,8 @@
 """A job of firmware: the commands that configure the machine for it, and those of its launches; transfers overlap.
 
-Words of its first launch come behind those of its configuration, where they have places of their own and there is one region,
-and registers of GLB tiles are set while they come; then launches are in the order of `order`.
+Words of its first launch, and of the one that is queued behind it, come behind those of its configuration, where they have
+places of their own and there is one region. Its registers are set while they come, and it is started while the machine is
+configured, so that it begins in the next cycle. Then launches are in the order of `order`.
 
 Input:   `Job`, the `Writer` of its chain.
 Output:  its commands, there; its launches and where each leaves its words.
@@ -16,10 +17,11 @@ from dataclasses import dataclass, replace
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import PLACES, WORD_BYTES
 from . import memories
-from .commands import Command, Start, WriteMemory, WriteRegister
-from .order import Phase, ordered
+from .commands import Command, Start, WriteMemory
+from .order import Phase, ordered, takes_long
 from .outside import Result
 from .plan import Launch, Transaction, launches, prepare
+from .registers import configured_seen
 from .report import Mark
 from .writer import BROUGHT, TAKEN, Writer
 
@@ -53,24 +55,22 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
     writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
     writer.mark(Mark(number, "configure"))
     program = job.program if job.resumes is None else replace(job.program, contents={})
-    phases = ordered(launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained))
-    first = next(phases, None)
+    found = launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)
+    coming = list(itertools.islice(found, 1))
     prepares, configured = list(prepare(program, writer.arch)), Mark(number, "configured")
     # Another region's configuration, which is shorter, would wait for them.
-    early = first is not None and job.resumes is None and writer.alone and _apart(prepares, first[1])
-    if first is not None and early:
-        *before, start, wait = _words_first(prepares)
-        writer.write(before)
-        needs = dict(writer.moves)
-        writer.write(first[1].loads)
-        writer.write(filter(_of_tile, first[1].starts))
-        writer.write([start, wait], configured, needs)
+    if coming and job.resumes is None and writer.alone and _apart(prepares, coming[0]):
+        if coming[0].goes_on:
+            coming += itertools.islice(found, 1)
+        begun = _early(writer, prepares, coming, configured)
     else:
         writer.write(_words_first(prepares), configured)
+        begun = _Begun({})
     if job.resumes is not None:
         writer.mark(Mark(number, "restore"))
         writer.write(memories.restores(program, writer.arch), Mark(number, "restored"))
-    found = tuple(_launches(writer, number, job, itertools.chain([] if first is None else [first], phases), early))
+    phases = ordered(itertools.chain(coming, found), ahead=len(begun.loaded) > 1)
+    gave = tuple(_launches(writer, number, job, phases, begun))
     # What is being taken may lie where the next configurations come to.
     writer.settle()
     writer.mark(Mark(number, "left"))
@@ -79,7 +79,41 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
         writer.settle()
         writer.mark(Mark(number, "saved"))
     writer.add("JOB_DONE")
-    return found
+    return gave
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """What of the first launches was done while the machine was configured.
+
+    Parameters
+    ----------
+    loaded : dict        Of launches whose words were asked for, transfers up to these; later ones are put here, too.
+    waits : Command      Registers of the first one are set, and this is still to wait for the end of the configuration.
+    starts : bool        The first one starts by itself then.
+    """
+
+    loaded: dict[Launch, int]
+    waits: Command | None = None
+    starts: bool = False
+
+
+def _early(writer: Writer, prepares: Sequence[Command], coming: Sequence[Launch], configured: Mark) -> _Begun:
+    """Configure, and bring words of the first launch meanwhile, and of the second one where they are few."""
+    *before, _, waits = _words_first(prepares)
+    writer.write(before)
+    needs = dict(writer.moves)
+    loaded: dict[Launch, int] = {}
+    for each in coming:
+        if not loaded or (_apart(prepares, each) and not takes_long(each)):
+            writer.write(each.loads)
+            loaded[each] = writer.moves[BROUGHT]
+    first = coming[0]
+    writer.write(first.starts[:-1])
+    # Few words are there by the time that all registers are set.
+    starts = not takes_long(first)
+    writer.write([Start(configure=True, runs=starts)], configured, needs | {BROUGHT: loaded[first]} if starts else needs)
+    return _Begun(loaded, waits, starts)
 
 
 def _words_first(prepares: Sequence[Command]) -> list[Command]:
@@ -103,22 +137,17 @@ def _bytes(command: Command) -> range:
     return range(command.address, command.address + WORD_BYTES * command.words.size)
 
 
-def _of_tile(command: Command) -> bool:
-    """Whether a GLB tile is told something."""
-    return isinstance(command, WriteRegister) and command.glb_tile is not None
-
-
 def _comment(name: str) -> str:
     """A name that ends no comment."""
     return "".join(each if each.isalnum() or each in " _-.(),=+" else "?" for each in name)[:100]
 
 
 def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phase, Launch]],
-              early: bool) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
-    """The launches of a job, and where each leaves its words; early: those of the first one were asked for."""
+              begun: _Begun) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
+    """The launches of a job, and where each leaves its words."""
     counted: dict[Launch, tuple[Result, ...]] = {}
     numbers: dict[Launch, int] = {}
-    loaded: dict[Launch, int] = {}      # transfers up to its words
+    loaded = begun.loaded
     read: list[int] = []                # of each launch, those up to what it gave
     lines = writer.jobs[-1]
     taken: int | None = None        # where what is taken stands, if nothing stands behind it
@@ -126,22 +155,26 @@ def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phas
         match phase:
             case Phase.LOADS:
                 brought, first = len(lines), not loaded
-                if not (first and early):
+                if launch not in loaded:
                     writer.write(launch.loads)
-                loaded[launch] = writer.moves[BROUGHT]
+                    loaded[launch] = writer.moves[BROUGHT]
                 if first:
                     # Nothing runs yet, so registers are set while words come.
-                    writer.write(each for each in launch.starts[:-1] if not (early and _of_tile(each)))
+                    writer.write(launch.starts[:-1])
                 if taken is not None:
                     writer.both_ways(taken, brought)
             case Phase.STARTS:
                 # Launches of a run take places in turn: of this one the words of another one have gone.
                 other = len(numbers) - PLACES
                 gone = writer.moves[TAKEN] if not launch.joins else read[other] if other >= 0 else 0
-                writer.write(launch.starts if numbers else launch.starts[-1:], needs={BROUGHT: loaded[launch], TAKEN: gone})
+                starts = launch.starts if numbers else () if begun.starts else launch.starts[-1:]
+                writer.write(starts, needs={BROUGHT: loaded[launch], TAKEN: gone})
                 numbers[launch] = len(numbers)
-                if not launch.joins:
+                if not (launch.joins or (begun.starts and len(numbers) == 1)):
                     writer.mark(Mark(number, "start", numbers[launch]))
+                if begun.waits and len(numbers) == 1:
+                    writer.write([begun.waits], Mark(number, "configured"))
+                    writer.write([configured_seen()])
             case Phase.ENDS:
                 counted[launch] = tuple(writer.ended(launch, job.program, Mark(number, "end", numbers[launch])))
             case Phase.READS:

@@ -19,12 +19,12 @@ class Phase(Enum):
     READS = "reads"
 
 
-def _takes_long(launch: Launch) -> bool:
+def takes_long(launch: Launch) -> bool:
     """Whether the words of a launch take longer than what a processor does for one, by a line a cycle."""
     return launch.lying + launch.arranged > LANES * LEAST_CYCLES
 
 
-def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tuple[Phase, Launch]]:
+def ordered(launches: Iterable[Launch], overlapped: bool = True, ahead: bool = False) -> Iterator[tuple[Phase, Launch]]:
     """The phases of launches in the order of time.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
@@ -41,7 +41,7 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
     in front of STARTS 1, LOADS 4 in front of STARTS 3.
 
     overlapped: else nothing is written or read while a launch computes. The next launch is asked for when the one before has
-    started.
+    started. ahead: words of a launch in the run of the first one are asked for before that starts, however few they are.
     """
     computes: Launch | None = None
     queued: Launch | None = None        # in the run of the one that computes
@@ -63,7 +63,7 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
                 yield Phase.ENDS, computes
                 yield Phase.READS, computes
                 computes = queued
-            if after is not None and _takes_long(after):
+            if after is not None and takes_long(after):
                 yield Phase.LOADS, (loaded := after)
             yield Phase.STARTS, launch
             if after is not None and loaded is not after:
@@ -88,7 +88,7 @@ def ordered(launches: Iterable[Launch], overlapped: bool = True) -> Iterator[tup
             if launch is not None:
                 if not early:
                     yield Phase.LOADS, launch
-                if after is not None and _takes_long(after):
+                if after is not None and (takes_long(after) or (ahead and computes is None)):
                     yield Phase.LOADS, (loaded := after)
                 yield Phase.STARTS, launch
             computes = launch

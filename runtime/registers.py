@@ -14,7 +14,7 @@ from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import Glb
-from ..hw.arch.soc import LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
+from ..hw.arch.soc import CONFIGURED, LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
 from .batches import WATCHDOG_CYCLES, Place
 from .commands import Command, Count, Start, Wait, WaitTaken, WriteRegister
 from .data.load_loops import Loop, Reads
@@ -111,6 +111,11 @@ def interrupts() -> Iterator[Command]:
     """Forget the events of before, and enable all but those of single loads and stores."""
     yield WriteRegister("irq_status", 0xFFFFFFFF)
     yield WriteRegister("irq_enable", 0xFFFFFFFF & ~(1 << LOAD_ENDED | 1 << STORE_ENDED))
+
+
+def configured_seen() -> Command:
+    """Forget that a configuration has ended, and nothing of the run that has begun behind it."""
+    return WriteRegister("irq_status", 1 << CONFIGURED)
 
 
 def run_ended(program: Program, place: Place, most: int) -> Iterator[Command]:

@@ -30,8 +30,9 @@ class Mark:
     Parameters
     ----------
     job : int        Which job.
-    what : str       ``configure``, ``configured``, ``start`` or ``end`` of a launch, ``left``: all words are outside; where it
-                     resumes ``restore``, ``restored``, where it keeps its memories ``saved``.
+    what : str       ``configure``, ``streams``: its words are on their way to their tiles, ``configured``, ``start`` or ``end``
+                     of a launch, ``left``: all words are outside; where it resumes ``restore``, ``restored``, where it keeps
+                     its memories ``saved``.
     launch : int     Which of its launches.
     """
 
@@ -50,7 +51,8 @@ class Layout:
     jobs : int                  Of how many jobs it tells.
     marks : tuple of Mark       Those of a job in the order of time.
     times : tuple of int        Of every mark, the word with its time.
-    cycles : tuple              Of every mark, the word with the cycles of the machine's run that ended there, None without one.
+    cycles : tuple              Of every mark, the word with the cycles of what ended there, a run or words on their way, None
+                                without one.
     counts : tuple of int       Of every count, its word.
     """
 

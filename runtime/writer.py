@@ -118,9 +118,10 @@ class Writer:
         found = [_line(BROUGHT), _line(TAKEN)]
         return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.items()]
 
-    def mark(self, mark: Mark) -> None:
-        """The next event, after what is written so far."""
-        self._noted.marks.append((mark, self.add("MARK", notes=1, remark=f"{mark.what} {mark.launch}"), None))
+    def mark(self, *marks: Mark) -> None:
+        """The next events, after what is written so far."""
+        noted = self.add("MARK", notes=1, remark=", ".join(f"{mark.what} {mark.launch}" for mark in marks))
+        self._noted.marks.extend((mark, noted, None) for mark in marks)
 
     def settle(self, needs: Mapping[str, int] | None = None) -> None:
         """Wait for the transfers that go on; needs: for so many of the first ones of each way."""
@@ -217,10 +218,12 @@ class Writer:
                         lines = whole_lines(words)
                         outside = self.memory.hold(lines)
                         self.plain(f"{outside:#x}u", f"{self._byte(address):#x}u", len(lines), BROUGHT)
-                case Start(configure):
+                case Start():
                     self.settle(needs)
-                    what = {"configure": 1} if configure else {"start": 1}
-                    self.register("control", named(CONTROLLER)["control"].word(**what), None)
+                    self.register("control", named(CONTROLLER)["control"].word(**command.commands), None)
+                    if command.configure:
+                        assert ends is not None, "what is waited for is an event"
+                        self.mark(replace(ends, what="streams"), *[replace(ends, what="start")] * command.runs)
                 case Wait(limit, configure):
                     if not configure:
                         # Not behind it, where the machine would wait, too.

@@ -44,6 +44,7 @@ class Ran:
     line : str                What the serial line said.
     build_s, simulate_s       Seconds spent on building the simulation, and in it.
     verilog : Path            Folder of the Verilog that ran.
+    periods : tuple           Of the clocks of processor and machine.
     saved : mapping           Of jobs that keep their memories, by number: the program with what they held, as of
                               `Session.save`.
     """
@@ -57,6 +58,7 @@ class Ran:
     build_s: float
     simulate_s: float
     verilog: Path
+    periods: tuple[int, int]
     saved: Mapping[int, Program]
 
     def stopped(self, job: int) -> UserError | AssertionError | None:
@@ -74,9 +76,18 @@ class Ran:
                 raise reason
 
     def spans(self, job: int, what: str) -> list[Span]:
-        """When a job was configured (``configure``) or its launches computed (``start``), by the notes of the processor."""
+        """When a job was configured (``configure``) or its launches computed (``start``), by the notes of the processor.
+
+        When the last word of a configuration was in its tile the machine counts, and the processor sees later; what was started
+        before begins there.
+        """
         until = {"configure": "configured", "start": "end"}[what]
         times = {(mark.what, mark.launch): time for mark, time in self._noted(self.report.times) if mark.job == job and time}
+        if configured := times.get(("configured", 0)):
+            cycles = next(each for mark, each in self._noted(self.report.cycles) if mark == Mark(job, "configured"))
+            configured = min(configured, times["streams", 0] - -cycles * self.periods[1] // self.periods[0])
+            times |= {key: max(configured, time) for key, time in times.items() if key[0] == "start"}
+            times["configured", 0] = configured
         return [(begun, times[until, launch]) for (name, launch), begun in times.items()
                 if name == what and (until, launch) in times]
 
@@ -139,7 +150,7 @@ def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arc
                 if job.keeps and fate.done and fate.region is not None}
         return Ran(made, report, cycles, tuple(system.moves(False)), tuple(system.moves(True)), system.line.decode("ascii"),
                    system.model.build_s, time.perf_counter() - began, system.model.executable.parent / "verilog",
-                   kept)
+                   periods, kept)
 
 
 def _kept(system: SimulatedSystem, job: Job, arch: Arch, places: Mapping[int, int]) -> Program:

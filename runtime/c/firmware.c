@@ -287,7 +287,7 @@ static enum state execute(struct queue *queue, uint32_t region)
             }
             const uint32_t status = *machine(SARDONYX_REGION(region) + SARDONYX_STATUS);
             *note++ = *host(SARDONYX_HOST_TIME);
-            *note++ = *machine(SARDONYX_REGION(region) + SARDONYX_CYCLES);
+            *note++ = *machine(SARDONYX_REGION(region) + (number == SARDONYX_STATUS_CONFIGURED_LSB ? SARDONYX_CONFIG_CYCLES : SARDONYX_CYCLES));
             if (!(status >> number & 1u) || status >> SARDONYX_STATUS_ASTRAY_LSB & 1u) {
                 stop(queue, region, status);
                 next = queue->following ? &go_on : &give_up;

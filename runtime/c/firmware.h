@@ -62,7 +62,7 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #define TAKEN TAKEN_BUT(0u)
 #define BROUGHT_BUT(last) COMMAND(KIND_BROUGHT, (last))
 #define TAKEN_BUT(last) COMMAND(KIND_TAKEN, (last))
-/* Wait for the region's interrupt, and note the time and the cycles of its run; that bit of its status says that all is well. */
+/* Wait for the region's interrupt, and note the time and the cycles of its run, or of its configuration; that bit of its status says that all is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */
 #define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), (loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB

@@ -8,7 +8,7 @@ import pytest
 from machines import LEAST, copier
 
 from sardonyx.compiler.ir.transfer import PLACES
-from sardonyx.runtime.batches import FIRST_WORDS, LAST_SHARES, LAUNCH_LIMIT, WORDS, Batch, Runs
+from sardonyx.runtime.batches import FIRST_WORDS, LAST_SHARES, LAST_WORDS, LAUNCH_LIMIT, WORDS, Batch, Runs
 from sardonyx.runtime.commands import WriteRegister
 from sardonyx.runtime.data.blocks import Bounded
 from sardonyx.runtime.plan import launches
@@ -31,9 +31,9 @@ def chained(*sizes: int) -> "list[tuple[int, int | None]]":
 
 
 def test_launches_are_in_two_banks_in_turn_larger_and_larger_and_then_smaller_ones() -> None:
-    assert FIRST_WORDS == (256, 512, 1024) and LAST_SHARES == ((4, 3, 2), (3, 2)) and WORDS == 2304 <= PLACE
-    assert chained(*[256] * 30) == [(1, 0), (2, 2), (4, 1), (9, 3), (6, 0), (4, 2), (4, 1)]
-    assert chained(*[256] * 9) == [(1, 0), (2, 2), (2, 1), (2, 3), (2, 0)], "no share is smaller than the first launch"
+    assert (*FIRST_WORDS, LAST_WORDS, WORDS) == (512, 1024, 256, 2304) and LAST_SHARES == ((4, 3, 2), (3, 2)) and WORDS <= PLACE
+    assert chained(*[256] * 30) == [(2, 0), (4, 2), (9, 1), (6, 3), (5, 0), (4, 2)]
+    assert chained(*[256] * 9) == [(2, 0), (3, 2), (2, 1), (2, 3)], "no share is that small"
     assert chained(*[256] * 3) == [(1, 0), (2, 2)] and chained(256) == [(1, 0)]
 
 

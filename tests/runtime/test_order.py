@@ -14,12 +14,13 @@ PHASES = ("loads", "starts", "ends", "reads")
 PLAIN = Launch((), (), (), (), 1, 0, 0, 0, {}, 0, 0, apart=False)
 
 
-def said(apart: "list[bool]", overlapped: bool = True, joins: "list[bool] | None" = None, lying: int = 0) -> list[str]:
+def said(apart: "list[bool]", overlapped: bool = True, joins: "list[bool] | None" = None, lying: int = 0,
+         ahead: bool = False) -> list[str]:
     joined = joins or [False] * len(apart)
     launches = [replace(PLAIN, apart=each, joins=both, goes_on=on, lying=lying)
                 for each, both, on in zip(apart, joined, [*joined[1:], False])]
     numbers = {launch: number for number, launch in enumerate(launches, 1)}
-    return [f"{phase.value} {numbers[launch]}" for phase, launch in ordered(launches, overlapped)]
+    return [f"{phase.value} {numbers[launch]}" for phase, launch in ordered(launches, overlapped, ahead)]
 
 
 def test_transfers_of_launches_with_places_of_their_own_are_beside_what_computes() -> None:
@@ -45,6 +46,12 @@ def test_of_launches_in_one_run_one_is_queued_and_words_of_another_one_come_whil
     assert said([False, True, True, True], joins=[False, True, True, True]) == [
         "loads 1", "starts 1", "loads 2", "starts 2", "loads 3", "ends 1", "reads 1", "starts 3", "loads 4", "ends 2",
         "reads 2", "starts 4", "ends 3", "reads 3", "ends 4", "reads 4"]
+
+
+def test_words_of_the_second_launch_may_be_asked_for_before_the_first_one_starts() -> None:
+    found = said([False, True, True, True], joins=[False, True, True, True], ahead=True)
+    assert found[:6] == ["loads 1", "loads 2", "starts 1", "starts 2", "loads 3", "ends 1"]
+    assert said([False, True], ahead=True) == said([False, True]), "where it is in the same run"
 
 
 def test_words_that_take_long_are_asked_for_before_anyone_waits_for_those_in_front_of_them() -> None:
