@@ -185,8 +185,9 @@ def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
 
 
 SCATTERED = [("X(i,j) = B(i,j)", "sd", None), ("X(i,j) = B(i,j) + D(i,j)", "dd", None), ("x(i) = B(i,j)", "d", "ji"),
-             ("X(i,j,k) = E(i,j,k)", "sdd", None), ("X(i,j) = B(i,k) * C(k,j)", "sd", "ikj"),
-             ("X(i,j) = B(i,k) * C(k,j)", "dd", "kij")]
+             ("X(i,j,k) = E(i,j,k)", "sdd", None), ("X(i,j,k) = E(i,j,k)", "ddd", None), ("X(i,j) = B(i,j)", "dd10", None),
+             ("X(i,j) = B(i,k) * C(k,j)", "sd", "ikj"),
+             ("X(i,j) = B(i,k) * C(k,j)", "dd", "kij"), ("X(i,j) = B(i,k) * C(k,j)", "dd01", "jki")]
 
 
 @pytest.mark.parametrize("text,form,order", SCATTERED)
@@ -202,8 +203,12 @@ def test_a_graph_that_writes_values_at_their_places_gives_what_its_statement_giv
 
 
 @pytest.mark.parametrize("form,was,becomes,message", [
-    ("dd10", "", "", "node 5 (position): it multiplies coordinates, for a result that is stored in another order than that of "
-     "the loops\n  try: store the result in the order of the loops"),
+    ("dd10", "X=dd10", "X=sd10", "node 6 (fiberwrite): its places are in 2 dense levels, and X has 1\n"
+     "  try: add a node of type position for each but the first"),
+    ("dd", "  5 -> 6 ", "  4 -> 6 ", "node 6 (fiberwrite): its places are in 1 dense levels, and X has 2\n"
+     "  try: add a node of type position for each but the first"),
+    ("dd", "  4 -> 5 ", "  1 -> 5 ", "node 5 (position): its position is a reference of B, which is no result\n"
+     "  try: take it from a locator of the result, or from another position"),
     ("dd", 'type="ref" comment="a"', 'type="crd" comment="a"', "node 4 (repeat): it gives no crd that an edge with comment 'a' "
      "could mean\n  try: write as comment of the edge whose stream it is, such as out-B, or outer-i and inner-j"),
     ("dd", "  4 -> 5 ", "  // ", "node 5 (position): it has inputs crd\n"
@@ -221,6 +226,16 @@ def test_places_that_cannot_be_read_are_told(form, was, becomes, message, tmp_pa
     with pytest.raises(UserError) as error:
         sardonyx.graph(path, B=np.eye(3, dtype=int), engine="tokens")
     assert str(error.value).partition(": ")[2] == message
+
+
+def test_coordinates_are_multiplied_for_two_levels_alone(tmp_path):
+    explain_program("X(i,j,k) = E(i,j,k)", formats={"X": "sdd"}, arch="sparse", graph=tmp_path / "x.gv")
+    text = (tmp_path / "x.gv").read_text()
+    turned = text.replace('comment="c"', 'comment="b"').replace('comment="a"', 'comment="c"').replace('"b"', '"a"')
+    (tmp_path / "x.gv").write_text(turned)
+    assert refusal(tmp_path / "x.gv", E=np.ones((2, 3, 4), int)) == (
+        "x.gv: node 6 (position): it multiplies coordinates, as only the second of two dense levels does that are all of a "
+        "result\n  try: store the result in the order of the loops")
 
 
 def test_dense_levels_that_no_buffer_holds_are_told(tmp_path):

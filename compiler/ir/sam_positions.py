@@ -2,15 +2,16 @@
 
     locator tensor=X root=true          a coordinate of the first of these levels of X, as a position
     position index=j                    the position outside times the extent of j, and the coordinate
+    position index=i, the crd enters as a    the coordinate times the extent of i, and the position: two dense levels alone, of
+                                        which the loop of the inner one, i, is the outer one
     fiberwrite mode=vals format=dense   gets places, coordinates or positions, and values
 
-Extents are those of the operands (`with_extents`): what nodes say about them means nothing. Positions are in the order of the
-loops: results that are stored in another one are refused.
+Extents are those of the operands (`with_extents`): what nodes say about them means nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -19,8 +20,8 @@ from ...hw.arch.primitive import BELOW_BITS
 from ...tensors.fibertree import DENSE, Format
 from .dialect import PublicNode, Wire
 from .sam import Pin, SamGraph
-from .sam_build import Builder
-from .sam_ops import CRD, REF, VAL
+from .sam_build import At, Builder
+from .sam_ops import CRD, REF, VAL, Dropper
 from .sam_scatter import Position, ScatterWriter
 
 
@@ -29,18 +30,28 @@ def scattered(form: Format) -> int:
     return form.rank - len(form.letters.rstrip(DENSE))
 
 
-def add_position(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire, Pin]], last: bool) -> Pin:
-    """Add a node of type position. wires: that enter it. last: what it gives are the coordinates of several levels as one."""
+def add_position(build: Builder, node: PublicNode, wires: Sequence[tuple[Wire, Pin]], last: bool,
+                 results: Collection[str | None]) -> Pin:
+    """Add a node of type position. wires: that enter it. last: what it gives are the coordinates of several levels as one.
+    results: tensors that are written."""
     by_kind = {wire.kind: (wire, pin) for wire, pin in wires}
     if len(wires) != 2 or by_kind.keys() != {CRD, REF}:
         raise UserError(f"it has inputs {', '.join(wire.kind for wire, _ in wires) or 'of no kind'}", node.where,
                         "give it one of type ref, the position outside, and one of type crd")
     (_, position), (wire, crd) = by_kind[REF], by_kind[CRD]
-    if wire.enters == "a":
-        raise UserError("it multiplies coordinates, for a result that is stored in another order than that of the loops",
+    at, loops = build.at[position], [index for index, _ in build.spaces[crd]]
+    if at.tensor not in results or not loops:
+        raise UserError(f"its position is a reference of {shown(at.tensor)}, which is no result", node.where,
+                        "take it from a locator of the result, or from another position")
+    inner = wire.enters == "a"
+    if inner and (at.level > 1 or len(loops) != 2):
+        raise UserError("it multiplies coordinates, as only the second of two dense levels does that are all of a result",
                         node.where, "store the result in the order of the loops")
-    op = Position(build.spaces[crd][-1][0] if build.spaces[crd] else "", 0, last=last)
-    return Pin(build.add(node.label, op, a=position, c=crd), "res")
+    # The one that is not multiplied.
+    op = Position(loops[-2 if inner else -1], 0, inner, last)
+    made = Pin(build.add(node.label, op, **dict(zip("ca" if inner else "ac", (position, crd), strict=True))), "res")
+    build.at[made] = At(at.tensor, at.level + 1)
+    return made
 
 
 def places_and_values(node: PublicNode, wires: Sequence[tuple[Wire, Pin]]) -> tuple[Pin, Pin]:
@@ -70,12 +81,10 @@ def with_extents(graph: SamGraph, form: Format, shape: Sequence[int], indices: M
     return replace(graph, nodes=nodes)
 
 
-def place_indices(node: PublicNode, tensor: str, form: Format, loops: Sequence[str]) -> Mapping[int, str]:
-    """The index of each mode whose level is dense, by mode; UserError for a format that has too few or too many such levels.
-
-    loops: around the values, from the outermost in.
-    """
-    count = scattered(form)
+def place_indices(build: Builder, node: PublicNode, tensor: str, form: Format, places: Pin) -> Mapping[int, str]:
+    """The index of each mode whose level is dense, by mode; UserError for a format that has too few or too many such levels, or
+    others than places are made of."""
+    count, loops = scattered(form), [index for index, _ in build.spaces[places]]
     if not count or (count < form.rank and count > 1 << BELOW_BITS):
         raise UserError(f"it writes values at places, and {count or 'none'} of the innermost levels of {tensor} are dense, "
                         f"whose format is {form if form.rank else 'none'}", node.where,
@@ -83,4 +92,18 @@ def place_indices(node: PublicNode, tensor: str, form: Format, loops: Sequence[s
     if len(loops) < count:
         raise UserError(f"its places are of loops over {shown(', '.join(loops)) or 'nothing'}, and {count} levels are dense",
                         node.where, "give it places in all of them")
-    return dict(zip(form.order[form.rank - count:], loops[len(loops) - count:], strict=True))
+    source = _before_droppers(build, places)
+    made = build.at.get(source, At(tensor, 1)).level
+    if made != count:
+        raise UserError(f"its places are in {made} dense levels, and {tensor} has {count}", node.where,
+                        "add a node of type position for each but the first")
+    op, inmost = build.nodes[source.node], loops[len(loops) - count:]
+    return dict(zip(form.order[form.rank - count:], inmost[::-1] if isinstance(op, Position) and op.inner else inmost,
+                    strict=True))
+
+
+def _before_droppers(build: Builder, pin: Pin) -> Pin:
+    """What a stream is before droppers thin it out."""
+    while isinstance(build.nodes[pin.node], Dropper):
+        pin = build.feeds[Pin(pin.node, pin.port.removesuffix("_o"))]
+    return pin

@@ -240,7 +240,8 @@ class _Reader:
 
     def _position(self, node: PublicNode) -> None:
         last = any(wire.kind == CRD for wire in self.uses.get(node.name, ()))
-        made = add_position(self.build, node, [(wire, self._source(wire)) for wire in node.wires], last)
+        made = add_position(self.build, node, [(wire, self._source(wire)) for wire in node.wires], last,
+                            self._results)
         self.names[made.node] = node.name
         self._put(node, **{"crd" if last else "ref": made})
 
@@ -343,6 +344,6 @@ class _Reader:
     def _scatter(self, node: PublicNode, tensor: str, form: Format) -> None:
         """Values at places in dense levels."""
         places, values = places_and_values(node, [(wire, self._source(wire)) for wire in node.wires])
-        for mode, index in place_indices(node, tensor, form, [index for index, _ in self.build.spaces[places]]).items():
+        for mode, index in place_indices(self.build, node, tensor, form, places).items():
             self.indices[tensor, mode, index] = None
         self.written.append(Written(tensor, VALUES, "", values, node.where, places))

@@ -17,8 +17,8 @@ class Position(Operation):
     """Adds a coordinate to the position in the levels outside, one of them times an extent: that position, or, if `inner`, the
     coordinate.
 
-    extent: of the level that is not multiplied; 0 where it is not known yet. last: of dense levels below a compressed one,
-    which are as one level whose coordinates these positions are.
+    index, extent: of the level that is not multiplied; 0 where the extent is not known yet. last: of dense levels below a
+    compressed one, which are as one level whose coordinates these positions are.
     """
 
     index: str

@@ -36,7 +36,8 @@ def positions(add: Callable[..., str], einsum: Einsum, loops: Mapping[str, Pin])
     at = Pin(add(f"place_{names[0]}", RootLocator(result.slot, names[0]), i=loops[names[0]]), "o")
     for outer, index in pairwise(names):
         again = add(f"repeat_{result.slot}_{index}", Repeater(result.slot, index), ref=at, crd=loops[index])
-        place = Position(index, sizes.get(outer if inner else index, 0), inner, not whole and index == names[-1])
+        fixed = outer if inner else index
+        place = Position(fixed, sizes.get(fixed, 0), inner, not whole and index == names[-1])
         inputs = dict(zip("ca" if inner else "ac", (Pin(again, "ref_o"), loops[index]), strict=True))
         at = Pin(add(f"place_{index}", place, **inputs), "res")
     return at

@@ -1,6 +1,5 @@
 import random
 import re
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,50 +9,19 @@ from drawings_accumulated import GUSTAVSON, OUTER
 from drawings_elementwise import ADD3, ELEMMUL, MASKED, MUL3, SCALED
 from drawings_sums import INNER, LOCATED, MATMUL, RESIDUAL, SPMV
 from graph_operands import operand_sets
+from same_graphs import operations
 
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
 from sardonyx.compiler.ir.sam import Pin
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import Joiner, MaxReducer, Reducer, Scanner
+from sardonyx.compiler.ir.sam_ops import Joiner, Reducer, Scanner
 from sardonyx.compiler.ir.sam_read import read_drawing, read_sam
 from sardonyx.compiler.ir.sam_verify import faults
-from sardonyx.compiler.lang.einsum import EVERY, parse, with_extents
-from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.graph_job import check_statement, graph_data
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors import values as tensors
-
-OTHERS = ("x(i) = b(i) * b(i)", "X(i,j) = B(i,k) * B(k,j)", "x = b * c - -3 * d", "x(i) = -(b(i) - c(i))", "x = b * B(i) + c",
-          "x(i) = (a + b) * c(i)", "x(i) = (b(i) + C(i,j) * d(j)) * (g(i) - F(i,k) * h(k))",
-          "X(i,j) = max(abs(B(i,j)), C(i,j)) - min(B(i,j), 3)",
-          "x(i) = relu(B(i,j) * c(j)) + sign(d(i)) * nonzero(e(i)) * (d(i) > e(i))",
-          "x(i) = b(i) / (c(i) - 3 * d(i)) + -7 / b(i) - c(i) / 2")
-# Dense levels of results are not in the dialect.
-STATEMENTS = [*(load_kernel(name).einsum() for name in kernel_names() if "d" not in load_kernel(name).formats.get("X", "")),
-              *map(parse, OTHERS),
-              parse("X(i,j) = B(i,k) * C(k,j)", "jik"), parse("x(i) = B(i,j) * c(j)", formats={"B": "dd01", "c": "d0"}),
-              *(replace(load_kernel(name).einsum(), locate=EVERY) for name in ("spmm_ijk", "sddmm"))]
-
-
-def operations(graph):
-    """How often each operation stands in a graph behind the same operations, by whatever names."""
-    feeds, known = graph.feeds, {}
-    for name in graph.topological():
-        sources = [(port, feeds[Pin(name, port)]) for port in graph.nodes[name].inputs]
-        known[name] = hash((repr(graph.nodes[name]), tuple((port, known[pin.node], pin.port) for port, pin in sources)))
-    return Counter(known.values())
-
-
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.text)
-def test_a_graph_that_we_write_is_read_as_the_same_graph(statement):
-    graph = lower(statement)
-    reading = read_sam(to_dot(graph), "ours.gv")
-    assert operations(reading.graph) == operations(graph) and reading.notes == ()
-    assert (reading.graph.title, dict(reading.graph.formats)) == (graph.title, dict(graph.formats))
-    assert set(reading.tensors.values()) == set(statement.tensors)
-    for operands in operand_sets(statement, 1):
-        check_statement(graph_data(reading, operands, 1024, "ours.gv"), statement, "ours.gv")
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -61,23 +29,6 @@ def test_a_public_graph_gives_the_result_of_numpy_on_tokens(name):
     reading, statement = read_sam(PUBLIC[name].text, name), parse(PUBLIC[name].statement)
     for operands in operand_sets(statement, 10):
         check_statement(graph_data(reading, operands, 2048, name), statement, name)
-
-
-def test_a_graph_that_was_read_is_written_and_read_again():
-    for name in ("matmul_drop", "residual", "scaled"):
-        graph = read_sam(PUBLIC[name].text, name).graph
-        assert operations(read_sam(to_dot(graph), name).graph) == operations(graph), name
-
-
-def test_maxima_are_written_and_read_again():
-    statement = with_extents(parse("X(i,j) = B(i,j) * max(k, C(i,j,k) * D(k))"), {"i": 5, "j": 6, "k": 7})
-    graph = lower(statement)
-    assert 'type="max_reduce"' in to_dot(graph)
-    again = read_sam(to_dot(graph), "maxima.gv").graph
-    assert [op for op in again.nodes.values() if isinstance(op, Reducer)] == [MaxReducer("k", True, 7)]
-    for wrong in ("65536", "-1", "seven"):
-        with pytest.raises(UserError, match=f"attribute extent is '{wrong}'"):
-            read_sam(to_dot(graph).replace('extent="7"', f'extent="{wrong}"'), "maxima.gv")
 
 
 def test_a_vector_reducer_is_an_accumulator_of_one_index():
