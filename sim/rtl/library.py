@@ -113,7 +113,7 @@ def digest(arch: Arch, *parts: str) -> str:
 
 
 def built(components: Iterable[wiring.Component], store: Cache, counting: bool = False) -> list[Path]:
-    """The folders of compiled modules, in order: objects, headers and Verilog of each; counting: see `library_model`."""
+    """The folders of compiled modules, in order: objects and Verilog of each; counting: see `library_model`."""
     components = list(components)
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         pool.submit(verilator.prepare, store)   # while Amaranth works on one core
@@ -122,9 +122,8 @@ def built(components: Iterable[wiring.Component], store: Cache, counting: bool =
 
 
 def link(folder: Path, parts: Sequence[Path], store: Cache, harness: Path = HARNESS) -> None:
-    """Make the executable ``model`` of the folders of modules, that of the one that the harness drives last, and a folder of
-    their Verilog beside it."""
-    main = _main(parts[-1], store, harness) / "main.o"
+    """Make the executable ``model`` of the folders of modules, and a folder of their Verilog beside it."""
+    main = _main(store, harness) / "main.o"
     verilator.link([main, *(file for part in parts for file in sorted(part.glob("*.o")))], folder / "model", store)
     (folder / "verilog").mkdir()
     for part in parts:
@@ -132,19 +131,14 @@ def link(folder: Path, parts: Sequence[Path], store: Cache, harness: Path = HARN
             shutil.copy(file, folder / "verilog")
 
 
-def _main(driven: Path, store: Cache, harness: Path) -> Path:
-    """The folder of the compiled main program of machines, which drives one module, and those whose C++ has the same headers:
-    the shells of machines that differ in their tiles alone."""
-    name = driven.name.rpartition("-")[0]
-    lines = [f'#include "V{name}.h"', f'#include "V{name}___024root.h"', f"using Top = V{name}___024root;",
-             f'static const char kTop[] = "{name}";', f'#include "{STITCHED}"', ""]
-
+def _main(store: Cache, harness: Path) -> Path:
+    """The folder of the compiled main program of all machines."""
     def make(folder: Path) -> None:
-        (folder / "simulation.h").write_text("\n".join(lines))
-        verilator.compile_source(harness, folder / "main.o", (folder, HERE, driven), optimize=OPTIMIZE)
+        (folder / "simulation.h").write_text(f'#include "{STITCHED}"\n')
+        verilator.compile_source(harness, folder / "main.o", (folder, HERE), optimize=OPTIMIZE)
 
-    sources = [path.read_text() for path in (*sorted(driven.glob("*.h")), harness, KIND, STITCHED, PIPE, OUTSIDE)]
-    return store.once("modules", f"main-{verilator.build_digest(str(OPTIMIZE), *lines, *sources)}", make)
+    sources = [path.read_text() for path in (harness, KIND, STITCHED, PIPE, OUTSIDE)]
+    return store.once("modules", f"main-{verilator.build_digest(str(OPTIMIZE), *sources)}", make)
 
 
 def compiled(name: str, files: Sequence[Path], store: Cache, counting: bool = False) -> Path:
@@ -168,7 +162,7 @@ def compiled(name: str, files: Sequence[Path], store: Cache, counting: bool = Fa
         header, state = ((generated / f"V{name}{part}.h").read_text() for part in ("", "___024root"))
         own = _adapter(name, header, state, code, counted)
         objects = verilator.compile_generated(generated, name, own, optimize=OPTIMIZE, cache=store)
-        for file in (*objects, *generated.glob("*.h")):
+        for file in objects:
             shutil.move(file, folder / file.name)
         shutil.rmtree(generated)
 

@@ -21,6 +21,24 @@
 
 #include "pipe.h"
 
+// What this program drives of a stitched machine: a part and its ports.
+#define DRIVEN "shell"
+#define PORTS(PORT) \
+    PORT(uint16_t, s_axil_awaddr) PORT(uint8_t, s_axil_awvalid) PORT(uint8_t, s_axil_awready) \
+    PORT(uint32_t, s_axil_wdata) PORT(uint8_t, s_axil_wstrb) PORT(uint8_t, s_axil_wvalid) PORT(uint8_t, s_axil_wready) \
+    PORT(uint8_t, s_axil_bresp) PORT(uint8_t, s_axil_bvalid) PORT(uint8_t, s_axil_bready) \
+    PORT(uint16_t, s_axil_araddr) PORT(uint8_t, s_axil_arvalid) PORT(uint8_t, s_axil_arready) \
+    PORT(uint32_t, s_axil_rdata) PORT(uint8_t, s_axil_rresp) PORT(uint8_t, s_axil_rvalid) PORT(uint8_t, s_axil_rready) \
+    PORT(uint32_t, s_axi_awaddr) PORT(uint8_t, s_axi_awlen) PORT(uint8_t, s_axi_awsize) PORT(uint8_t, s_axi_awburst) \
+    PORT(uint8_t, s_axi_awvalid) PORT(uint8_t, s_axi_awready) \
+    PORT(uint64_t, s_axi_wdata) PORT(uint8_t, s_axi_wstrb) PORT(uint8_t, s_axi_wlast) \
+    PORT(uint8_t, s_axi_wvalid) PORT(uint8_t, s_axi_wready) \
+    PORT(uint8_t, s_axi_bresp) PORT(uint8_t, s_axi_bvalid) PORT(uint8_t, s_axi_bready) \
+    PORT(uint32_t, s_axi_araddr) PORT(uint8_t, s_axi_arlen) PORT(uint8_t, s_axi_arsize) PORT(uint8_t, s_axi_arburst) \
+    PORT(uint8_t, s_axi_arvalid) PORT(uint8_t, s_axi_arready) \
+    PORT(uint64_t, s_axi_rdata) PORT(uint8_t, s_axi_rresp) PORT(uint8_t, s_axi_rvalid) PORT(uint8_t, s_axi_rready) \
+    PORT(uint8_t, irq)
+
 // Declares `top`, whose members are the ports of the machine, and `create`, `reset`, `settle`, `step`, `count` and
 // `counted`: stitched.h, or for a machine in one piece tests/one_piece.h.
 #include "simulation.h"

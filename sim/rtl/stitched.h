@@ -33,8 +33,8 @@
 
 #include "kind.h"
 
-// `Top` is the state of the part that the main program drives, whose name is `kTop` (sim/rtl/library.py).
-static Top* top;
+// Who includes it has defined `DRIVEN`, the name of the part that it drives, and `PORTS(PORT)`, a PORT(type, name) for each of
+// the ports that it reads or writes. They are found when a machine is made, so that one main program does for all machines.
 
 namespace {
 
@@ -368,10 +368,26 @@ void read(const std::string& text) {
             fail("'" + word + "' is no line of a wire list");
         }
     }
-    driven = part(kTop);
+    driven = part(DRIVEN);
 }
 
+template <typename T>
+T& driven_port(const char* name) {
+    const Part& part = parts[driven];
+    const Port& port = port_of(part, name);
+    if (port.bytes != sizeof(T)) fail(std::string("port ") + name + " of " + part.name + " has another size");
+    return *reinterpret_cast<T*>(part.state + port.offset);
+}
+
+struct Top {
+#define PORT(type, name) type& name = driven_port<type>(#name);
+    PORTS(PORT)
+#undef PORT
+};
+
 }  // namespace
+
+static Top* top;
 
 static void settle() {
     notice(driven);     // what drives its ports is no wire
@@ -453,7 +469,7 @@ static void create(int argc, char** argv) {
     std::string text(length, 0);
     if (fread(text.data(), 1, length, stdin) != length) fail("the wire list is cut");
     read(text);
-    top = reinterpret_cast<Top*>(parts[driven].state);
+    top = new Top;
     for (uint32_t number = 0; number < parts.size(); ++number) {
         awake.push_back(number);
         if (parts[number].rank) ranked[parts[number].rank].push_back(number);

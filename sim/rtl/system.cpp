@@ -20,8 +20,22 @@
 #include <string>
 #include <vector>
 
-// Declares `top`, whose members are the ports of the host, and `create`, `reset`, `settle` and `step`: stitched.h.
-#include "simulation.h"
+// What this program drives of a stitched machine: a part and its ports.
+#define DRIVEN "host"
+#define PORTS(PORT) \
+    PORT(uint32_t, m_axi_araddr) PORT(uint8_t, m_axi_arid) PORT(uint8_t, m_axi_arlen) \
+    PORT(uint8_t, m_axi_arvalid) PORT(uint8_t, m_axi_arready) \
+    PORT(uint64_t, m_axi_rdata) PORT(uint8_t, m_axi_rid) PORT(uint8_t, m_axi_rlast) PORT(uint8_t, m_axi_rresp) \
+    PORT(uint8_t, m_axi_rvalid) PORT(uint8_t, m_axi_rready) \
+    PORT(uint32_t, m_axi_awaddr) PORT(uint8_t, m_axi_awid) PORT(uint8_t, m_axi_awlen) \
+    PORT(uint8_t, m_axi_awvalid) PORT(uint8_t, m_axi_awready) \
+    PORT(uint64_t, m_axi_wdata) PORT(uint8_t, m_axi_wstrb) PORT(uint8_t, m_axi_wlast) \
+    PORT(uint8_t, m_axi_wvalid) PORT(uint8_t, m_axi_wready) \
+    PORT(uint8_t, m_axi_bid) PORT(uint8_t, m_axi_bresp) PORT(uint8_t, m_axi_bvalid) PORT(uint8_t, m_axi_bready) \
+    PORT(uint8_t, rx) PORT(uint8_t, tx) PORT(uint8_t, trap)
+
+// Declares `top`, whose members are the ports of the host, and `create`, `reset`, `settle` and `step`.
+#include "stitched.h"
 
 static const size_t kBursts = 16;
 static const uint64_t kFrames = 24;     // bits of two bytes and some
