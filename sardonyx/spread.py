@@ -19,7 +19,7 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
@@ -31,6 +31,8 @@ LOCAL = "local"
 MOST_JOBS = 256
 WATCH_S = 1         # Between two looks at the process that began one.
 PATIENCE_S = 10     # For a scheduler to answer.
+SENT, SENT_S = 5, 1     # How often what items share is sent while workers come and go, and seconds between.
+LOUD = ("distributed", "asyncio", "tornado")
 MISSING = "pip install 'sardonyx[cluster]'"
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -86,7 +88,9 @@ def _client(distributed: Any, cluster: str, jobs: int) -> Iterator[Any]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Whatever goes wrong with a cluster is said once, by an error."""
-    levels = {name: logging.getLogger(name).level for name in ("distributed", "asyncio", "tornado")}
+    # Some modules of them have a level of their own.
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOUD]
+    levels = {name: logging.getLogger(name).level for name in (*LOUD, *names)}
     try:
         for name in levels:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -131,20 +135,25 @@ class Cluster:
         self.client, self.name = client, name
 
     def check(self) -> None:
-        """UserError where there are no workers, or some have another Sardonyx than this process."""
+        """UserError where there are no workers, or some or the scheduler have another Sardonyx than this process."""
         own = _version()
+        # The scheduler reads what is asked for as well.
+        for who, found in (("workers", self._versions(self.client.run)),
+                           ("the scheduler", self._versions(lambda call: {"": self.client.run_on_scheduler(call)}))):
+            if not found:
+                raise UserError(f"the cluster has no {who}", f"cluster {shown(self.name)}",
+                                "start some with 'dask worker ADDRESS'")
+            if others := sorted({version for version in found.values() if version != own}):
+                raise UserError(f"{who} ha{'s' if who[-1] == 'r' else 've'} version {', '.join(others)} of Sardonyx, here it "
+                                f"is {own}", f"cluster {shown(self.name)}", "install the same one everywhere")
+
+    def _versions(self, ask: Callable[[Callable[[], str]], Mapping[str, str]]) -> Mapping[str, str]:
         try:
-            found = self.client.run(_version)
+            return ask(_version)
         except ImportError:
-            found = {"": "none"}
+            return {"": "none"}
         except OSError as error:
             raise self._gone(error) from None
-        if not found:
-            raise UserError("the cluster has no workers", f"cluster {shown(self.name)}",
-                            "start some with 'dask worker ADDRESS'")
-        if others := sorted({version for version in found.values() if version != own}):
-            raise UserError(f"workers have version {', '.join(others)} of Sardonyx, here it is {own}",
-                            f"cluster {shown(self.name)}", "install the same one everywhere")
 
     def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
              ) -> Iterator[tuple[Item, Result]]:
@@ -155,7 +164,7 @@ class Cluster:
             return      # It would not know of which client.
         running: dict[Any, Item] = {}
         try:
-            there = self.client.scatter(shared, hash=False, broadcast=True)
+            there = self._sent(shared)
             running = {self.client.submit(call, there, item, pure=False): item for item in items}
             for done in distributed.as_completed(list(running), loop=self.client.loop):
                 yield running[done], done.result()
@@ -165,6 +174,17 @@ class Cluster:
         finally:
             if self.client.status == "running":
                 self.client.cancel(list(running))
+
+    def _sent(self, shared: object) -> Any:
+        """What every worker then has; sent once more where one went away meanwhile, as long as there are others."""
+        for left in reversed(range(SENT)):
+            try:
+                return self.client.scatter(shared, hash=False, broadcast=True)
+            except (KeyError, OSError) as error:
+                if not left or isinstance(error, TimeoutError):
+                    raise self._gone(error) from None
+                time.sleep(SENT_S)
+        raise AssertionError("the last time it is sent or refused")
 
     def _gone(self, error: Exception) -> UserError:
         return UserError(f"the cluster went away: {type(error).__name__} {shown(str(error), 100)}".rstrip(),

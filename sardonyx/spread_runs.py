@@ -89,6 +89,8 @@ def run(how: Spread, engine: str, compiled: CompiledGraph, data: Data, take: Tak
             yield came.pop(number) if number in came else _read(kept.found[key])
 
     total = Run()
+    if how.cluster is not None:
+        progress(f"looking for the workers of cluster {how.cluster}")
     with workers(how.cluster, how.jobs) as there:
         for done in in_order(there.each(shared, _run, asked)):
             for stored in done.stored:

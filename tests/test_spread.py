@@ -4,8 +4,11 @@ The package distributed is an extra: a stand-in has its interface here, which ru
 test uses the real one where it is installed.
 """
 
+import os
 import pickle
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,12 +16,13 @@ from typing import Any
 import pytest
 
 import sardonyx
+from sardonyx import spread
 from sardonyx.cli import main
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import PRIMITIVES
-from sardonyx.spread import Processes, workers
+from sardonyx.spread import Cluster, Processes, workers
 from sardonyx.tensors.values import random_tensor, to_value
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
@@ -29,6 +33,11 @@ def scaled(shared: int, item: int) -> int:
     if item == 13:
         raise UserError("13 is refused")
     return shared * item
+
+
+def waited(shared: int, item: int) -> int:
+    time.sleep(0.2)
+    return scaled(shared, item)
 
 
 def named(arch: Arch, name: str) -> bool:
@@ -60,7 +69,8 @@ def lost() -> object:
     raise sys.modules["distributed"].CancelledError("lost")     # type: ignore[attr-defined]
 
 
-# What is other than a cluster with one worker: its versions (all), and after how many items it is gone (lost).
+# What is other than a cluster with one worker: its versions (all), after how many items it is gone (lost), how often a worker
+# leaves while it is sent something (leaving), and a scheduler without Sardonyx (no scheduler).
 CLUSTER: "dict[str, Any]" = {}
 
 
@@ -81,7 +91,15 @@ class Client:
     def run(self, call: Any) -> "dict[str, str]":
         return CLUSTER.get("all") or {"worker": call()}
 
+    def run_on_scheduler(self, call: Any) -> str:
+        if "no scheduler" in CLUSTER:
+            raise ModuleNotFoundError("No module named 'sardonyx'")
+        return str(call())
+
     def scatter(self, shared: object, **_: object) -> bytes:
+        if CLUSTER.get("leaving", 0):
+            CLUSTER["leaving"] -= 1
+            raise KeyError("tcp://worker")
         return pickle.dumps(shared)
 
     def submit(self, call: Any, shared: bytes, item: object, **_: object) -> Any:
@@ -127,6 +145,19 @@ def test_a_sweep_goes_on_behind_a_cluster_that_went_away(cluster: "dict[str, Any
     assert found == sardonyx.tune(PRODUCT, budget=6, jobs=1, **OPERANDS).report
 
 
+def test_a_worker_that_leaves_while_it_is_sent_something_stops_nothing(cluster: "dict[str, Any]",
+                                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "SENT_S", 0)
+    for leaving in (1, spread.SENT):
+        cluster["leaving"] = leaving
+        with workers("tcp://there:8786", 1) as found:
+            if leaving < spread.SENT:
+                assert dict(found.each(5, scaled, [1, 2])) == {1: 5, 2: 10}
+            else:
+                with pytest.raises(UserError, match="the cluster went away: KeyError 'tcp://worker'"):
+                    dict(found.each(5, scaled, [1, 2]))
+
+
 def test_parts_of_a_run_are_run_by_workers_of_a_cluster(cluster: "dict[str, Any]", tmp_path: Any) -> None:
     whole = sardonyx.einsum(PRODUCT, tile=2, engine="tokens", **OPERANDS)
     cluster["lost"] = 1
@@ -143,9 +174,12 @@ def test_parts_of_a_run_are_run_by_workers_of_a_cluster(cluster: "dict[str, Any]
     ("tcp://nowhere:1", None, "cluster tcp://nowhere:1: no scheduler answers: timed out\n"
      "  try: start one with 'dask scheduler', and workers with 'dask worker ADDRESS', or use local"),
     ("tcp://there:1", {"one": "9.9"}, "cluster tcp://there:1: workers have version 9.9 of Sardonyx, here it is "),
-    ("tcp://there:1", {"one": ""}, "cluster tcp://there:1: workers have version ")])
+    ("tcp://there:1", {"one": ""}, "cluster tcp://there:1: workers have version "),
+    ("tcp://there:1", "no scheduler", "cluster tcp://there:1: the scheduler has version none of Sardonyx, here it is ")])
 def test_a_cluster_that_does_not_do_is_told(address: str, versions: Any, message: str, cluster: "dict[str, Any]") -> None:
     cluster["all"] = versions
+    if versions == "no scheduler":
+        cluster["all"] = cluster[versions] = None
     with pytest.raises(UserError) as error, workers(address, 1):
         pass
     assert str(error.value).startswith(message)
@@ -172,3 +206,17 @@ def test_a_cluster_here_finds_what_processes_do() -> None:
     cut, whole = (sardonyx.einsum(PRODUCT, tile=2, without="pipelining", **how, **OPERANDS)
                   for how in ({"cluster": "local", "jobs": 2}, {}))
     assert cut.cycles == whole.cycles and (cut.value != whole.value).nnz == 0
+
+
+@pytest.mark.slow
+def test_items_of_a_worker_that_is_killed_are_looked_at_elsewhere() -> None:
+    pytest.importorskip("distributed", reason="needs the extra sardonyx[cluster]")
+    with workers("local", 2) as found:
+        assert isinstance(found, Cluster)
+        one, _ = found.client.run(os.getpid).values()
+        given = dict[int, int]()
+        for item, result in found.each(5, waited, range(8)):
+            given[item] = result
+            if len(given) == 2:
+                os.kill(one, signal.SIGKILL)
+    assert given == {item: 5 * item for item in range(8)}
