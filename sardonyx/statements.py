@@ -21,6 +21,7 @@ from .compiler.sparse.fuse import Fused, alone, fuse
 from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.lanes import dealt, lanes_of
 from .compiler.sparse.lower import lower_fused
+from .compiler.sparse.parts import with_parts
 from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, cut
 from .dump import Dump
@@ -133,9 +134,9 @@ def _on_lanes(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -
         return fused, wanted
     single = replace(wanted, copies=1, index="")
     if wanted.copies is not None:
-        return replace(fused, lanes=wanted.copies), single
+        return with_parts(replace(fused, lanes=wanted.copies), data, arch.mem.level_words), single
     for lanes in range(MOST_LANES, 1, -1):
-        several = replace(fused, lanes=lanes)
+        several = with_parts(replace(fused, lanes=lanes), data, arch.mem.level_words)
         graph = map_graph(lower_fused(sharing(several, cut(several, data, arch, single))))
         if all(each.needed <= each.has for each in graph_demands(graph, arch)):
             return several, single

@@ -115,7 +115,8 @@ class TensorJob:
         tiling = self.work.tiling
         uncut = ", ".join(sorted(unsplit(normalize(tiling.einsum))))
         copies = {"copies": self.compiled.copies.count, **self._rounds.facts()} if self._rounds is not None else {}
-        copies |= {"lanes": max(self.work.lanes.values())} if self.work.lanes else {}
+        for how in self.work.lanes.values():
+            copies |= {"lanes": how.lanes, "dealt": how.what}
         return {**self._facts, "sub_tiles": len(self.work), "tile_edge": dict(tiling.edges), **copies,
                 **({"program": tiling.einsum.text} if tiling.statement else {}),
                 **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),

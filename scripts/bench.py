@@ -469,12 +469,12 @@ def sparse() -> list[Row]:
 def fused() -> list[Row]:
     """Fused statements against the same ones in turn, on onyx."""
     arch = presets.get("onyx")
-    iterated = bench_fused.spmv_iter(((30, 180), (64, 400), (128, 900), (256, 2000), (512, 4000)), arch)
+    iterated = bench_fused.spmv_iter(bench_fused.ITERATED, arch)
     most = max(each.with_host for each in iterated)
     host = ", ".join(f"{1000 * each.apart.host_s:.0f} : {1000 * each.fused.host_s:.0f} ms" for each in iterated)
     rows = [Row("four products of a matrix with a vector, in turn / fused through MEM tiles, in "
-                f"{bench_fused.LANES} lanes: all cycles, with what the host does over the buses; from "
-                "start to done; processor time of choosing edges and cutting",
+                f"{', '.join(str(lanes) for *_, lanes in bench_fused.ITERATED)} lanes or parts: all cycles, with what the host "
+                "does over the buses; from start to done; processor time of choosing edges and cutting",
                 f"{bench_fused.told(iterated, lambda each: each.with_host)}; "
                 f"{bench_fused.told(iterated, lambda each: each.ratio)}; {host}",
                 ">= 5x of all cycles (paper: 4.6x)", most >= 5)]

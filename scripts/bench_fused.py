@@ -24,6 +24,7 @@ from sardonyx.compiler.lang.program import Program, parse_program
 from sardonyx.compiler.sparse.fuse import Fused, alone, fuse
 from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import lanes_of
+from sardonyx.compiler.sparse.parts import with_parts
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
@@ -32,8 +33,9 @@ from sardonyx.tensor_job import TensorJob
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
-# Of the sums of products of a matrix with a vector, fused. In turn they have one copy: fused ones have no sub-tiles to share.
-LANES = 4
+# Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
+# cycles, as each takes some 300 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
+ITERATED = ((30, 180, 2), (64, 400, 2), (128, 900, 4), (256, 2000, 6), (512, 4000, 7))
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 
@@ -72,12 +74,13 @@ class Compared:
 
 
 def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: int = 1) -> Compared:
-    """Run a program both ways, every word checked; lanes: of the sums of the fused one."""
+    """Run a program both ways, every word checked; lanes: of the sums of the fused one, or parts."""
     known, apart = dict(data), Spent()
     for each in program.statements:
         value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, arch, (each,))
         known[each.result.tensor], apart = value, apart + spent
-    value, fused = _run(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch, program.statements)
+    together = with_parts(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch.mem.level_words)
+    value, fused = _run(together, data, arch, program.statements)
     assert value == known[program.result.result.tensor], "both ways give the same"
     return Compared(what, fused, apart)
 
@@ -96,14 +99,14 @@ def _run(program: Fused, data: Mapping[str, Coo], arch: Arch, statements: Sequen
     return job.whole(), Spent(run.cycles or 0, run.simulated, run.launches, cutting)
 
 
-def spmv_iter(sizes: Sequence[tuple[int, int]], arch: Arch) -> list[Compared]:
-    """Four products of a matrix with a vector, by extent and nonzeros."""
+def spmv_iter(sizes: Sequence[tuple[int, int, int]], arch: Arch) -> list[Compared]:
+    """Four products of a matrix with a vector, by extent, nonzeros, and lanes or parts of the fused ones."""
     found = []
-    for size, nnz in sizes:
+    for size, nnz, lanes in sizes:
         kernel = load_kernel("spmv_iter")
         data = {"A": random_tensor((size, size), nnz / size ** 2, 1), "x": random_tensor((size,), 1.0, 2)}
         program = api.located(kernel.program(), "auto", arch)
-        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch, LANES))
+        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch, lanes))
     return found
 
 

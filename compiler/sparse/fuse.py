@@ -62,6 +62,7 @@ class Fused:
     ways : dict          Of each intermediate, how it gets to its uses.
     shared : dict        The slot whose streams another one takes as well: both have the same tiles in every item.
     lanes : int          To which the rows of operands are dealt (`lanes.py`).
+    parts : bool         Lanes are parts: each has rows of its own (`parts.py`), which have to be such.
     """
 
     einsum: Einsum
@@ -70,6 +71,7 @@ class Fused:
     ways: Mapping[str, str]
     shared: Mapping[str, str] = field(default_factory=dict)
     lanes: int = 1
+    parts: bool = False
 
     def leaves(self, slot: str) -> tuple[Access, ...]:
         """The operands of what a kept intermediate is computed of, from left to right."""

@@ -23,9 +23,10 @@ from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import ROOM
 from .fuse import Fused, Nest
-from .lanes import deal, lanes_of
+from .lanes import lanes_of
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
+from .parts import dealt_tiles
 from .search import EDGES, MOST_ITEMS, Search, Share, alone
 from .tiles import Tiling, cut, meet
 from .tiling import tile
@@ -106,7 +107,8 @@ def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, in
     einsum = fused.einsum
     whole, tiles = cut(einsum, operands, extents, edges)
     lanes = lanes_of(fused)
-    parts = [part for one in tiles for part in (deal(one, lanes[one.access.slot]) if one.access.slot in lanes else (one,))]
+    parts = [part for one in tiles
+             for part in (dealt_tiles(one, lanes[one.access.slot]) if one.access.slot in lanes else (one,))]
     fault = operands_overflow(tuple(parts), whole, capacity)
     for nest in (*fused.nest.walk(), fused.nest):
         fault = fault or sums_overflow(nest.einsum, whole, capacity)

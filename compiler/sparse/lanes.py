@@ -17,7 +17,7 @@ Source:  ours; IEEE Micro unrolls whole programs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,25 @@ from .normalize import Node, Product, located, nested, products
 from .tiles import Tiles
 
 LANE = ".lane"
+
+
+@dataclass(frozen=True)
+class Deal:
+    """How the nonzeros of an operand are dealt.
+
+    Parameters
+    ----------
+    lanes : int     To so many.
+    parts : bool    Whole rows; else those of each row.
+    """
+
+    lanes: int
+    parts: bool = False
+
+    @property
+    def what(self) -> str:
+        """What is dealt, in words."""
+        return "rows" if self.parts else "nonzeros of each row"
 
 
 def lane_slot(slot: str, lane: int) -> str:
@@ -50,9 +69,9 @@ def dealt(fused: Fused) -> frozenset[str]:
     return frozenset(access.slot for access in fused.einsum.operands if access.tensor not in whole)
 
 
-def lanes_of(fused: Fused) -> dict[str, int]:
-    """To how many lanes the rows of operands are dealt, by slot."""
-    return dict.fromkeys(sorted(dealt(fused)), fused.lanes) if fused.lanes > 1 else {}
+def lanes_of(fused: Fused) -> dict[str, Deal]:
+    """How operands are dealt to lanes, by slot."""
+    return dict.fromkeys(sorted(dealt(fused)), Deal(fused.lanes, fused.parts)) if fused.lanes > 1 else {}
 
 
 def _dealt(part: Product, einsum: Einsum) -> Access | None:
@@ -70,14 +89,14 @@ def _dealt(part: Product, einsum: Einsum) -> Access | None:
     return access if fits else None
 
 
-def split(part: Node, lanes: Mapping[str, int]) -> dict[str, Product]:
+def split(part: Node, lanes: Mapping[str, Deal]) -> dict[str, Product]:
     """A sum as one for each lane of the operand in it that has lanes, by the slot of that lane; nothing where none has."""
     if not isinstance(part, Product) or not part.contract:
         return {}
     slots = [factor.slot for factor in part.factors if isinstance(factor, Access) and factor.slot in lanes]
     return {lane_slot(slot, lane): replace(part, coefficient=1, factors=tuple(
         replace(factor, slot=lane_slot(slot, lane)) if isinstance(factor, Access) and factor.slot == slot else factor
-        for factor in part.factors)) for slot in slots[:1] for lane in range(lanes[slot])}
+        for factor in part.factors)) for slot in slots[:1] for lane in range(lanes[slot].lanes)}
 
 
 def deal(tiles: Tiles, lanes: int) -> tuple[Tiles, ...]:
@@ -92,11 +111,11 @@ def deal(tiles: Tiles, lanes: int) -> tuple[Tiles, ...]:
     begins = np.flatnonzero(first)
     numbers = np.cumsum(first) - 1
     lane = (np.arange(len(rows)) - begins[numbers] + rows[:, -2]) % lanes if len(rows) else np.zeros(0, np.int64)
-    return tuple(_part(tiles, sorted_[lane == number], owners) for number in range(lanes))
+    return tuple(of_lane(tiles, sorted_[lane == number], owners) for number in range(lanes))
 
 
-def _part(tiles: Tiles, chosen: Ints, owners: Ints) -> Tiles:
-    """Tiles with some of the nonzeros."""
+def of_lane(tiles: Tiles, chosen: Ints, owners: Ints) -> Tiles:
+    """Tiles with some of the nonzeros; owners: the tile of each of all."""
     chosen = np.sort(chosen)
     nnz = np.bincount(owners[chosen], minlength=len(tiles.ids))
     counts = np.column_stack((tiles.counts[:, :-1], nnz))

@@ -66,8 +66,9 @@ from sardonyx.hw.arch.primitive import EXTENT_BITS
 from sardonyx.tensors.fibertree import COMPRESSED, Format
 
 from .fuse import Fused, Nest, alone
-from .lanes import LANE, lane_slot, lanes_of, split
+from .lanes import LANE, Deal, lane_slot, lanes_of, split
 from .normalize import FLIPPED, Node, Product, Sum, begun, intersected, leaves, located, nested
+from .parts import merged, rows_of
 from .places import positions, scatter
 
 # The end of the slot of sums that are kept for a result.
@@ -95,8 +96,8 @@ def lower_fused(fused: Fused) -> SamGraph:
     kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
     formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
                if access.slot not in fused.shared} | build.formats
-    formats |= {lane_slot(slot, lane): formats[slot] for slot, lanes in build.lanes.items() if slot in formats
-                for lane in range(lanes)}
+    formats |= {lane_slot(slot, lane): formats[slot] for slot, how in build.lanes.items() if slot in formats
+                for lane in range(how.lanes)}
     nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
     return verify(SamGraph(whole.text, whole.order, formats, nodes, tuple(build.edges)))
 
@@ -137,6 +138,7 @@ def _looped(build: _Builder, einsum: Einsum, kept: bool = False) -> tuple[list[P
     build.locate, build.begun = einsum.locate, begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)
+    loops |= dict.fromkeys(einsum.nest, build.rows.pop()) if build.rows else {}
     for index, inner in reversed(einsum.accumulated.items()):
         value = build.accumulate(index, inner, loops, value)
     if einsum.accumulated:
@@ -185,8 +187,10 @@ class _Builder:
     nodes: dict[str, Operation] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     refs: dict[str, Pin] = field(default_factory=dict)
-    # Of operands whose rows are dealt, to how many lanes, by slot.
-    lanes: Mapping[str, int] = field(default_factory=dict)
+    # How operands are dealt to lanes, by slot.
+    lanes: Mapping[str, Deal] = field(default_factory=dict)
+    # The coordinates of the only loop of the nest at hand, where its rows have been dealt to parts and merged.
+    rows: list[Pin] = field(default_factory=list)
     # What is accumulated, by the slot of the result.
     sums: dict[str, Pin] = field(default_factory=dict)
     # Of what MEM tiles keep besides intermediates, by slot.
@@ -301,7 +305,9 @@ class _Builder:
             return self._sum(part, above)
         if lanes := split(part, self.lanes):
             self.refs |= {slot: self.refs[slot.rpartition(LANE)[0]] for slot in lanes}
-            _, value = self._tree([(1, self.value(each, above)) for each in lanes.values()], "add")
+            values = [self.value(each, above) for each in lanes.values()]
+            _, value = self._tree([(1, each) for each in values], "add") if not rows_of(lanes, self.lanes) else \
+                self._merged(rows_of(lanes, self.lanes), above, values)
             return self._scale(value, part.coefficient)
         inside = self.loop(part, part.contract) if part.contract else above
         values = [self.value(factor, inside) for factor in part.factors]
@@ -313,6 +319,13 @@ class _Builder:
                 Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
         return self._scale(value, part.coefficient)
+
+    def _merged(self, index: str, rows: Pin | None, values: list[Pin]) -> tuple[int, Pin]:
+        """Sums of all rows from those of parts, whose coordinates replace those that each part counts."""
+        assert rows is not None, "rows are of a loop"
+        crd, value = merged(self.add, index, rows, values)
+        self.rows.append(crd)
+        return 1, value
 
     def accumulate(self, index: str, inner: tuple[str, ...], loops: dict[str, Pin], value: Pin) -> Pin:
         """Sum values over an index around the loops of `inner`, whose coordinates become those of the sums; the sums."""

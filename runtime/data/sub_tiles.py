@@ -14,10 +14,11 @@ import numpy as np
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
 from ...compiler.sparse.estimate import cycles
-from ...compiler.sparse.lanes import deal, lane_slot
+from ...compiler.sparse.lanes import Deal, lane_slot
 from ...compiler.sparse.meetings import most_rows, most_words, shape_words
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.pairing import ABSENT
+from ...compiler.sparse.parts import dealt_tiles
 from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
@@ -29,11 +30,11 @@ from .operand_blocks import TileBlocks, encode, runs
 class Work:
     """The transactions of a tiling, in order.
 
-    lanes: to how many the rows of operands are dealt, by slot (`lanes.py`).
+    lanes: how operands are dealt, by slot (`lanes.py`).
     """
 
     tiling: Tiling
-    lanes: Mapping[str, int] = field(default_factory=dict)
+    lanes: Mapping[str, Deal] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.tiling)
@@ -103,12 +104,14 @@ class Work:
         return tuple(self._blocks(tiles) for tiles in self.tiling.tiles)
 
     def _blocks(self, tiles: Tiles) -> dict[str, TileBlocks]:
-        """The blocks of an operand's tiles; of lanes the last level and the values."""
-        slot, lanes = tiles.access.slot, self.lanes.get(tiles.access.slot, 0)
+        """The blocks of an operand's tiles; of lanes the last level and the values, and of the first one what is above them."""
+        slot, how = tiles.access.slot, self.lanes.get(tiles.access.slot)
+        parts = dealt_tiles(tiles, how) if how else ()
+        above = parts[0] if parts else tiles
         levels, inner = [*range(len(tiles.access.stored)), VALUES], (len(tiles.access.stored) - 1, VALUES)
-        found = {level_name(slot, level): blocks for level, blocks in zip(levels, encode(tiles), strict=True)
-                 if not lanes or level not in inner}
-        for lane, part in enumerate(deal(tiles, lanes) if lanes else ()):
+        found = {level_name(slot, level): blocks for level, blocks in zip(levels, encode(above), strict=True)
+                 if not parts or level not in inner}
+        for lane, part in enumerate(parts):
             found |= {level_name(lane_slot(slot, lane), level): blocks
                       for level, blocks in zip(levels, encode(part), strict=True) if level in inner}
         return found

@@ -100,3 +100,4 @@ def test_rows_that_one_level_buffer_does_not_hold_fit_lanes():
 def test_copies_of_fused_vectors_are_lanes(how, lanes):
     report = sardonyx.kernel("spmv_iter", engine="tokens", arch="onyx", size=9, **how).report
     assert report.get("lanes") == lanes and "copies" not in report and "may_wait" not in report
+    assert report.get("dealt") == ("rows" if lanes else None)

@@ -50,9 +50,10 @@ def test_fused_statements_give_the_words_of_numpy(name):
     assert engines.differences(stored, right)[1] == []
 
 
-def test_lanes_give_the_sums_of_numpy_with_empty_rows_and_rows_shorter_than_lanes():
+@pytest.mark.parametrize("parts", [False, True])
+def test_lanes_and_parts_give_the_sums_of_numpy_with_empty_rows_and_rows_shorter_than_lanes(parts):
     program = parse_program("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", "", {"A": "ds", "x": "d", "y": "d"})
-    found = replace(fuse(program.statements, program.formats), lanes=2)
+    found = replace(fuse(program.statements, program.formats), lanes=2, parts=parts)
     works, right = [], []
     for size in (1, 7, 2, 13):
         for seed, density in enumerate((0.0, 0.1, 0.5, 1.0)):
