@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
-from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, region
+from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, PATIENCE_BITS, SOURCE, Word, region
 from ..hw.arch.dma import MOST_SIZE, MOST_SPAN, NODES_AXIS
 from ..hw.arch.errors import UserError
 from ..hw.arch.private_buffer import DENSE
@@ -67,6 +67,17 @@ class Program:
             raise UserError(f"{count} operations share a tensor", f"accelerator '{self.accelerator.name}'",
                             f"give 1..{most}" if most > 1 else "give its wide buffers operations")
         self.command("set_constant", command.SHARED, count)
+
+    def patience(self, cycles: int) -> None:
+        """All is given up when nothing has moved for so many cycles, with something under way and nothing on the bus; 0: never.
+
+        An operation takes fewer: from its last operand to its first result nothing moves.
+        """
+        if not self.accelerator.watchdog:
+            raise UserError("it has no watchdog", f"accelerator '{self.accelerator.name}'", "give it one, or set no patience")
+        if not 0 <= cycles < 1 << PATIENCE_BITS:
+            raise UserError(f"a patience of {cycles} cycles", "program", f"give 0..2^{PATIENCE_BITS} - 1")
+        self.command("set_constant", command.PATIENCE, cycles)
 
     def wait(self, *streams: str) -> None:
         """Wait until the requests of streams have ended, or all of them."""
@@ -193,5 +204,6 @@ def check(status: int, where: str) -> None:
                       for name in ("error", "refused"))
     if error:
         names = {each.number: each.name for each in command.COMMANDS}
-        told = "" if error in (command.TENSORS, command.BUS) else f"command {refused} ({names.get(refused, 'unknown')}): "
+        met = error in (command.TENSORS, command.BUS, command.HANG)
+        told = "" if met else f"command {refused} ({names.get(refused, 'unknown')}): "
         raise UserError(f"{told}{command.ERRORS[error]}", where, "correct the program; docs/spatial.md says what commands take")

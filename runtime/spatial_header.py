@@ -23,6 +23,10 @@ _FUNCTIONS = """
     spatial_status_; })
 static inline uint32_t spatial_status(void) { return SPATIAL_COMMAND(SPATIAL_READ_STATUS, 0u, 0u); }
 static inline void spatial_clear(void) { (void)SPATIAL_COMMAND(SPATIAL_CLEAR, 0u, 0u); }
+/* With a watchdog: the requests that it gave up, SPATIAL_WAIT_... of their streams. */
+#if defined(SPATIAL_PATIENCE)
+static inline uint32_t spatial_given_up(void) { return SPATIAL_COMMAND(SPATIAL_READ_GIVEN_UP, 0u, 0u); }
+#endif
 #elif defined(SPATIAL_REGISTERS)
 static inline volatile uint32_t *spatial_register(uint32_t offset)
 {
@@ -30,6 +34,9 @@ static inline volatile uint32_t *spatial_register(uint32_t offset)
 }
 static inline uint32_t spatial_status(void) { return *spatial_register(SPATIAL_STATUS); }
 static inline void spatial_clear(void) { *spatial_register(SPATIAL_CLEAR_REGISTER) = 1u; }
+#if defined(SPATIAL_PATIENCE)
+static inline uint32_t spatial_given_up(void) { return *spatial_register(SPATIAL_GIVEN_UP); }
+#endif
 static inline uint32_t spatial_command(uint32_t number, uint32_t rs1, uint32_t rs2)
 {
     uint32_t status;
@@ -100,6 +107,7 @@ def header(accelerator: Accelerator) -> str:
         **{f"STREAM_{stream.name.upper()}": command.region(command.BUFFER, n) for n, stream in enumerate(accelerator.streams)},
         **{f"WAIT_{stream.name.upper()}": 2 << n for n, stream in enumerate(accelerator.streams)}, "WAIT_ALL": command.ALL,
         "ELEMENT": command.ELEMENT, "PARTS": command.PARTS, "LAUNCHES": command.LAUNCHES, "SHARED": command.SHARED,
+        **({"PATIENCE": command.PATIENCE, "READ_GIVEN_UP": command.READ_GIVEN_UP} if accelerator.watchdog else {}),
         "RESTART": command.RESTART, "METADATA_LSB": command.METADATA_LSB, "DENSE": command.DENSE,
         "COMPRESSED": command.COMPRESSED, "LINKED_LIST": command.LINKED_LIST, "BITVECTOR": command.BITVECTOR}
     # Of registers a name alone is the offset; these are commands as well.

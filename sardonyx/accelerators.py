@@ -47,7 +47,7 @@ from .sparse_products import sparse_product
 
 # The names of modules that accelerators are made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
-                   r"fixed_drain_\w+|picorv32|pieces_\d+|result_\w+|sram_[\dx]+|waiting|wide_result_\w+")
+                   r"fixed_drain_\w+|picorv32|pieces_\d+|result_\w+|sram_[\dx]+|waiting|watchdog|wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
@@ -234,7 +234,7 @@ class AcceleratorDesign:
 
 
 def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *, buffers: Mapping[str, Buffer],
-                stored: Sequence[Written], dma: Dma, queue: int, ram_bytes: int) -> AcceleratorDesign:
+                stored: Sequence[Written], dma: Dma, queue: int, ram_bytes: int, watchdog: bool = False) -> AcceleratorDesign:
     """The accelerator around an array and its private buffers, of its name.
 
     buffers: of the design, those of results too; stored: those of results that are fibers.
@@ -244,7 +244,8 @@ def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *,
     inside = replace(array, name=f"{array.name}_array")
     rows = any(isinstance(result, Collected) and result.wide for result in results)
     wide = rows or any(bank.wide for buffer in private for bank in buffer.banks)
-    return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes))
+    return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes,
+                                         watchdog))
 
 
 def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:

@@ -80,7 +80,7 @@ class Design(Concerns):
     """A spatial array: its concerns (`Concerns` says which), explained, as Verilog, and in runs that are checked."""
 
     def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
-                    ram_bytes: int = 0, lists: bool = False) -> AcceleratorDesign:
+                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
@@ -89,6 +89,7 @@ class Design(Concerns):
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
+        watchdog : bool                    Commands may say how long nothing may move until all is given up: `Program.patience`.
         """
         if self.vectored is not None:
             raise UserError(f"{self.name} takes vectors with places, which no request brings", "dataflow",
@@ -96,7 +97,7 @@ class Design(Concerns):
         if room is None:
             room = 128 if any(each.wide for each in self._ordered.values()) else 32
         return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written,
-                      dma=Dma(ports, loops, beats, room, lists), queue=queue, ram_bytes=ram_bytes)
+                      dma=Dma(ports, loops, beats, room, lists), queue=queue, ram_bytes=ram_bytes, watchdog=watchdog)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group; the

@@ -33,12 +33,13 @@ AXIS_TYPES = {private_buffer.COMPRESSED: COMPRESSED, private_buffer.LINKED: LINK
 METADATA_LSB = 16
 # What `set_constant` sets; Stellar's own are below 16, of which this is one, with a value.
 RESTART = 8
-ELEMENT, PARTS, LAUNCHES, SHARED = 16, 17, 18, 19
+ELEMENT, PARTS, LAUNCHES, SHARED, PATIENCE = range(16, 21)
+PATIENCE_BITS = 32
 
 ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE, SET_METADATA_ADDRESS = range(8)
 WAIT = 13
-# Of a core alone, past the queue: the register `status`, and what a write of `clear` does.
-READ_STATUS, CLEAR = 126, 127
+# Of a core alone, past the queue: the registers `given_up` and `status`, and what a write of `clear` does.
+READ_GIVEN_UP, READ_STATUS, CLEAR = 125, 126, 127
 # Of `wait`: every request; streams follow from bit 1 on.
 ALL = 1
 
@@ -67,7 +68,8 @@ COMMANDS = (
             f"the sum, 1..65535; of buffers of rows {LAUNCHES}: launches of an operation that may end early, {SHARED}: "
             "operations that share a tensor and are one result; "
             f"{RESTART}: behind how many elements what is counted goes on, 0 after reset; "
-            f"all but {ELEMENT} wait until no request is under way"),
+            f"all but {ELEMENT} wait until no request is under way. {PATIENCE}, at once: cycles without a move that the "
+            "watchdog waits, 0 after reset: for ever"),
     Command("set_address", SET_ADDRESS, "sides[31:30]", "byte address",
             "where the first element is, of the side that is memory"),
     Command("set_span", SET_SPAN, "sides[31:30], axis[7:0]", "elements",
@@ -90,8 +92,9 @@ ERRORS = ("none", "unknown command", "an axis, a constant or a value that there 
           "a request between regions that nothing joins",
           "spans of 0, more there than in all, or elements that are not aligned",
           "a number of elements that is no whole number of tensors, or more than have room", "an error response of the memory",
-          "a wait for elements whose number was not asked for: segments, bits or heads come by a request of their own")
-NONE, UNKNOWN, VALUE, REGIONS, SHAPE, TENSORS, BUS, ORDER = range(len(ERRORS))
+          "a wait for elements whose number was not asked for: segments, bits or heads come by a request of their own",
+          "nothing has moved for as long as the watchdog waits: an operand was not asked for, or a result")
+NONE, UNKNOWN, VALUE, REGIONS, SHAPE, TENSORS, BUS, ORDER, HANG = range(len(ERRORS))
 
 REGISTERS: tuple[Register, ...] = register_file(
     ("rs1", RW, "first word of the next command"),
@@ -106,6 +109,8 @@ REGISTERS: tuple[Register, ...] = register_file(
     ("clear", W1C, "any bit: forgets the error. Until then every command is dropped", (("error", 0, 1, "there is one"),)),
     ("cycles", RO, "cycles since reset in which something was under way"),
     ("ended", RO, "requests that have ended since reset"),
+    ("given_up", RO, "where there is a watchdog: the requests that were under way when it gave all up, bits as of `wait`; "
+                     "until the error is cleared"),
 )
 REGISTER_BITS = 6
 

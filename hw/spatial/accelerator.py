@@ -13,7 +13,7 @@ from ..dma.dma import BUS
 from ..emit import macro
 from ..stream.lead import lead
 from .command.queue import PORTS, CommandQueue
-from .command.word import STATUS
+from .command.word import status_members
 from .core import Core
 
 
@@ -43,10 +43,10 @@ class SpatialAccelerator(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue))
+        m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue, self.accelerator.watchdog))
         m.submodules.core = core = macro(Core(self.accelerator))
         lead(m, queue.o, core.i)
-        for name, member in STATUS.items():
+        for name, member in status_members(self.accelerator.watchdog).items():
             front, behind = getattr(queue, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for part, ports in ((queue, PORTS), (core, BUS)):

@@ -15,6 +15,7 @@ from ..arch.elastic import Elastic
 from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ..arch.written import Written
 from ..dma.dma import BUS
+from ..dma.quiet import WATCHED
 from ..emit import Macro, macro
 from ..stream.lead import lead
 from .buffer.buffered_array import BufferedArray
@@ -25,7 +26,8 @@ from .buffer.result_buffer import ResultBuffer
 from .buffer.wide_result import WideResult
 from .command.decoder import Decoder
 from .command.dispatch import Dispatch
-from .command.word import STATUS, WORD
+from .command.watchdog import Watchdog
+from .command.word import WORD, status_members
 
 
 class Core(wiring.Component):
@@ -44,6 +46,7 @@ class Core(wiring.Component):
     clear : In(1)       As of `Decoder`, and `error` and `refused`.
     busy : Out(1)       A command is there, or a request is under way.
     ended : Out(1)      A request ends.
+    given_up : Out(32)  If there is a watchdog: the register of this name.
     ram : Out(stream)   What fills the memory of a RISC-V core, if there is one.
     m_axi_* : the bus.
 
@@ -54,8 +57,11 @@ class Core(wiring.Component):
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
         self._counted = accelerator.launches > 0 or accelerator.shared > 1
+        # Behind it the parts are as after a reset, but for constants.
+        self._anew = Signal(name="anew") if accelerator.watchdog else None
         ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if accelerator.ram_bytes else {}
-        super().__init__({"i": In(stream.Signature(WORD)), **STATUS, **BUS, **ram})
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog), **BUS,
+                          **ram})
 
     @property
     def emit_key(self) -> str:
@@ -65,9 +71,9 @@ class Core(wiring.Component):
         m = Module()
         streams = self.accelerator.streams
         m.submodules.decoder = decoder = macro(Decoder(self.accelerator))
-        m.submodules.dispatch = dispatch = macro(Dispatch(self.accelerator))
+        m.submodules.dispatch = dispatch = self._part(Dispatch(self.accelerator))
         written = tuple(each for each in self.accelerator.results if isinstance(each, Written))
-        m.submodules.array = array = macro(BufferedArray(self.accelerator.array, self.accelerator.buffers, written))
+        m.submodules.array = array = self._part(BufferedArray(self.accelerator.array, self.accelerator.buffers, written))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(dispatch, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
@@ -85,16 +91,36 @@ class Core(wiring.Component):
             m.d.comb += array.parts.eq(decoder.parts)
         self._results(m, dispatch, array, decoder)
         misfit = Signal()
+        hang = command.NONE if self._anew is None else Mux(self._anew, command.HANG, command.NONE)
         ragged = dispatch.ragged.any() if self.accelerator.dma.wide else 0
         fault = Cat(array.fault, *wrong).any() if wrong else array.fault
         m.d.comb += [
             # The last element of a request is counted in the cycle in which it ends.
             misfit.eq((torn & self._after(m, dispatch.ended)).any() | ragged | fault),
-            decoder.happened.eq(Mux(dispatch.failed, command.BUS, Mux(misfit, command.TENSORS, command.NONE))),
+            decoder.happened.eq(Mux(dispatch.failed, command.BUS, Mux(misfit, command.TENSORS, hang))),
             decoder.streams.eq(dispatch.streams), decoder.clear.eq(self.clear), self.error.eq(decoder.error),
             self.refused.eq(decoder.refused), self.busy.eq(self.i.valid | dispatch.streams.any()),
             self.ended.eq(dispatch.ended.any())]
+        if self._anew is not None:
+            self._watch(m, dispatch, decoder, self._anew)
         return m
+
+    def _part(self, component: wiring.Component) -> Macro:
+        """A part that begins anew when a watchdog gives up."""
+        return macro(component, flush=self._anew)
+
+    def _watch(self, m: Module, dispatch: Macro, decoder: Macro, anew: Signal) -> None:
+        """Where nothing moves any more, requests are given up, and all that they have brought."""
+        m.submodules.watchdog = watchdog = macro(Watchdog())
+        streams = [getattr(dispatch, f"s{n}") for n in range(len(self.accelerator.streams))]
+        m.d.comb += [
+            watchdog.patience.eq(decoder.patience), watchdog.busy.eq(self.busy), anew.eq(watchdog.bites),
+            watchdog.moves.eq((self.i.valid & self.i.ready) | Cat(each.valid & each.ready for each in streams).any()),
+            *(getattr(watchdog, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED)]
+        with m.If(self.clear):
+            m.d.sync += self.given_up.eq(0)
+        with m.If(watchdog.bites):
+            m.d.sync += self.given_up.eq(dispatch.streams << 1)
 
     def _after(self, m: Module, ended: Any) -> Signal:
         later = Signal(len(self.accelerator.streams))
@@ -118,7 +144,7 @@ class Core(wiring.Component):
                 lead(m, getattr(dispatch, f"s{n}"), getattr(array, each.name))
                 m.d.comb += torn[n].eq(getattr(array, each.name.removesuffix("values") + "torn"))
                 continue
-            m.submodules[f"feed_{each.name}"] = feeder = macro(Feeder(each.elements))
+            m.submodules[f"feed_{each.name}"] = feeder = self._part(Feeder(each.elements))
             lead(m, getattr(dispatch, f"s{n}"), feeder.i)
             lead(m, feeder.o, getattr(array, each.name))
             m.d.comb += [feeder.narrow.eq(dispatch.narrow[n]), torn[n].eq(feeder.torn)]
@@ -128,7 +154,7 @@ class Core(wiring.Component):
         """Arrays up to the nth stream, the values of a tensor without zeros; whether they are none."""
         streams = self.accelerator.streams
         values, first = streams[n], n - streams[n].before
-        feeder = macro(LevelFeeder(values.kind, streams[first].elements, self._node(values.name)))
+        feeder = self._part(LevelFeeder(values.kind, streams[first].elements, self._node(values.name)))
         m.submodules[f"feed_{values.name}"] = feeder
         name = values.name.removesuffix("values") + {COMPRESSED: "level", BITVECTOR: "bits", LINKED: "lists"}[values.kind]
         arrays = {first: "counts", n: "values"} | dict(enumerate(feeder.component.behind, first + 1))
@@ -156,7 +182,7 @@ class Core(wiring.Component):
                     self._drain(m, dispatch, array, decoder, numbers[result.name(name)])
                 continue
             n = numbers[result.tensor.name]
-            buffer = macro(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
+            buffer = self._part(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
             m.submodules[f"result_{result.tensor.name}"] = buffer
             m.d.comb += buffer.parts.eq(decoder.parts)
             if result.wide:
@@ -178,7 +204,7 @@ class Core(wiring.Component):
         each = self.accelerator.streams[n]
         gives = getattr(array, each.name)
         bits, is_segments = len(gives.payload), each.name.endswith("_segments")
-        drain = macro(CountedDrain(bits) if each.is_counted else FixedDrain(bits, is_segments))
+        drain = self._part(CountedDrain(bits) if each.is_counted else FixedDrain(bits, is_segments))
         m.submodules[f"drain_{each.name}"] = drain
         lead(m, gives, drain.i)
         lead(m, drain.o, getattr(dispatch, f"s{n}"))

@@ -18,7 +18,7 @@ from ..memory.sram import Sram
 from ..soc.picorv32 import PicoRv32
 from ..stream.lead import lead
 from .command.coprocessor import PCPI, Coprocessor
-from .command.word import STATUS, WORD
+from .command.word import WORD, status_members
 from .core import Core
 
 WORD_BYTES = 4
@@ -117,13 +117,13 @@ class SpatialSystem(wiring.Component):
         m = Module()
         size = self.accelerator.ram_bytes
         m.submodules.core = core = macro(Core(self.accelerator))
-        m.submodules.coprocessor = coprocessor = macro(Coprocessor(self.accelerator.queue))
+        m.submodules.coprocessor = coprocessor = macro(Coprocessor(self.accelerator.queue, self.accelerator.watchdog))
         m.submodules.boot = boot = macro(Boot(size, len(self.accelerator.streams) - 1))
         m.submodules.processor = processor = macro(CommandingCore(size))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(core, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
-        for name, member in STATUS.items():
+        for name, member in status_members(self.accelerator.watchdog).items():
             front, behind = getattr(coprocessor, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for name, member in PCPI.items():

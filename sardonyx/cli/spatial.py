@@ -70,6 +70,7 @@ def add(commands: Any) -> None:
         examples=["sardonyx spatial soc tiled_matmul --product 20x12x16",
                   "sardonyx spatial soc tiled_matmul --no-core --ports 16 --out build/accelerator"])
     soc.add_argument("--ports", metavar="N", type=whole(1), default=4, help="requests of the DMA at once, 1 to 16 (default: 4)")
+    soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
@@ -189,7 +190,8 @@ def surround(options: argparse.Namespace, console: Console) -> int:
         raise UserError("there is nothing to do", "sardonyx spatial soc", "give --out DIR, --product RxCxT, or both")
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
-    made = dataclasses.replace(design, bounds=bounds).accelerator(options.ports, ram_bytes=0 if options.no_core else RAM_BYTES)
+    made = dataclasses.replace(design, bounds=bounds).accelerator(
+        options.ports, ram_bytes=0 if options.no_core else RAM_BYTES, watchdog=options.watchdog)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product

@@ -14,22 +14,32 @@ from cocotbext.axi import AxiResp
 
 from sardonyx.cocotb import Commands, stalls
 from sardonyx.hw.arch import command
-from sardonyx.hw.arch.command import UNKNOWN, Word
+from sardonyx.hw.arch.command import HANG, UNKNOWN, Word
+from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_products import Matrix, product
 
+KIND = accelerator(watchdog=True).kind
 SHAPE, TILE = (4, 3, 5), (3, 2, 4)
+# Longer than an operation takes, and not much longer than a memory that stalls at random.
+PATIENCE = 60
 C_AT, BYTES = 256, 1024
 
 
-async def begun(dut: Any, seed: int) -> "tuple[Commands, Memory]":
+async def begun(dut: Any, seed: int, late: int = 0) -> "tuple[Commands, Memory]":
+    """late: cycles in which memory does not answer at all."""
     Clock(dut.clk, 10, "ns").start()
     memory = Memory(dut, np.zeros(BYTES, np.uint8), seed)
     dut.rst.value = 1
     queue = Commands(dut, lambda channel: stalls(seed + channel))
     await ClockCycles(dut.clk, 3)
     dut.rst.value = 0
-    cocotb.start_soon(memory.run())
+    cocotb.start_soon(memory.run() if not late else awaited(dut, late, memory))
     return queue, memory
+
+
+async def awaited(dut: Any, late: int, memory: Memory) -> None:
+    await ClockCycles(dut.clk, late)
+    await memory.run()
 
 
 def placed(memory: Memory, shape: "tuple[int, int, int]", seed: int) -> "tuple[list[Word], bytes]":
@@ -43,7 +53,7 @@ def placed(memory: Memory, shape: "tuple[int, int, int]", seed: int) -> "tuple[l
     wanted = memory.content.copy()
     sums = (a @ b).astype(np.int32).tobytes()
     wanted[C_AT:C_AT + len(sums)] = [*sums]
-    return product(accelerator().kind, shape, *places).words, wanted.tobytes()
+    return product(KIND, shape, *places).words, wanted.tobytes()
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
@@ -79,12 +89,12 @@ async def after_an_error_nothing_happens_until_it_is_cleared(dut: Any) -> None:
 async def a_full_queue_refuses_commands_and_a_reset_empties_it(dut: Any) -> None:
     queue, memory = await begun(dut, 4)
     words, wanted = placed(memory, TILE, 5)
-    assert await queue.read("status") == accelerator().kind.queue << 8 | 4
+    assert await queue.read("status") == KIND.queue << 8 | 4
     # The last one waits for ever: for sums that nothing computes.
     result = command.SET_SRC_AND_DST, command.region(command.BUFFER, 3)
     for word in itertools.dropwhile(lambda word: word[:2] != result, words):
         await queue.give(word)
-    depth = accelerator().kind.queue
+    depth = KIND.queue
     for _ in range(depth - 1):
         assert await queue.write("command", command.SET_AXIS_TYPE) == AxiResp.OKAY
     assert await queue.read("status") >> 1 & 1 and await queue.read("status") >> 8 & 0xFF == 0
@@ -98,3 +108,62 @@ async def a_full_queue_refuses_commands_and_a_reset_empties_it(dut: Any) -> None
     await ClockCycles(dut.clk, 2)
     assert await queue.read("status") == depth << 8 | 4
     assert memory.content.tobytes() != wanted
+
+
+def in_vain(queue: int) -> Program:
+    """A request for a result, one of whose operands never comes; the other one fills its buffer, and holds a port."""
+    found = Program(KIND)
+    found.patience(PATIENCE)
+    found.move("C", C_AT, (2, 1), (3, 2), 2)
+    found.move("A", 0, (4, 1), (3, 4), 0, around=[(queue, 0)])
+    return found
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def what_waits_for_an_operand_that_never_comes_is_given_up_and_named(dut: Any) -> None:
+    queue, memory = await begun(dut, 6)
+    words, wanted = placed(memory, SHAPE, 7)
+    before = memory.content.tobytes()
+    for tensors, waits in ((1, ("C",)), (9, ("A_values", "C"))):
+        program = in_vain(tensors)
+        program.wait()
+        for word in program.words:
+            await queue.give(word)
+        assert await queue.ended() >> 16 & 15 == HANG
+        assert await queue.read("given_up") == sum(2 << program.index(name) for name in waits)
+        assert memory.content.tobytes() == before
+        await queue.write("clear", 1)
+        assert await queue.read("status") >> 16 & 15 == 0 and await queue.read("given_up") == 0
+    # All ports are free, and nothing is left of what came.
+    for word in words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_request_that_has_to_wait_for_a_port_is_given_up(dut: Any) -> None:
+    queue, memory = await begun(dut, 8)
+    words, wanted = placed(memory, TILE, 9)
+    program = in_vain(9)
+    # The port that B would need is held by C and A.
+    program.move("B", 128, (2, 1), (4, 2), 0)
+    for word in program.words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == HANG
+    await queue.write("clear", 1)
+    for word in words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def memory_that_is_late_is_waited_for(dut: Any) -> None:
+    late = 1000
+    queue, memory = await begun(dut, 10, late)
+    words, wanted = placed(memory, TILE, 11)
+    program = Program(KIND)
+    program.patience(PATIENCE)
+    for word in [*program.words, *words]:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
+    assert await queue.read("cycles") > late // 2 > PATIENCE

@@ -16,7 +16,7 @@ A_AT, B_AT, C_AT = (Arrays(at, at + 0x100, at + 0x200, size) for at, size in ((R
 
 @cache
 def accelerator(first: str = "compressed", ports: int = 4, ram_bytes: int = 0, words: int = 32,
-                last: str = "compressed") -> AcceleratorDesign:
+                last: str = "compressed", watchdog: bool = False) -> AcceleratorDesign:
     """An outer product of 2 x 6 x 2; `first` the format of A, `last` of C, and of B if commands bring it."""
     i, j, k = sp.indices("i j k")
     A, B = sp.inputs("A B")
@@ -25,7 +25,7 @@ def accelerator(first: str = "compressed", ports: int = 4, ram_bytes: int = 0, w
                      buffers={"A": sp.Buffer("dense", first, words=16, order=(1, 0)),
                               "B": sp.Buffer("dense", "bitvector" if last == "bitvector" else "compressed", words=16),
                               "C": sp.Buffer("dense", last, words=words, operations=2 if last == "linked list" else 1, node=2)},
-                     name="without_zeros").accelerator(ports, ram_bytes=ram_bytes)
+                     name="without_zeros").accelerator(ports, ram_bytes=ram_bytes, watchdog=watchdog)
 
 
 def matrices(shape: "tuple[int, int, int]", density: float, seed: int) -> "tuple[np.ndarray, np.ndarray]":

@@ -35,7 +35,8 @@ class Arrays:
     def forget(self, m: Module, setting: Value) -> None:
         """A request begins."""
         with m.If(setting):
-            m.d.sync += self._whole.eq(0)
+            # An error may have come between the arrays of the last one.
+            m.d.sync += [self._whole.eq(0), self._part.eq(0)]
 
     def typed(self, m: Module, word: Any, number: Value, setting: Value) -> Value:
         """Take a type of axis 0; whether it is that of the tensor."""

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ...arch import command
 from ...emit import macro
 from ...stream.lead import lead
-from .waiting import Waiting
-from .word import STATUS, WORD, command_word
+from .waiting import TOLD, Waiting
+from .word import WORD, command_word, status_members
 
 # The port, from the side of the coprocessor.
 PCPI = {"pcpi_valid": In(1), "pcpi_insn": In(32), "pcpi_rs1": In(32), "pcpi_rs2": In(32), "pcpi_wr": Out(1), "pcpi_rd": Out(32),
@@ -23,11 +23,13 @@ class Coprocessor(wiring.Component):
     """Takes the instructions that are commands, and gives them to the queue.
 
     Behaviour: every instruction gives the register `status` of before it. The core waits while the queue is full, and for
-    nothing else; `READ_STATUS` and `CLEAR` go past the queue. Other instructions are left to others.
+    nothing else; `READ_STATUS` and `CLEAR` go past the queue, and where there is a watchdog `READ_GIVEN_UP`, which gives that
+    register. Other instructions are left to others.
 
     Parameters
     ----------
     depth : int         Commands that wait.
+    watchdog : bool     The core has one.
 
     Members
     -------
@@ -35,23 +37,23 @@ class Coprocessor(wiring.Component):
     first : In(stream)  `WORD`, commands that go before those of the core.
     o : Out(stream)     `WORD`.
     state : Out(32)     The register `status`.
-    clear : Out(1); error, refused, busy, ended : In      See `Core`.
+    clear : Out(1); error, refused, busy, ended, given_up : In      See `Core`.
 
     Timing: an instruction takes a cycle here, and what the core takes for it.
     Source: Stellar V (custom instructions); PicoRV32's documentation of the port.
     """
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, depth: int, watchdog: bool = False) -> None:
+        self.depth, self.watchdog = depth, watchdog
         words = stream.Signature(WORD)
         super().__init__({**PCPI, "first": In(words), "o": Out(words), "state": Out(32),
-                          **{name: member.flip() for name, member in STATUS.items()}})
+                          **{name: member.flip() for name, member in status_members(watchdog).items()}})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.waiting = waiting = macro(Waiting(self.depth))
+        m.submodules.waiting = waiting = macro(Waiting(self.depth, self.watchdog))
         lead(m, waiting.o, self.o)
-        m.d.comb += [*(getattr(waiting, name).eq(getattr(self, name)) for name in STATUS if name != "clear"),
+        m.d.comb += [*(getattr(waiting, name).eq(getattr(self, name)) for name in TOLD),
                      self.state.eq(waiting.state)]
         number = self.pcpi_insn[25:]
         mine = Signal()
@@ -73,4 +75,9 @@ class Coprocessor(wiring.Component):
         m.d.sync += done.eq(goes & (past | (waiting.i.ready & ~self.first.valid)))
         with m.If(goes):
             m.d.sync += self.pcpi_rd.eq(waiting.state)
+        if self.watchdog:
+            with m.If(number == command.READ_GIVEN_UP):
+                m.d.comb += past.eq(1)
+                with m.If(goes):
+                    m.d.sync += self.pcpi_rd.eq(self.given_up)
         return m

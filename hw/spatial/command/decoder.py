@@ -14,7 +14,7 @@ from ...arch.accelerator import Accelerator
 from ...arch.dma import ADDRESS_BITS, MOST_SIZE, NODE_BYTES, NODES_AXIS, SPAN_BITS
 from ...dma.request import request_layout
 from .arrays import Arrays
-from .word import ERROR_BITS, WORD
+from .word import WORD, error_bits
 
 
 def job_layout(accelerator: Accelerator) -> data.StructLayout:
@@ -42,6 +42,7 @@ class Decoder(wiring.Component):
     launches : Out         Where operations may end early: after how many launches.
     shared : Out           Where operations share a tensor of rows: how many, less one.
     restart : Out(1), at : Out(32)     If tensors are counted: they go on behind so many elements (`CountedDrain`).
+    patience : Out(32)     If there is a watchdog: the cycles that it waits.
     happened : In          An error of this cycle that a request has met, or 0.
     clear : In(1)          Forget the error.
     error : Out, refused : Out(7)     What went wrong first, and with which command.
@@ -55,9 +56,11 @@ class Decoder(wiring.Component):
         launches, shared = accelerator.launches, accelerator.shared
         settings = {"launches": Out(range(launches + 1), init=launches)} if launches else {}
         settings |= {"shared": Out(range(shared), init=shared - 1)} if shared > 1 else {}
+        settings |= {"patience": Out(command.PATIENCE_BITS)} if accelerator.watchdog else {}
+        error = error_bits(accelerator.watchdog)
         super().__init__({"i": In(stream.Signature(WORD)), "o": Out(stream.Signature(job_layout(accelerator))),
                           "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), **settings,
-                          "happened": In(ERROR_BITS), "clear": In(1), "error": Out(ERROR_BITS),
+                          "happened": In(error), "clear": In(1), "error": Out(error),
                           "refused": Out(command.NUMBER_BITS),
                           **({"restart": Out(1), "at": Out(ADDRESS_BITS), "stuck": In(1),
                               "orphans": In(len(accelerator.streams))} if accelerator.counts else {})})
@@ -69,7 +72,7 @@ class Decoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         word = self.i.payload
-        wrong = Signal(ERROR_BITS)
+        wrong = Signal(len(self.error))
         done = Signal()
         # What is there, whether it may be done, and in which cycle it is.
         valid = Signal()
@@ -145,7 +148,10 @@ class Decoder(wiring.Component):
     def _constant(self, m: Module, request: Any, setting: Signal, wrong: Signal, done: Signal, idle: Any) -> None:
         word = self.i.payload
         if self.accelerator.counts:
-            with m.If((word.rs1 != command.ELEMENT) & self.orphans.any()):
+            waits = word.rs1 != command.ELEMENT
+            if self.accelerator.watchdog:
+                waits = waits & (word.rs1 != command.PATIENCE)
+            with m.If(waits & self.orphans.any()):
                 m.d.comb += wrong.eq(command.ORDER)
         with m.Switch(word.rs1):
             with m.Case(command.ELEMENT):
@@ -169,6 +175,10 @@ class Decoder(wiring.Component):
                             m.d.comb += wrong.eq(command.VALUE)
                         with m.If(setting):
                             m.d.sync += getattr(self, name).eq(word.rs2 - less)
+            if self.accelerator.watchdog:
+                with m.Case(command.PATIENCE):
+                    with m.If(setting):
+                        m.d.sync += self.patience.eq(word.rs2)
             if self.accelerator.counts:
                 with m.Case(command.RESTART):
                     m.d.comb += [done.eq(idle), self.restart.eq(setting), self.at.eq(word.rs2)]

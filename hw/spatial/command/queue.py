@@ -13,8 +13,8 @@ from ...arch.soc import offsets
 from ...emit import macro
 from ...soc.axi_lite import AxiLite, axi_lite_ports
 from ...stream.lead import lead
-from .waiting import Waiting
-from .word import STATUS, WORD, command_word
+from .waiting import TOLD, Waiting
+from .word import WORD, command_word, status_members
 
 PORTS = axi_lite_ports(command.REGISTER_BITS)
 
@@ -27,12 +27,13 @@ class CommandQueue(wiring.Component):
     Parameters
     ----------
     depth : int         Commands that wait.
+    watchdog : bool     The core has one.
 
     Members
     -------
     s_axil_* : the bus.
     o : Out(stream)     `WORD`.
-    clear : Out(1); error, refused, busy, ended : In      See `Core`.
+    clear : Out(1); error, refused, busy, ended, given_up : In      See `Core`.
 
     Timing: as of `AxiLite`; a command leaves in the cycle after it came.
     Source: Arm IHI 0022, AXI4-Lite.
@@ -40,9 +41,9 @@ class CommandQueue(wiring.Component):
 
     module_name = "command_queue"
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
-        status = {name: member.flip() for name, member in STATUS.items()}
+    def __init__(self, depth: int, watchdog: bool = False) -> None:
+        self.depth, self.watchdog = depth, watchdog
+        status = {name: member.flip() for name, member in status_members(watchdog).items()}
         super().__init__({**PORTS, "o": Out(stream.Signature(WORD)), **status})
 
     def elaborate(self, platform: Any) -> Module:
@@ -51,9 +52,9 @@ class CommandQueue(wiring.Component):
         for name, member in PORTS.items():
             own, inner = getattr(self, name), getattr(bus, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
-        m.submodules.waiting = waiting = macro(Waiting(self.depth))
+        m.submodules.waiting = waiting = macro(Waiting(self.depth, self.watchdog))
         lead(m, waiting.o, self.o)
-        m.d.comb += [getattr(waiting, name).eq(getattr(self, name)) for name in STATUS if name != "clear"]
+        m.d.comb += [getattr(waiting, name).eq(getattr(self, name)) for name in TOLD]
         rs1 = Signal(32)
         rs2 = Signal(32)
         at = offsets(command.REGISTERS)
@@ -64,7 +65,8 @@ class CommandQueue(wiring.Component):
                     m.d.comb += bus.value.eq(value)
                     with m.If(bus.write):
                         m.d.sync += value.eq(bus.data)
-            for name, value in (("status", waiting.state), ("cycles", waiting.cycles), ("ended", waiting.ended_all)):
+            more = [("given_up", self.given_up)] if self.watchdog else []
+            for name, value in (("status", waiting.state), ("cycles", waiting.cycles), ("ended", waiting.ended_all), *more):
                 with m.Case(at[name]):
                     m.d.comb += [bus.value.eq(value), bus.error.eq(bus.write)]
             with m.Case(at["command"]):

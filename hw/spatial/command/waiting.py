@@ -13,7 +13,10 @@ from ...arch.soc import named
 from ...emit import macro
 from ...stream.fifo import Fifo
 from ...stream.lead import lead
-from .word import STATUS, WORD
+from .word import WORD, status_members
+
+# What of a core's status is in the registers here.
+TOLD = ("error", "refused", "busy", "ended")
 
 
 class Waiting(wiring.Component):
@@ -22,6 +25,7 @@ class Waiting(wiring.Component):
     Parameters
     ----------
     depth : int         Commands that wait.
+    watchdog : bool     The core has one.
 
     Members
     -------
@@ -33,10 +37,10 @@ class Waiting(wiring.Component):
     Source: Stellar V.
     """
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, depth: int, watchdog: bool = False) -> None:
+        self.depth, self.watchdog = depth, watchdog
         words = stream.Signature(WORD)
-        status = {name: member.flip() for name, member in STATUS.items() if name != "clear"}
+        status = {name: member.flip() for name, member in status_members(watchdog).items() if name in TOLD}
         super().__init__({"i": In(words), "o": Out(words), **status, "state": Out(32), "cycles": Out(32), "ended_all": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:

@@ -191,7 +191,7 @@ def test_what_cannot_be_done_is_told_and_nothing_follows(name: str, simulated: "
 
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=[pytest.mark.icarus, pytest.mark.slow])])
 def test_commands_over_a_bus_under_random_stalls(simulator: str, tmp_path: Path) -> None:
-    run_cocotb(SpatialAccelerator(accelerator().kind), "cocotb_accelerator", simulator, tmp_path)
+    run_cocotb(SpatialAccelerator(accelerator(watchdog=True).kind), "cocotb_accelerator", simulator, tmp_path)
 
 
 word = st.integers(0, (1 << 32) - 1)
@@ -283,6 +283,8 @@ def test_programs_that_no_command_can_hold_are_refused() -> None:
             (lambda: program.request("C", 0, [(2, 2, 1)], 3), "stream C: elements are of 2^3 bytes\n  try: give 0..2"),
             (lambda: Program(accelerator(4).kind).gather("A_values", 0, 1, 0),
              "accelerator 'tiled': its DMA follows no lists\n  try: give it lists"),
+            (lambda: program.patience(1), "accelerator 'tiled': it has no watchdog\n  try: give it one, or set no patience"),
+            (lambda: Program(accelerator(watchdog=True).kind).patience(-1), "program: a patience of -1 cycles\n"),
             (lambda: program.move("B_values", 0, (1, 1), (1, 1), 0), "program: there is no dense tensor 'B_values'\n"),
             (lambda: product(kind, (0, 1, 1), *[Matrix(0, 1, 0)] * 3), "product: a product of 0 x 1 x 1\n"),
             (lambda: product(dataclasses.replace(kind, buffers=tuple(dataclasses.replace(buffer, banks=tuple(

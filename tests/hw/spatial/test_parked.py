@@ -76,7 +76,7 @@ def test_a_wait_for_what_nothing_counts_is_refused(simulated: SimulatedAccelerat
 
 
 def test_an_error_is_cleared_without_a_reset(tmp_path: Path) -> None:
-    run_cocotb(accelerator().hardware(), "cocotb_without_zeros", "verilator", tmp_path)
+    run_cocotb(accelerator(watchdog=True).hardware(), "cocotb_without_zeros", "verilator", tmp_path)
 
 
 @pytest.mark.slow

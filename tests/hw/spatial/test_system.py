@@ -11,6 +11,7 @@ import pytest
 from accelerators import accelerator, operands
 from riscv import needs_compiler
 
+from sardonyx.accelerators import AcceleratorDesign
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.spatial.system import SpatialSystem
@@ -22,9 +23,13 @@ from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 RAM, BYTES = 4096, 8192
 
 
+def system() -> AcceleratorDesign:
+    return accelerator(ram_bytes=RAM, watchdog=True)
+
+
 @pytest.fixture(scope="module")
 def simulated() -> "Iterator[SimulatedAccelerator]":
-    with SimulatedAccelerator(SpatialSystem(accelerator(ram_bytes=RAM).kind), BYTES, 20) as found:
+    with SimulatedAccelerator(SpatialSystem(system().kind), BYTES, 20) as found:
         yield found
 
 
@@ -33,7 +38,7 @@ def simulated() -> "Iterator[SimulatedAccelerator]":
 def test_firmware_and_commands_leave_the_same_memory(shape: "tuple[int, int, int]", simulated: SimulatedAccelerator) -> None:
     a, b = (matrix.astype(np.int8) for matrix in operands(shape, 1))
     places = Matrix(RAM, shape[2], 0), Matrix(RAM + 256, shape[1], 0), Matrix(RAM + 512, shape[1] + 1, 2)
-    firmware = spatial_firmware.product(accelerator(ram_bytes=RAM).kind, shape, *places)
+    firmware = spatial_firmware.product(system().kind, shape, *places)
     content = bytearray(BYTES)
     content[:RAM] = firmware
     for matrix, place in zip((a, b), places):
@@ -55,7 +60,7 @@ def test_firmware_and_commands_leave_the_same_memory(shape: "tuple[int, int, int
 def test_a_convolution_in_c_leaves_the_memory_that_commands_leave(simulated: SimulatedAccelerator) -> None:
     what = convolution((7, 9, 2), (3, 3, 2), 2, (RAM, RAM + 256, RAM + 512), (0, 0, 2))
     content = bytearray(np.random.default_rng(1).integers(0, 256, BYTES, np.uint8).tobytes())
-    content[:RAM] = spatial_firmware.product(accelerator(ram_bytes=RAM).kind, *what)
+    content[:RAM] = spatial_firmware.product(system().kind, *what)
     simulated.write(0, bytes(content))
     assert simulated.run([], 400_000).status >> 16 & 15 == command.NONE
     with SimulatedAccelerator(accelerator().hardware(), BYTES, 20) as by_bus:
@@ -80,6 +85,15 @@ PROGRAMS = {
             spatial_set_axis_type(SPATIAL_FOR_BOTH, 0, SPATIAL_DENSE);
         if (sent != SPATIAL_QUEUE || (spatial_status() & SPATIAL_STATUS_ROOM))
             __asm__ volatile("j .");""", command.NONE),
+    "what waits for ever is given up and named": ("""
+        spatial_set_constant(SPATIAL_PATIENCE, 100);
+        spatial_set_src_and_dst(SPATIAL_STREAM_C, SPATIAL_MEMORY);
+        spatial_issue();
+        if (spatial_fence() == 8u && spatial_given_up() == SPATIAL_WAIT_C) {
+            spatial_clear();
+            if (spatial_given_up() || (spatial_status() & SPATIAL_STATUS_BUSY))
+                __asm__ volatile("j .");
+        }""", command.NONE),
     "memory that there is not is told": ("""
         spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_A_VALUES);
         spatial_set_address(SPATIAL_FOR_SRC, 0x10000000u);
@@ -102,12 +116,12 @@ __attribute__((section(".start"), used)) void _start(void)
     __asm__ volatile("ebreak");
 }}
 """)
-    simulated.write(0, spatial_firmware.compiled(accelerator(ram_bytes=RAM).kind, source, {}))
+    simulated.write(0, spatial_firmware.compiled(system().kind, source, {}))
     assert simulated.run([], 50_000).status >> 16 & 15 == error
 
 
 def test_a_core_does_not_begin_without_its_memory() -> None:
-    with SimulatedAccelerator(SpatialSystem(accelerator(ram_bytes=RAM).kind), RAM // 2, 20) as small:
+    with SimulatedAccelerator(SpatialSystem(system().kind), RAM // 2, 20) as small:
         assert small.run([], 50_000).status >> 16 & 15 == command.BUS
 
 
@@ -115,7 +129,7 @@ def test_a_core_does_not_begin_without_its_memory() -> None:
 @pytest.mark.parametrize("front", ["", "#define SPATIAL_REGISTERS 0x1000\n"])
 def test_compilers_take_the_header(compiler: str, standard: str, front: str, tmp_path: Path) -> None:
     assert shutil.which(compiler)
-    kind = accelerator(ram_bytes=RAM).kind
+    kind = system().kind
     (tmp_path / "spatial.h").write_text(header(kind))
     language = "c" if compiler == "gcc" else "c++"
     (tmp_path / "user.c").write_text(f'{front}#include "spatial.h"\nint used(void) {{ return SPATIAL_LOOPS; }}\n')
@@ -124,7 +138,7 @@ def test_compilers_take_the_header(compiler: str, standard: str, front: str, tmp
 
 
 def test_the_header_names_every_command_stream_and_register_once() -> None:
-    names = re.findall(r"^#define (\w+)", header(accelerator(ram_bytes=RAM).kind), re.MULTILINE)
+    names = re.findall(r"^#define (\w+)", header(system().kind), re.MULTILINE)
     # The last one stands in both branches.
     once = [name for name in names if name != "SPATIAL_COMMAND"]
     assert len(once) == len(set(once))
@@ -139,10 +153,10 @@ def test_firmware_that_cannot_be_is_refused(tmp_path: Path) -> None:
     big.write_text('char much[9000] __attribute__((section(".start"), used)) = {1};\nvoid _start(void) {}\n')
     for made, told in (
             (lambda: spatial_firmware.compiled(accelerator().kind, big, {}), "accelerator 'tiled': it has no core\n"),
-            (lambda: spatial_firmware.compiled(accelerator(ram_bytes=RAM).kind, big, {}),
+            (lambda: spatial_firmware.compiled(system().kind, big, {}),
              "accelerator 'tiled': the firmware does not fit into 4096 bytes of the processor's memory\n"
              "  try: give it more ram_bytes"),
-            (lambda: accelerator(ram_bytes=RAM).run(accelerator().program(), b""), "tiled: its core gives commands\n"),
+            (lambda: system().run(accelerator().program(), b""), "tiled: its core gives commands\n"),
             (lambda: accelerator().run(b"", b""), "tiled: it has no core for firmware\n")):
         with pytest.raises(UserError) as error:
             made()

@@ -1,0 +1,48 @@
+"""What tells that an accelerator waits for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.command import PATIENCE_BITS
+from ...dma.quiet import WATCHED, Quiet
+from ...emit import macro
+
+
+class Watchdog(wiring.Component):
+    """Counts cycles in which nothing moves, though something is under way.
+
+    Behaviour: memory that is slow does not count, as the bus has something to do then: what is waited for comes from the array.
+
+    Members
+    -------
+    patience : In(32)      So many cycles are too many; 0: none are.
+    busy : In(1)           A command waits, or a request is under way.
+    moves : In(1)          A command or an element of a stream is taken.
+    m_axi_arvalid, ... : In(1)     As of `Quiet`.
+    bites : Out(1)         For a cycle: too many have passed. Nothing is under way on the bus.
+
+    Timing: `bites` in the cycle `patience` behind the last one in which something moved.
+    Source: a design of its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"patience": In(PATIENCE_BITS), "busy": In(1), "moves": In(1),
+                          **{f"m_axi_{name}": In(1) for name in WATCHED}, "bites": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.quiet = quiet = macro(Quiet())
+        m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
+        still = Signal(PATIENCE_BITS)       # cycles without a move
+        waits = Signal()
+        m.d.comb += [waits.eq(self.busy & ~self.moves & quiet.quiet),
+                     self.bites.eq(waits & (self.patience != 0) & (still >= self.patience))]
+        m.d.sync += still.eq(still + 1)
+        with m.If(~waits | self.bites):
+            m.d.sync += still.eq(0)
+        return m
