@@ -35,7 +35,7 @@ from .sim import spatial as engines
 from .sim.golden.merger import merged
 
 # The names of modules that mergers are made of.
-PARTS = re.compile(r"fifo2_w\d+|merge_(node|matrix|tree)_\w+")
+PARTS = re.compile(r"fifo2_w\d+|stage_w\d+|merge_(node|matrix|tree)_\w+")
 # Of random matrices, which are arrays with all their zeros.
 MOST_RANDOM = 1 << 24
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description, step by step", "rtl": "generated Verilog on streams"}

@@ -89,6 +89,11 @@ class Merger:
         """The key of an end, above all others."""
         return 1 << self.key_bits - 1
 
+    def ends(self, level: int) -> bool:
+        """Whether what is behind the nodes of a level, of inputs 0, is a FIFO; else it is a register, whose ready follows that
+        of the next one. A node of one element says by few gates that it takes it; of many that is the longest path."""
+        return self.take > 1 or level == self.levels or level % 3 == 2
+
     @property
     def levels(self) -> int:
         """Of the tree of a lane."""

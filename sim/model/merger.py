@@ -1,7 +1,8 @@
 """Mergers step by step: what every node of a lane takes and gives in each step, with the FIFOs between them.
 
 A step is a cycle. FIFOs take an element in a step if they had room at its beginning, and show it in the next one, as those of
-the hardware do.
+the hardware do. In front of nodes of one element there is a register in their place, which has room in the step in which
+what it has is taken.
 
 Cost: 4 us for each node and step, and 1 us for each element in it.
 """
@@ -37,7 +38,8 @@ def simulate(kind: Merger, fibers: Sequence[Sequence[Sequence[Element]]]) -> Sim
 class _Fiber:
     """The FIFOs to which a fiber is dealt, in turn; `heads` is what they show, `room` how many in turn take something."""
 
-    def __init__(self, take: int) -> None:
+    def __init__(self, take: int, is_register: bool) -> None:
+        self.is_register = is_register
         self.queues: list[deque[Element]] = [deque() for _ in range(take)]
         self._read = self._write = 0
         self.heads: list[Element] = []
@@ -73,12 +75,12 @@ class _Lane:
     def __init__(self, kind: Merger, ways: Sequence[Sequence[Element]]) -> None:
         self._kind, self._left = kind, sum(map(len, ways))
         # What each input stream still gives, with the FIFO behind it.
-        self._sources: list[tuple[deque[Element], deque[Element]]] = []
-        levels = [[_Fiber(kind.take) for _ in ways]]
+        self._sources: list[tuple[deque[Element], deque[Element], _Fiber]] = []
+        levels = [[_Fiber(kind.take, not kind.ends(0)) for _ in ways]]
         for way, fiber in zip(ways, levels[0]):
-            self._sources += [(deque(way[nth::kind.take]), queue) for nth, queue in enumerate(fiber.queues)]
+            self._sources += [(deque(way[nth::kind.take]), queue, fiber) for nth, queue in enumerate(fiber.queues)]
         while len(levels[-1]) > 1:
-            levels.append([_Fiber(kind.take) for _ in levels[-1][::2]])
+            levels.append([_Fiber(kind.take, not kind.ends(len(levels))) for _ in levels[-1][::2]])
         self._output = levels[-1][0]
         self._fibers = [fiber for level in levels for fiber in level]
         self._nodes = [(x, y, o) for below, above in pairwise(levels) for x, y, o in zip(below[::2], below[1::2], above)]
@@ -90,9 +92,16 @@ class _Lane:
         while self._left:
             for fiber in self._fibers:
                 fiber.begin(self._kind.end)
-            fed = [(source, queue) for source, queue in self._sources if source and len(queue) < DEPTH]
             gone = [(stream, queue) for stream, queue in zip(streams, self._output.queues) if queue]
-            moves = [(node, self._merged(*node)) for node in self._nodes if node[0].heads and node[1].heads]
+            moves = []
+            for x, y, o in reversed(self._nodes):
+                found = self._merged(x, y, o) if x.heads and y.heads else (0, 0, [])
+                moves.append(((x, y, o), found))
+                for fiber, taken in zip((x, y), found[:2]):
+                    if fiber.is_register:
+                        fiber.room = int(not fiber.heads or taken > 0)
+            fed = [(source, queue) for source, queue, fiber in self._sources
+                   if source and (fiber.room if fiber.is_register else len(queue) < DEPTH)]
             for stream, queue in gone:
                 stream.append(queue.popleft())
                 self._left -= 1

@@ -13,6 +13,7 @@ from ...emit import macro
 from ...stream.fifo import Fifo2
 from .matrix import MergeMatrix
 from .node import MergeNode, element
+from .stage import Stage
 
 
 class MergeTree(Component):
@@ -30,7 +31,8 @@ class MergeTree(Component):
     i_0_0, ... : In(stream)    For each way and each of `take`, of an `element`.
     o_0, ... : Out(stream)     For each of `take`, the same.
 
-    Timing: `take` elements a cycle, after a cycle for each level and one more. `valid` and `ready` come from registers.
+    Timing: `take` elements a cycle, after a cycle for each level and one more. `valid` and `ready` come from registers; where
+    `take` is 1, `ready` at the inputs from those of three levels, by two gates for each.
     Source: SpArch III-B, the merge tree. Departure: SpArch's nodes of a level share one comparator array; each has its own.
     """
 
@@ -48,15 +50,16 @@ class MergeTree(Component):
                   for way in range(self.kind.ways)]
         level = 0
         while len(fibers) > 1:
-            fibers = [self._merged(m, f"{level}_{at}", x, y) for at, (x, y) in enumerate(zip(fibers[::2], fibers[1::2]))]
+            fibers = [self._merged(m, level, at, x, y) for at, (x, y) in enumerate(zip(fibers[::2], fibers[1::2]))]
             level += 1
         for nth, fiber in enumerate(fibers[0]):
             port = getattr(self, f"o_{nth}")
             m.d.comb += [Value.cast(port.payload).eq(fiber.payload), port.valid.eq(fiber.valid), fiber.ready.eq(port.ready)]
         return m
 
-    def _merged(self, m: Module, name: str, x: list[Any], y: list[Any]) -> list[Any]:
+    def _merged(self, m: Module, level: int, at: int, x: list[Any], y: list[Any]) -> list[Any]:
         """What a node gives, behind its FIFOs."""
+        name = f"{level}_{at}"
         several = self.kind.take > 1
         m.submodules[f"node_{name}"] = node = macro(MergeMatrix(self.kind) if several else MergeNode(self.kind))
         for side, fiber in (("x", x), ("y", y)):
@@ -64,10 +67,11 @@ class MergeTree(Component):
                 port = getattr(node, f"{side}{nth}" if several else side)
                 m.d.comb += [Value.cast(port.payload).eq(each.payload), port.valid.eq(each.valid), each.ready.eq(port.ready)]
         outputs = [getattr(node, f"o{nth}" if several else "o") for nth in range(self.kind.take)]
-        return [self._after(m, f"node_{name}_{nth}", output) for nth, output in enumerate(outputs)]
+        return [self._after(m, f"node_{name}_{nth}", output, level + 1) for nth, output in enumerate(outputs)]
 
-    def _after(self, m: Module, name: str, words: Any) -> Any:
-        """A stream behind a FIFO."""
-        m.submodules[f"fifo_{name}"] = fifo = macro(Fifo2(self.kind.element_bits))
+    def _after(self, m: Module, name: str, words: Any, level: int = 0) -> Any:
+        """A stream behind a FIFO, or a register, which is as fast."""
+        kind = Fifo2 if self.kind.ends(level) else Stage
+        m.submodules[f"fifo_{name}"] = fifo = macro(kind(self.kind.element_bits))
         m.d.comb += [fifo.i.payload.eq(words.payload), fifo.i.valid.eq(words.valid), words.ready.eq(fifo.i.ready)]
         return fifo.o

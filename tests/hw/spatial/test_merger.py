@@ -68,11 +68,12 @@ def test_200_seeds_of_stalls_change_no_element(kind: Merger) -> None:
         check(kind, given, run_merger_rtl(kind, dealt(kind, given), seed))
 
 
-def test_a_lane_takes_a_cycle_for_each_element_and_end_after_the_levels() -> None:
-    given = operations(ROWS, 20, 3)
-    found = [merged(fibers, 8)[0] // ROWS.columns for fibers in given]
+@pytest.mark.parametrize("kind", [ROWS, Merger("merger", 32, 9, 11, 2, 1, 8)])
+def test_a_lane_takes_a_cycle_for_each_element_and_end_after_the_levels(kind: Merger) -> None:
+    given = operations(kind, 20, 3)
+    found = [merged(fibers, 8)[0] // kind.columns for fibers in given]
     busiest = max(20 + sum(int(np.sum(rows % 2 == lane)) for rows in found) for lane in range(2))
-    assert run_merger_tokens(ROWS, dealt(ROWS, given)).cycles == busiest + ROWS.levels + 1
+    assert run_merger_tokens(kind, dealt(kind, given)).cycles == busiest + kind.levels + 1
 
 
 @pytest.mark.parametrize("apart", [1, 2])
