@@ -239,15 +239,17 @@ def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(chan
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
 
 
-def test_modules_with_the_same_headers_share_the_main_program_and_others_do_not(tmp_path, monkeypatch):
+def test_machines_share_the_main_program_and_systems_have_another(tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(library.verilator, "compile_source", lambda source, target, *_, **__: compiled.append(target))
+    monkeypatch.setattr(library.verilator, "compile_source", lambda source, target, *_, **__: compiled.append(source))
+    monkeypatch.setattr(library.verilator, "link", lambda objects, executable, _: executable.write_text(str(objects[0])))
 
-    def main_of(name: str, header: str) -> Path:
-        folder = tmp_path / name
+    def main_of(name: str, *harness: Path) -> str:
+        folder, part = tmp_path / name, tmp_path / f"part of {name}"
         folder.mkdir()
-        (folder / "Vshell.h").write_text(header)
-        return library._main(folder, Cache(tmp_path / "cache"), library.HARNESS)
+        (part / "verilog").mkdir(parents=True)
+        library.link(folder, [part], Cache(tmp_path / "cache"), *harness)
+        return (folder / "model").read_text()
 
-    assert main_of("shell-1", "of two tiles") == main_of("shell-2", "of two tiles") != main_of("shell-3", "of three tiles")
-    assert len(compiled) == 2
+    assert main_of("a machine") == main_of("another") != main_of("a system", library.SYSTEM)
+    assert compiled == [library.HARNESS, library.SYSTEM]
