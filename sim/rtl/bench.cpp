@@ -5,7 +5,7 @@
 //         as it needs; for each output: tokens to stop at (all ones: none); for each input: count, tokens
 //   out:  for each case: fault, port, cycle; for each input: count, cycles; for each output: count, tokens, cycles;
 //         the status values, each in as many words as it needs
-// `ports.h` is generated: it names the ports of the module `bench`.
+// Compiled once for all models, of which bench.h says how they look.
 
 #include <cstdint>
 #include <cstdio>
@@ -13,54 +13,41 @@
 #include <memory>
 #include <vector>
 
-#include "Vbench.h"
-#include "verilated.h"
+#include "bench.h"
 
 using Words = std::vector<uint64_t>;
 
-// A port of the model: CData, SData, IData, QData or an array of 32-bit words, by width.
-struct Wire {
-    void* at;
-    unsigned bits;
+static uint64_t get(const Wire& wire, unsigned word = 0) {
+    const void* at = wire.at;
+    if (wire.bits <= 8) return *static_cast<const CData*>(at);
+    if (wire.bits <= 16) return *static_cast<const SData*>(at);
+    if (wire.bits <= 32) return *static_cast<const IData*>(at);
+    if (wire.bits <= 64) return *static_cast<const QData*>(at);
+    const EData* part = static_cast<const EData*>(at) + 2 * word;
+    return part[0] | (2 * word + 1 < (wire.bits + 31) / 32 ? uint64_t(part[1]) << 32 : 0);
+}
 
-    unsigned words() const { return (bits + 63) / 64; }
-
-    uint64_t get(unsigned word = 0) const {
-        if (bits <= 8) return *static_cast<const CData*>(at);
-        if (bits <= 16) return *static_cast<const SData*>(at);
-        if (bits <= 32) return *static_cast<const IData*>(at);
-        if (bits <= 64) return *static_cast<const QData*>(at);
-        const EData* part = static_cast<const EData*>(at) + 2 * word;
-        return part[0] | (2 * word + 1 < (bits + 31) / 32 ? uint64_t(part[1]) << 32 : 0);
+static void set(const Wire& wire, uint64_t value, unsigned word = 0) {
+    if (wire.bits <= 8) *static_cast<CData*>(wire.at) = value;
+    else if (wire.bits <= 16) *static_cast<SData*>(wire.at) = value;
+    else if (wire.bits <= 32) *static_cast<IData*>(wire.at) = value;
+    else if (wire.bits <= 64) *static_cast<QData*>(wire.at) = value;
+    else {
+        EData* part = static_cast<EData*>(wire.at) + 2 * word;
+        part[0] = EData(value);
+        if (2 * word + 1 < (wire.bits + 31) / 32) part[1] = EData(value >> 32);
     }
+}
 
-    void set(uint64_t value, unsigned word = 0) const {
-        if (bits <= 8) *static_cast<CData*>(at) = value;
-        else if (bits <= 16) *static_cast<SData*>(at) = value;
-        else if (bits <= 32) *static_cast<IData*>(at) = value;
-        else if (bits <= 64) *static_cast<QData*>(at) = value;
-        else {
-            EData* part = static_cast<EData*>(at) + 2 * word;
-            part[0] = EData(value);
-            if (2 * word + 1 < (bits + 31) / 32) part[1] = EData(value >> 32);
-        }
-    }
-};
+static unsigned words(const Wire& wire) { return (wire.bits + 63) / 64; }
 
-struct Stream {
-    Wire payload;
-    CData* valid;
-    CData* ready;
-};
+void Ports::input(Wire payload, CData* valid, CData* ready) { inputs.push_back({payload, valid, ready}); }
 
-struct Ports {
-    std::vector<Stream> inputs, outputs;
-    std::vector<Wire> config, status;
-    CData* clk = nullptr;
-    CData* rst = nullptr;
-};
+void Ports::output(Wire payload, CData* valid, CData* ready) { outputs.push_back({payload, valid, ready}); }
 
-#include "ports.h"  // static Ports ports(Vbench& top)
+void Ports::configured(Wire wire) { config.push_back(wire); }
+
+void Ports::shown(Wire wire) { status.push_back(wire); }
 
 // Opens and closes at random: each port has its own rate and length of bursts, drawn from the seed.
 class Gate {
@@ -118,15 +105,14 @@ struct Sink {
 };
 
 static void run_case() {
-    VerilatedContext context;
-    Vbench top(&context);
-    Ports p = ports(top);
+    Ports p;
+    const std::unique_ptr<Simulated> top = simulate(p);
     std::vector<Source> sources(p.inputs.size());
     std::vector<Sink> sinks(p.outputs.size());
 
     const uint64_t seed = take(), max_cycles = take(), idle_limit = take();
     for (const Wire& wire : p.config)
-        for (unsigned word = 0; word < wire.words(); ++word) wire.set(take(), word);
+        for (unsigned word = 0; word < words(wire); ++word) set(wire, take(), word);
     bool counted = !sinks.empty();
     for (Sink& sink : sinks) counted &= (sink.wanted = take()) != UINT64_MAX;
     for (Source& source : sources) {
@@ -139,13 +125,13 @@ static void run_case() {
     auto tick = [&] {
         if (p.clk) {
             *p.clk = 1;
-            top.eval();
+            top->eval();
             *p.clk = 0;
         }
     };
     if (p.rst) *p.rst = 1;
     for (int cycle = 0; cycle < 2; ++cycle) {
-        top.eval();
+        top->eval();
         tick();
     }
     if (p.rst) *p.rst = 0;
@@ -160,7 +146,7 @@ static void run_case() {
             const bool open = !stall || gates[n].open();
             source.offering = next < source.tokens.size() && (source.offering || open);
             *p.inputs[n].valid = source.offering;
-            p.inputs[n].payload.set(source.offering ? source.tokens[next] : 0);
+            set(p.inputs[n].payload, source.offering ? source.tokens[next] : 0);
         }
         for (size_t n = 0; n < sinks.size(); ++n) *p.outputs[n].ready = !stall || gates[sources.size() + n].open();
         if (seed && !sinks.empty()) {
@@ -168,13 +154,13 @@ static void run_case() {
             const size_t n = cycle % sinks.size();
             const Stream& port = p.outputs[n];
             *port.ready ^= 1;
-            top.eval();
+            top->eval();
             const CData other = *port.valid;
             *port.ready ^= 1;
-            top.eval();
+            top->eval();
             if (other != *port.valid) fault = VALID_NEEDS_READY, where = n;
         } else {
-            top.eval();
+            top->eval();
         }
         bool moved = false, done = counted;
         for (size_t n = 0; n < sources.size(); ++n)
@@ -186,7 +172,7 @@ static void run_case() {
         for (size_t n = 0; n < sinks.size(); ++n) {
             Sink& sink = sinks[n];
             const Stream& port = p.outputs[n];
-            const uint64_t payload = port.payload.get();
+            const uint64_t payload = get(port.payload);
             if (sink.waiting && !*port.valid) fault = RETRACTED, where = n;
             if (sink.waiting && *port.valid && payload != sink.held) fault = CHANGED, where = n;
             if (*port.valid && *port.ready) {
@@ -221,7 +207,7 @@ static void run_case() {
         give(sink.stamps);
     }
     for (const Wire& wire : p.status)
-        for (unsigned word = 0; word < wire.words(); ++word) give(wire.get(word));
+        for (unsigned word = 0; word < words(wire); ++word) give(get(wire, word));
 }
 
 int main() {

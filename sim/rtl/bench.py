@@ -34,7 +34,8 @@ from ...hw.component import module_name
 from . import verilator
 from .bench_top import BenchTop
 
-HARNESS = Path(__file__).with_suffix(".cpp")
+MAIN = [Path(__file__).with_suffix(suffix) for suffix in (".cpp", ".h")]
+MODEL = Path(__file__).with_name("bench_model.h")
 _NONE = (1 << 64) - 1
 _COUNTS = dict.fromkeys(("stalls", "max_cycles", "idle"), Whole(1, _NONE))
 # In the order of `Fault` in bench.cpp.
@@ -105,7 +106,7 @@ class Bench:
         self._config, self._status = top.config, top.status
         platform = emit.collect(top, Cache(cache) if cache else home())
         header = top.header(platform.modules["bench"].ports)
-        self.model = verilator.build(emit.texts(platform), HARNESS, "bench", includes={"ports.h": header}, cache=cache)
+        self.model = verilator.build(emit.texts(platform), MODEL, "bench", includes={"ports.h": header}, main=MAIN, cache=cache)
 
     def run(self, inputs: Mapping[str, Sequence[int]] | None = None, config: Config = 0,
             stalls: int | None = None, **options: Any) -> Result:

@@ -7,7 +7,7 @@ Verilator changes names with two underscores and names that are C++ keywords, so
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -88,19 +88,16 @@ class BenchTop(wiring.Component):
         return SimpleNamespace(**{part: getattr(self, f"{kind}{n}_{part}") for part in parts})
 
     def header(self, module_ports: Collection[str]) -> str:
-        """The C++ function that finds the ports of a model; ``bench.cpp`` includes it as ``ports.h``."""
-        def stream_port(name: str, width: int) -> str:
-            return f"{{{{&top.{name}_payload, {width}}}, &top.{name}_valid, &top.{name}_ready}}"
+        """The C++ lines that say the ports of a model; ``bench_model.h`` includes them as ``ports.h``."""
+        def streams(kind: str, call: str, widths: Iterable[int]) -> list[str]:
+            return [f"ports.{call}({{&top.{kind}{n}_payload, {width}}}, &top.{kind}{n}_valid, &top.{kind}{n}_ready);"
+                    for n, width in enumerate(widths)]
 
-        lines = [f"p.inputs.push_back({stream_port(f'i{n}', width)});"
-                 for n, width in enumerate(self.inputs.values())]
-        lines += [f"p.outputs.push_back({stream_port(f'o{n}', width)});"
-                  for n, width in enumerate(self.outputs.values())]
-        for kind, name, ports in (("c", "config", self.config), ("s", "status", self.status)):
-            lines += [f"p.{name}.push_back({{&top.{kind}{n}, {width}}});"
-                      for n, width in enumerate(ports.values())]
-        lines += [f"p.{name} = &top.{name};" for name in ("clk", "rst") if name in module_ports]
-        return "\n    ".join(["static Ports ports(Vbench& top) {", "Ports p;", *lines, "return p;"]) + "\n}\n"
+        lines = [*streams("i", "input", self.inputs.values()), *streams("o", "output", self.outputs.values())]
+        for kind, call, widths in (("c", "configured", self.config), ("s", "shown", self.status)):
+            lines += [f"ports.{call}({{&top.{kind}{n}, {width}}});" for n, width in enumerate(widths.values())]
+        lines += [f"ports.{name} = &top.{name};" for name in ("clk", "rst") if name in module_ports]
+        return "\n".join([*lines, ""])
 
 
 def leaves(component: wiring.Component) -> Iterator[Leaf]:

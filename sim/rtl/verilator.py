@@ -92,15 +92,17 @@ def tools() -> Tools:
 
 
 def build(verilog: Mapping[str, str], harness: Path, top: str, *, includes: Mapping[str, str] | None = None,
-          optimize: int = 1, flags: Sequence[str] = (), cache: Path | None = None) -> Model:
+          main: Sequence[Path] = (), optimize: int = 1, flags: Sequence[str] = (), cache: Path | None = None) -> Model:
     """Build the model of Verilog, unless there is one of the same text: whatever wrote it has no part in the key.
 
     Parameters
     ----------
     verilog : mapping            Module names and their texts, in any order.
-    harness : Path               C++ source with ``main``; includes ``V<top>.h``.
+    harness : Path               C++ source that includes ``V<top>.h``; has ``main``, unless that is apart.
     top : str                    Top module.
     includes : mapping           Names and texts of headers that the harness includes.
+    main : sequence of Path      C++ source with ``main`` that knows nothing of the module, so it is compiled once on a machine,
+                                 and the headers beside it that it includes.
     optimize : int               0..3, the compiler's -O for the parts of the model that run every cycle.
     flags : sequence of str      More Verilator flags, such as ``--threads 2``.
     cache : Path                 Folder of built models; default: the user's cache folder.
@@ -116,46 +118,42 @@ def build(verilog: Mapping[str, str], harness: Path, top: str, *, includes: Mapp
             file.write_text(text)
         return list(files)
 
-    return build_keyed(key.hexdigest(), write, harness, top, includes=includes, optimize=optimize, flags=flags, cache=cache)
+    return build_keyed(key.hexdigest(), write, harness, top, includes=includes, main=main, optimize=optimize, flags=flags,
+                       cache=cache)
 
 
 def build_keyed(key: str, verilog: Callable[[Path], Sequence[Path]], harness: Path, top: str, *,
-                includes: Mapping[str, str] | None = None, optimize: int = 1, flags: Sequence[str] = (),
-                cache: Path | None = None) -> Model:
+                includes: Mapping[str, str] | None = None, main: Sequence[Path] = (), optimize: int = 1,
+                flags: Sequence[str] = (), cache: Path | None = None) -> Model:
     """As `build`, for Verilog that `verilog` makes in the folder it is given, if no model of its key exists.
 
     `key` must change whenever the Verilog would; the rest of the build is hashed here.
     """
-    if found := find_keyed(key, harness, top, includes=includes, optimize=optimize, flags=flags, cache=cache):
-        return found
     store = Cache(cache) if cache else home()
     began = time.perf_counter()
+    texts = [harness.read_text(), *map(str, sorted((includes or {}).items())), *(path.read_text() for path in main)]
+    name = f"{top}-{build_digest(key, top, str(optimize), *flags, *texts)}"
+    if found := store.find("models", name):
+        return Model(found / "model", 0.0)
 
     def make(folder: Path) -> None:
-        for name, text in (includes or {}).items():
-            (folder / name).write_text(text)
+        for header, text in (includes or {}).items():
+            (folder / header).write_text(text)
         generated = folder / "generated"
         verilate(verilog(folder / "verilog"), top, generated, flags)
         objects = compile_generated(generated, top, f'#include "{harness}"\n', optimize=optimize, cache=store)
-        link(objects, folder / "model", store)
+        link([*objects, *([_main(main, optimize, store)] if main else [])], folder / "model", store)
         shutil.rmtree(generated)
 
-    made = store.once("models", _keyed_name(key, harness, top, includes, optimize, flags), make)
-    return Model(made / "model", time.perf_counter() - began)
+    return Model(store.once("models", name, make) / "model", time.perf_counter() - began)
 
 
-def find_keyed(key: str, harness: Path, top: str, *, includes: Mapping[str, str] | None = None, optimize: int = 1,
-               flags: Sequence[str] = (), cache: Path | None = None) -> Model | None:
-    """What `build_keyed` has built before with the same arguments."""
-    store = Cache(cache) if cache else home()
-    found = store.find("models", _keyed_name(key, harness, top, includes, optimize, flags))
-    return Model(found / "model", 0.0) if found else None
+def _main(main: Sequence[Path], optimize: int, store: Cache) -> Path:
+    """A compiled main program, kept for all models that it drives."""
+    def make(folder: Path) -> None:
+        compile_source(main[0], folder / "main.o", (), optimize=optimize, header=_header(optimize, store))
 
-
-def _keyed_name(key: str, harness: Path, top: str, includes: Mapping[str, str] | None, optimize: int,
-                flags: Sequence[str]) -> str:
-    texts = map(str, sorted((includes or {}).items()))
-    return f"{top}-{build_digest(key, top, str(optimize), *flags, harness.read_text(), *texts)}"
+    return store.once("modules", f"main-{build_digest(str(optimize), *(path.read_text() for path in main))}", make) / "main.o"
 
 
 def build_digest(*parts: str) -> str:

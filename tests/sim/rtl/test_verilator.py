@@ -1,6 +1,7 @@
 import importlib.util
 import multiprocessing
 import shutil
+import subprocess
 from pathlib import Path
 
 import checks
@@ -68,6 +69,26 @@ def test_verilog_is_not_made_for_a_model_that_is_there(cache: Path, main: Path) 
         build_keyed("some key", verilog, main, "inverter", includes={"text.h": '#define TEXT "%d"'},
                     cache=cache)
     assert len(made) == 1
+
+
+def test_a_main_program_that_stands_apart_is_compiled_once_for_all_models(cache: Path, tmp_path: Path,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    main, head, harness = (tmp_path / name for name in ("main.cpp", "main.h", "harness.h"))
+    main.write_text('#include "main.h"\nint main() { return run(); }\n')
+    head.write_text("int run();\n")
+    harness.write_text('#include "Vinverter.h"\n#include "main.h"\nint run() { Vinverter top; top.eval(); return 7; }\n')
+    compiled, compile_source = [], verilator.compile_source
+    monkeypatch.setattr(verilator, "compile_source",
+                        lambda *the, **more: (compiled.append(the[0]), compile_source(*the, **more)))
+
+    def ends(design: "dict[str, str]") -> "tuple[int, int]":
+        model = build(design, harness, "inverter", includes={"main.h": head.read_text()}, main=[main, head], cache=cache)
+        return subprocess.run([model.executable]).returncode, compiled.count(main)
+
+    assert ends(DESIGN) == (7, 1)
+    assert ends({"inverter": INVERTER.replace("~a", "a")}) == (7, 1)
+    head.write_text("// As before.\nint run();\n")
+    assert ends(DESIGN) == (7, 2)
 
 
 def _build(main: Path, cache: Path, start: "multiprocessing.synchronize.Barrier") -> None:
