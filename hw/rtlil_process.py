@@ -19,8 +19,8 @@ _PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
 _WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(\S+)$", re.M)
 _PART = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
 _BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
-# A connection of a part.
-_CONNECT = re.compile(r"^  connect (([\\$]\S+) \[[\d:]+\]) (.+)\n", re.M)
+# A connection of a part, or of several.
+_CONNECT = re.compile(r"^  connect (\{[^}]*\}|[\\$]\S+ \[[\d:]+\]) (.+)\n", re.M)
 _NAME = re.compile(r"(?<!\S)[\\$]\S+")
 _ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
 
@@ -95,7 +95,8 @@ def read_wires(module: str) -> str:
         return "".join(f"{line}\n" for line in lines)
 
     def connected(connect: re.Match[str]) -> str:
-        return connect[0] if connect[2] not in assigned else f"  connect {connect[1]} {_PART.sub(whole, connect[3])}\n"
+        reads = connect[2] if assigned.isdisjoint(_NAME.findall(connect[1])) else _PART.sub(whole, connect[2])
+        return f"  connect {connect[1]} {reads}\n"
 
     assigned = {name for process in _PROCESS.finditer(module) for assign in _ASSIGN.finditer(process[0])
                 for name in _NAME.findall(assign[1])}

@@ -1,5 +1,6 @@
 """Several programs on one system, and what the demo of it writes; the timeline as text and picture."""
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from checks import check_icarus
 from machines import BESIDE, LEAST, PART, copier, mirrored
 from riscv import needs_compiler
 from test_system_memories import TABLES
@@ -17,8 +19,10 @@ from sardonyx.apps.dense import box
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.system import System
+from sardonyx.hw.lint import LINT
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime.region import part
+from sardonyx.sim.rtl import verilator
 from sardonyx.timeline import LETTERS, Row
 
 ROWS = [Row("one", ((0, 50), (75, 76))), Row("<two>", ())]
@@ -134,12 +138,31 @@ def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> N
     assert list((tmp_path / "verilog").glob("picorv32.sv"))
 
 
-def test_a_whole_system_is_emitted(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file list of the Verilog of a whole system."""
+    folder = tmp_path_factory.mktemp("system")
+    return Path(str(emission.emit_arch(replace(LEAST, system=System(processor=True)), folder).report["file_list"]))
+
+
+def test_a_whole_system_is_emitted(emitted: Path) -> None:
     """And its file list names each file that it needs, the top last."""
-    out = emission.emit_arch(replace(LEAST, system=System(processor=True)), tmp_path)
-    files = Path(str(out.report["file_list"])).read_text().split()
+    folder, files = emitted.parent, emitted.read_text().split()
     assert files[-1] == "sardonyx_system.sv" and {"picorv32.sv", "host.sv", "sardonyx.sv"} <= set(files)
-    assert all((tmp_path / name).is_file() for name in files)
-    assert "SARDONYX_HOST_MOVE_IN" in (tmp_path / "sardonyx.h").read_text()
-    assert "move_in" in (tmp_path / "registers.md").read_text()
-    assert "m_axi_araddr" in (tmp_path / "ports.md").read_text()
+    assert all((folder / name).is_file() for name in files)
+    assert "SARDONYX_HOST_MOVE_IN" in (folder / "sardonyx.h").read_text()
+    assert "move_in" in (folder / "registers.md").read_text()
+    assert "m_axi_araddr" in (folder / "ports.md").read_text()
+
+
+def test_a_whole_system_passes_lint_with_the_waivers_beside_it(emitted: Path) -> None:
+    tools = verilator.tools()
+    command = [*tools.verilator, "--lint-only", "-Wall", "-F", str(emitted), str(emitted.parent / LINT)]
+    run = subprocess.run(command, env=tools.environment, capture_output=True, text=True)
+    assert run.returncode == 0 and not run.stderr and "%" not in run.stdout, run.stdout + run.stderr
+
+
+@pytest.mark.icarus
+def test_icarus_takes_a_whole_system_without_a_word(emitted: Path) -> None:
+    """And with no block that it runs for bits that the block does not read."""
+    check_icarus([emitted.parent / name for name in emitted.read_text().split()], "sardonyx_system")

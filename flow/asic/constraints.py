@@ -138,6 +138,7 @@ def config_mk(top: str, files: Iterable[str], period: int, *, host_clock: bool =
     sources = " \\\n  ".join(f"$(HERE){name}" for name in files)
     return f"""\
 # OpenROAD-flow-scripts: make DESIGN_CONFIG=this file. The period is that of the delays in arch.json, without wires.
+# Smallest with words that are latches: give SYNTH_CANONICALIZE_TCL=.../{LATCHES}, or {WORDS} for flops.
 HERE := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 
 export DESIGN_NAME = {top}

@@ -43,7 +43,7 @@ def outside_members() -> Members:
 
 
 class Host(wiring.Component):
-    """The module ``host``.
+    """A processor with its memory, a system DMA and a serial line, master of a machine's buses; the module ``host``.
 
     Behaviour: after reset the system DMA brings the first `ram_bytes` bytes of memory outside into the processor's memory; then
     the processor begins at address 0. If that fails it never begins, and `trap` is 1.

@@ -13,6 +13,9 @@ from amaranth.lib.wiring import In, Out
 _WAIVED = ("BLKSEQ", "DECLFILENAME", "GENUNNAMED", "PINMISSING", "WIDTHXZEXPAND")
 # Only tests of its own need a unit of time, and where one module has one all have to.
 _UNIT = re.compile(r"^`timescale .*\n", re.M)
+# A module of the source with the comment in front of it, and what it has instances of.
+_MODULE = re.compile(r"(?:^/\*+\n \* \w+\n \*+/\n\n|(?:^//[^\n]*\n)+)?^module (\w+)\b.*?^endmodule\n+", re.M | re.S)
+_INSTANCE = re.compile(r"^\t+(\w+) \w+ \($", re.M)
 
 
 class PicoRv32(wiring.Component):
@@ -55,7 +58,15 @@ class PicoRv32(wiring.Component):
 
     @property
     def verilog(self) -> str:
-        """The source, but for its unit of time, between what waives lint rules."""
+        """The source between what waives lint rules, but for its unit of time and what is around a processor: buses, registers.
+
+        Modules that nothing has an instance of are further tops, of which lint warns.
+        """
         text = importlib.resources.files("pythondata_cpu_picorv32").joinpath("verilog/picorv32.v").read_text()
+        modules = {found[1]: found[0] for found in _MODULE.finditer(text)}
+        kept = [self.module_name]
+        for name in kept:
+            kept += [inner for inner in _INSTANCE.findall(modules[name]) if inner in modules and inner not in kept]
+        text = _MODULE.sub(lambda found: found[0] if found[1] in kept else "", _UNIT.sub("", text, count=1))
         waived = "".join(f"// verilator lint_off {rule}\n" for rule in _WAIVED)
-        return f"// verilator lint_save\n{waived}{_UNIT.sub('', text, count=1)}// verilator lint_restore\n"
+        return f"// verilator lint_save\n{waived}{text}// verilator lint_restore\n"

@@ -57,7 +57,7 @@ def port_is_used(data: Macro) -> Value:
 
 
 class Shell(wiring.Component):
-    """The module ``shell``.
+    """The controllers of the regions behind the two buses of a machine; the module ``shell``.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def _buses(master: str, slave: str) -> Iterator[Wire]:
 
 
 class SardonyxSystem(wiring.Component):
-    """The module ``sardonyx_system``.
+    """A machine and its host; the module ``sardonyx_system``.
 
     Parameters
     ----------

@@ -223,3 +223,5 @@ def test_what_is_connected_to_a_part_of_what_a_process_assigns_reads_whole_wires
     wires = "  wire width 4 input 1 \\s\n  wire width 2 output 2 \\x\n"
     found = read_wires(f"module \\top\n{wires}{process(OPEN)}  connect \\x [1] \\s [2]\nend")
     assert "  connect \\x [1] \\s_2\n" in found and "  connect \\s_2 \\s [2]\n" in found
+    found = read_wires(f"module \\top\n{wires}{process(OPEN)}  connect {{ \\x [1] \\t }} {{ \\s [2] \\s [3] }}\nend")
+    assert "  connect { \\x [1] \\t } { \\s_2 \\s_3 }\n" in found
