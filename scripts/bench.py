@@ -25,6 +25,7 @@ from typing import Any
 import bench_dense
 import bench_edges
 import bench_fused
+import bench_kernels
 import bench_orders
 import bench_outside
 import bench_rows_spatial
@@ -579,8 +580,8 @@ MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "emit": emit, "demo": demo, "onyx_rtl": onyx_rtl, "onyx_many": onyx_many, "small_rtl_full": small_rtl_full,
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": dense,
     "gaussian": gaussian, "harris": harris, "unsharp": unsharp, "camera": camera, "product": product, "gating": gating,
-    "system": system, "sparse": sparse, "orders": orders, "scanner": scanner, "crossover": crossover,
-    "features": features, "spatial": bench_rows_spatial.spatial, "size": size,
+    "system": system, "sparse": sparse, "kernels": bench_kernels.rows, "orders": orders, "scanner": scanner,
+    "crossover": crossover, "features": features, "spatial": bench_rows_spatial.spatial, "size": size,
     "tests": tests}
 
 
