@@ -7,8 +7,8 @@ Needs:   The folder of `sardonyx verilog` or of `emit` (the file list names the 
 Gives:   The simulation is built once and kept in the cache (`sardonyx.cache`); logs, results and waves are in `out`.
 Errors:  UserError if the folder holds no Verilog or the simulator is not there; AssertionError if it does not build or tests
          fail.
-Cost:    A tile takes some seconds of a processor, a machine of 6 x 2 tiles a minute (docs/cocotb.md), `small` a compiler of
-         1.5 GB.
+Cost:    Verilator's own part takes ten seconds of a processor once on a machine, then a tile some seconds, a machine of 6 x 2
+         tiles a minute (docs/cocotb.md), `small` a compiler of 1.5 GB.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from ..cache import home
 from ..hw.arch.errors import UserError
 from ..hw.lint import WAIVERS
 from ..hw.soc.top import Sardonyx
+from ..sim.rtl.verilator import tools
 
 SIMULATORS = ("verilator", "icarus")
 # Only ports can be seen from outside: else Verilator keeps every signal and orders words instead of bits, which is slow, and
@@ -39,6 +41,9 @@ _VERILATOR = ("--no-public-flat-rw", "--public-depth", "1", *(f"-Wno-{waiver.rul
 # Compiling without optimisation takes half the time, and what cocotb does in a cycle takes longer than the cycle.
 _MAKEFLAGS = ("CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++17 CFG_LDLIBS_THREADS=-lpthread "
               "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0")
+# What Verilator's makefile compiles for every simulation anew, though no design decides it, comes as one object.
+_RUNTIME = "runtime.o"
+_WITH_RUNTIME = f"VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES={_RUNTIME}"
 _TIMESCALE = ("1ns", "1ps")
 
 
@@ -88,27 +93,52 @@ def _files(verilog: Path | Sequence[Path], top: str) -> list[Path]:
 
 def _built(files: Sequence[Path], top: str, simulator: str, waves: bool) -> Path:
     """The folder of a built simulation, from the cache if the same was built before."""
-    parts = simulator, str(waves), top, _versions(simulator), _MAKEFLAGS, *_VERILATOR
-    key = hashlib.sha256("\0".join(parts).encode())
-    for file in files:
-        key.update(b"\0" + file.read_bytes())
+    key = _key(simulator, waves, top, _WITH_RUNTIME, *(file.read_text() for file in files))
 
     def make(folder: Path) -> None:
-        log = folder / "log.txt"
-        try:
-            get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=folder / "build", waves=waves,
-                                        build_args=_VERILATOR if simulator == "verilator" else (), timescale=_TIMESCALE,
-                                        log_file=log)
-        except (SystemExit, RuntimeError) as error:
-            raise AssertionError(_report(log, "the simulation was not built")) from error
+        if simulator == "verilator":
+            (folder / "build").mkdir()
+            shutil.copy(_runtime(waves), folder / "build")
+            os.environ["MAKEFLAGS"] = f"{_MAKEFLAGS} {_WITH_RUNTIME}"
+        _build(files, top, simulator, waves, folder)
+        Path(folder, "build", _RUNTIME).unlink(missing_ok=True)
 
-    return home().once("cocotb", f"{top}-{simulator}-{key.hexdigest()[:24]}", make) / "build"
+    return home().once("cocotb", f"{top}-{simulator}-{key}", make) / "build"
+
+
+def _runtime(waves: bool) -> Path:
+    """Verilator's own part of a simulation, compiled once on a machine."""
+    def make(folder: Path) -> None:
+        (folder / "nothing.sv").write_text("module nothing(input clk); endmodule\n")
+        _build([folder / "nothing.sv"], "nothing", "verilator", waves, folder)
+        objects = sorted((folder / "build").glob("verilated*.o"))
+        assert objects, "Verilator's makefile compiles them there"
+        subprocess.run([tools().compiler, "-r", "-nostdlib", "-o", folder / _RUNTIME, *objects], check=True)
+        shutil.rmtree(folder / "build")
+
+    return home().once("cocotb", f"runtime-{_key('verilator', waves)}", make) / _RUNTIME
+
+
+def _build(files: Sequence[Path], top: str, simulator: str, waves: bool, folder: Path) -> None:
+    """Build a simulation in the folder ``build`` of a folder."""
+    log = folder / "log.txt"
+    try:
+        get_runner(simulator).build(sources=files, hdl_toplevel=top, build_dir=folder / "build", waves=waves,
+                                    build_args=_VERILATOR if simulator == "verilator" else (), timescale=_TIMESCALE,
+                                    log_file=log)
+    except (SystemExit, RuntimeError) as error:
+        raise AssertionError(_report(log, "the simulation was not built")) from error
+
+
+def _key(simulator: str, waves: bool, *decides: str) -> str:
+    """What identifies a build with these tools and flags."""
+    parts = simulator, str(waves), _versions(simulator), _MAKEFLAGS, *_VERILATOR, *decides
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 def _versions(simulator: str) -> str:
     """What identifies the tools of a build."""
-    names = ("cocotb", "verilator") if simulator == "verilator" else ("cocotb",)
-    return " ".join(importlib.metadata.version(name) for name in names)
+    return f"{importlib.metadata.version('cocotb')} {tools().identity if simulator == 'verilator' else ''}"
 
 
 def _report(log: Path, what: str) -> str:

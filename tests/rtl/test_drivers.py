@@ -1,5 +1,6 @@
 """The drivers of `sardonyx.cocotb` themselves: what they check, refuse and repeat."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 from machines import LEAST, copier
 
-from sardonyx.cocotb import TileDriver, stalls
+from sardonyx.cache import Cache
+from sardonyx.cocotb import TileDriver, runner, stalls
 from sardonyx.cocotb.runner import run
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.presets import get
@@ -34,6 +36,27 @@ def test_a_bench_that_fails_is_told_with_its_log_and_waves_are_recorded(tmp_path
     assert "o__payload" in (tmp_path / "dump.vcd").read_text()
     with pytest.raises(AssertionError, match=r"(?s)^the simulation ended without results:\n.*No module named 'cocotb_nothing'"):
         run([tmp_path / "wires.sv"], "cocotb_nothing", out=tmp_path, top="wires", waves=True)
+
+
+def test_what_no_design_decides_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built = []
+
+    def build(files: "list[Path]", top: str, simulator: str, waves: bool, folder: Path) -> None:
+        built.append((top, waves, os.environ["MAKEFLAGS"].endswith(runner._WITH_RUNTIME)))
+        (folder / "build").mkdir(exist_ok=True)
+        (folder / "build" / "verilated.o").touch()
+
+    (tmp_path / "wires.sv").write_text(WIRES)
+    runner.tools()      # asks the compiler, which is not to be asked below
+    monkeypatch.setattr(runner, "_build", build)
+    monkeypatch.setattr(runner, "home", lambda: Cache(tmp_path / "cache"))
+    monkeypatch.setattr(runner.subprocess, "run", lambda command, check: command[command.index("-o") + 1].touch())
+    with runner._environment("verilator"):
+        for top, waves in (("one", False), ("two", False), ("one", True)):
+            runner._built([tmp_path / "wires.sv"], top, "verilator", waves)
+            os.environ["MAKEFLAGS"] = runner._MAKEFLAGS     # as every run begins
+    assert built == [("nothing", False, False), ("one", False, True), ("two", False, True),
+                     ("nothing", True, False), ("one", True, True)]
 
 
 def test_what_the_runner_cannot_build_is_told(tmp_path: Path) -> None:
