@@ -56,9 +56,14 @@ def registers(verilog: str) -> dict[str, Register]:
 
 
 def instances(verilog: str) -> dict[str, str]:
-    """The modules that a module uses, by the names of their instances."""
-    words = (line.split() for line in verilog.splitlines() if line.endswith("("))
-    return {line[1]: line[0] for line in words if len(line) == 3 and line[0] != "module"}
+    """The modules that a module uses, with parameters or without, by the names of their instances."""
+    found, set_module = {}, ""
+    for words in (line.split() for line in verilog.splitlines() if line.endswith("(")):
+        if len(words) == 2 and words[1] == "#(":
+            set_module = words[0]
+        elif len(words) == 3 and words[0] != "module":
+            found[words[1]] = set_module if words[0] == ")" else words[0]
+    return found
 
 
 def below(top: str, texts: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -141,7 +141,8 @@ def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, 
 def test_a_system_has_a_configuration_and_with_two_clocks_constraints_of_its_own(own_clock: bool, tmp_path: Path) -> None:
     machine = replace(presets.get("tiny"), system=System(processor=True, own_clock=own_clock))
     (tmp_path / "sardonyx_system.sv").write_text("module sardonyx_system (\n  host host (\n")
-    (tmp_path / "host.sv").write_text("module host (\n")
+    (tmp_path / "host.sv").write_text("module host (\n);\n  picorv32 #(\n    .STACKADDR(32'd8)\n  ) processor (\n")
+    (tmp_path / "picorv32.sv").write_text("module picorv32 #(\n")
     made = constraints.flow_files(machine, tmp_path)
     assert (constraints.SYSTEM_SDC in made) == own_clock
     (tmp_path / "Makefile").write_text("include sardonyx_system.mk\nshow:\n"
@@ -152,7 +153,7 @@ def test_a_system_has_a_configuration_and_with_two_clocks_constraints_of_its_own
                           env={"PATH": os.environ["PATH"]})
     period = constraints.period_ps(machine)
     ends = [constraints.SYSTEM_SDC, str(period), str(2 * period)] if own_clock else [constraints.SDC, str(period)]
-    assert done.stdout.split() == ["sardonyx_system.sv", "host.sv", *ends]
+    assert done.stdout.split() == ["sardonyx_system.sv", "host.sv", "picorv32.sv", *ends]
 
 
 def test_the_period_follows_the_delays_of_the_description() -> None:
