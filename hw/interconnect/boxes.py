@@ -161,10 +161,10 @@ class Boxes(wiring.Component):
         return source if not others and alike > 1 and self.interconnect.fifo == "split" else None
 
     def _isolate(self, m: Module) -> dict[str, Value]:
-        """What neighbours say of validity and readiness, by the names of the ports: masked where they may be off."""
+        """What neighbours say of readiness, by the names of the ports: masked where they may be off."""
         if self.interconnect.fifo == "none":
             return {}
-        found = {name: getattr(self, name) for side in self.spec.sides for name in (f"{side}_i_valid", f"{side}_o_ready")}
+        found = {name: getattr(self, name) for name in (f"{side}_o_ready" for side in self.spec.sides)}
         for name, said in found.items() if self._domains else ():
             m.submodules[f"isolation_{name}"] = isolation = macro(Isolation(self.interconnect.tracks))
             m.d.comb += [isolation.awake.eq(getattr(self, f"{name[0]}_awake")), isolation.i.eq(said)]
@@ -177,9 +177,8 @@ class Boxes(wiring.Component):
         payload = getattr(self, f"{name}_payload").word_select(track, self.width)
         if self.interconnect.fifo == "none":
             return Wire(payload, Const(1), Signal(name="unused_ready"))
-        valid, ready = (self._isolated.get(f"{name}_{part}", getattr(self, f"{name}_{part}"))[track]
-                        for part in ("valid", "ready"))
-        return Wire(payload, valid, ready)
+        ready = self._isolated.get(f"{name}_ready", getattr(self, f"{name}_ready"))[track]
+        return Wire(payload, getattr(self, f"{name}_valid")[track], ready)
 
     def _sources(self) -> dict[str, Wire]:
         """Everything a multiplexer may select, by the names of the fan-in table."""
@@ -215,12 +214,26 @@ class Boxes(wiring.Component):
         """Drive the ready of every source and the valid of every sink.
 
         In words with a bit for each source, although most of their bits are 0: synthesis takes those out, and a simulation does
-        all sources of a multiplexer in one step.
+        all sources of a multiplexer in one step. Where neighbours may be off, one gate masks their valid for all of this: it is
+        late, and what masks it is not.
         """
         blocked = Signal(len(sources))
         moves = Signal(len(sources))
         m.d.comb += [
             blocked.eq(reduce(or_, (Mux(wire.ready, 0, chosen[sink]) for sink, wire in sinks.items()))),
             Cat(wire.ready for wire in sources).eq(~blocked),
-            moves.eq(Cat(wire.valid for wire in sources) & ~blocked),
+            moves.eq(self._passing(m, Cat(wire.valid for wire in sources), ~blocked)),
             *(wire.valid.eq((chosen[sink] & moves).any()) for sink, wire in sinks.items())]
+
+    def _passing(self, m: Module, valid: Value, may: Value) -> Value:
+        """Which sources move a word: they are valid and may, and those of sides have power. The sides' tracks come first."""
+        if not self._domains:
+            return valid & may
+        tracks, rest = self.interconnect.tracks, len(self.spec.sides) * self.interconnect.tracks
+        parts: list[Value] = []
+        for number, side in enumerate(self.spec.sides):
+            m.submodules[f"isolation_{side}_i_valid"] = isolation = macro(Isolation(tracks, each=True))
+            m.d.comb += [isolation.awake.eq(may.word_select(number, tracks) & getattr(self, f"{side}_awake").replicate(tracks)),
+                         isolation.i.eq(valid.word_select(number, tracks))]
+            parts.append(isolation.o)
+        return Cat(*parts, valid[rest:] & may[rest:])

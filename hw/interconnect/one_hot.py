@@ -52,15 +52,17 @@ class OneHotMux(wiring.Component):
 
 
 class Isolation(wiring.Component):
-    """Wires that leave a power domain, at 0 while it is off; the module is called ``isolation_{width}``.
+    """Wires that leave a power domain, at 0 while it is off; the module is called ``isolation_{width}``, with `each`
+    ``isolation_{width}_each``.
 
     Parameters
     ----------
     width : int                     Wires, 1 or more.
+    each : bool                     Whether each wire has a bit of `awake`: its gate masks what its reader would mask, too.
 
     Members
     -------
-    awake : In(1)                   The domain has power and was reset.
+    awake : In(1), In(width)        The domain has power and was reset, with `each` and a wire may pass.
     i : In(width)                   What it says.
     o : Out(width)                  The same, or 0.
 
@@ -68,16 +70,16 @@ class Isolation(wiring.Component):
     Source: Amber JSSC III-A (clamping).
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, each: bool = False) -> None:
         assert width > 0, "something is isolated"
-        self.width = width
-        super().__init__({"awake": In(1), "i": In(width), "o": Out(width)})
+        self.width, self.each = width, each
+        super().__init__({"awake": In(width if each else 1), "i": In(width), "o": Out(width)})
 
     @property
     def module_name(self) -> str:
-        return f"isolation_{self.width}"
+        return f"isolation_{self.width}{'_each' if self.each else ''}"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.eq(self.i & self.awake.replicate(self.width))
+        m.d.comb += self.o.eq(self.i & (self.awake if self.each else self.awake.replicate(self.width)))
         return m

@@ -42,10 +42,12 @@ def test_the_selected_word_leaves_and_0_without_any(words: "list[int]", chosen: 
 @pytest.mark.parametrize("awake", [0, 1])
 def test_what_is_isolated_is_0_while_its_domain_is_not_awake(awake: int) -> None:
     assert shown(Isolation(4), {"i": 0b1010, "awake": awake}) == 0b1010 * awake
+    assert shown(Isolation(4, each=True), {"i": 0b1010, "awake": 0b0011 * awake}) == 0b0010 * awake
 
 
 @pytest.mark.parametrize("component,settling", [
-    (OneHotMux(6, 17), "select"), (OneHotMux(5, 17), "select"), (OneHotMux(3, 1), "select"), (Isolation(10), "awake")],
+    (OneHotMux(6, 17), "select"), (OneHotMux(5, 17), "select"), (OneHotMux(3, 1), "select"), (Isolation(10), "awake"),
+    (Isolation(5, each=True), "awake")],
     ids=lambda each: each if isinstance(each, str) else each.module_name)
 def test_every_input_that_may_float_enters_one_gate_which_its_select_settles(component: wiring.Component, settling: str,
                                                                              tmp_path: Path) -> None:
