@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, repeat
+from itertools import chain, islice, repeat
 
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import PLACES, WORD_BYTES, Transfer
@@ -33,13 +33,13 @@ LONG = 4096
 # Launches in one run take `PLACES` in turn: one computes, one is queued, and words of a third one come or are asked for.
 # The processor takes so many cycles to bring, queue, await and take one (docs/soc.md).
 LEAST_CYCLES = 1000
-# Of a sparse program launches have so many words of their longest stream: the first ones, and the others; and the last ones
-# such shares, of which the smallest has no fewer than so many. The first two come while the machine is configured, and the
+# Of a sparse program launches have so many words of their longest stream: the first ones, and the others; and the last two
+# such shares, of which the smaller one has no fewer than so many. The first two come while the machine is configured, and the
 # processor takes as long to queue the third one as the first one computes: with 256, 512 and 1,024 words that of the demo
 # waited for 356 cycles of 9,744. In launches of 1,536 words it took 1 % less, and `west2021`, of which some took less than the
 # processor, 3 % more.
 FIRST_WORDS, WORDS = (512, 1024), 2304
-LAST_SHARES, LAST_WORDS = ((4, 3, 2), (3, 2)), 256
+LAST_SHARES, LAST_WORDS = (3, 2), 256
 
 
 @dataclass(frozen=True)
@@ -197,17 +197,14 @@ def _blocks(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work
 
 
 def _tapered(one: tuple[Work, ...], other: tuple[Work, ...], room: Mapping[str, int]) -> list[tuple[Work, ...]]:
-    """Two launches made smaller and smaller ones, as what the last one gives moves alone, and a short one behind a long one
-    gives the host no time for that; each has this room."""
-    works = one + other
+    """Two launches, the last one made smaller, as the last words that it gives move alone; but a short one behind a long one
+    gives the host no time for that. Each has this room."""
+    works, all_ = one + other, sum(LAST_SHARES)
     longest = max(sum(work.room[name] for work in works) for name in room)
-    for shares in LAST_SHARES:
-        ends = [len(works) * sum(shares[:at]) // sum(shares) for at in range(len(shares) + 1)]
-        parts = [works[first:end] for first, end in pairwise(ends)]
-        fit = all(sum(work.room[name] for work in part) <= words for part in parts for name, words in room.items())
-        if fit and all(parts) and longest * shares[-1] >= LAST_WORDS * sum(shares):
-            return parts
-    return [one, other]
+    cut = len(works) * LAST_SHARES[0] // all_
+    parts = [works[:cut], works[cut:]]
+    fit = all(sum(work.room[name] for work in part) <= words for part in parts for name, words in room.items())
+    return parts if fit and all(parts) and longest * LAST_SHARES[1] >= LAST_WORDS * all_ else [one, other]
 
 
 def _taken(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],

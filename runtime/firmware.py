@@ -32,12 +32,13 @@ from . import memories
 from .data.blocks import Blocks
 from .host import by_transaction
 from .job import Job, written
+from .lines import Note, Noted
 from .outside import Memory, Result
 from .pages import Chain, Pages, note_bytes, page_bytes
 from .plan import Launch, avoided, check_avoided
 from .region import Place, side_by_side
 from .report import Layout, head
-from .writer import CYCLES_PER_BYTE, Note, Noted, Writer
+from .writer import CYCLES_PER_BYTE, Writer
 
 # Far above what the processor takes for a command.
 CYCLES_PER_COMMAND = 10_000
@@ -63,6 +64,7 @@ class Firmware:
     saved : tuple               Of every job, byte addresses of what it has kept, by the configuration address of a memory's
                                 first words: 64 bits for two of them, as configuration DMAs read them.
     saves : bool                Some job keeps its memories.
+    streams : int               Streams of a launch whose words are taken while it computes, at most.
     """
 
     commands: str
@@ -77,6 +79,7 @@ class Firmware:
     places: tuple[Place, ...]
     saved: tuple[Mapping[int, int], ...]
     saves: bool
+    streams: int
 
 
 def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequence[int] = ()) -> Firmware:
@@ -108,7 +111,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     return Firmware(pages.text(), _tables(places, chains, claimed=bool(columns)), size, first, tuple(memory.content), report,
                     layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
                     tuple(next(writer.saved[job] for writer in writers if job in writer.saved) for job in range(len(jobs))),
-                    any(job.keeps for job in jobs))
+                    any(job.keeps for job in jobs), max(writer.streams for writer in writers))
 
 
 @dataclass

@@ -35,7 +35,8 @@ class Line:
     """A command: its text, how many words it has, and how many it notes; behind: what it stands behind with others, such as
     REGISTERS; then its words are pairs, and brings, takes: so many transfers of each way they ask for.
 
-    A comment has no words.
+    A comment has no words. leads: so many words come behind it in its page, with one note at most, for between pages the
+    processor has other things to do.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Line:
     behind: str = ""
     brings: int = 0
     takes: int = 0
+    leads: int = 0
 
 
 def page_bytes(system: System, regions: int = 1) -> int:
@@ -56,13 +58,18 @@ def note_bytes(page: int) -> int:
     return page // NOTE_PARTS
 
 
+def fits(size: int, words: int, notes: int) -> bool:
+    """Whether a page of so many bytes has room for so many words of commands, and they for what they note."""
+    return 4 * (FRAME_WORDS + words) <= size and 4 * notes <= note_bytes(size)
+
+
 def paged(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     """Lines in pages of so many bytes, as many in each as it has room for."""
     page: list[Line] = []
     words = notes = 0
     for line in lines:
         opens = bool(line.behind) and (not page or page[-1].behind != line.behind)      # what it stands behind is one more word
-        if 4 * (FRAME_WORDS + words + line.words + opens) > size or 4 * (notes + line.notes) > note_bytes(size):
+        if not fits(size, words + line.words + opens + line.leads, notes + line.notes + bool(line.leads)):
             yield page
             page, words, notes, opens = [], 0, 0, bool(line.behind)
         page.append(line)

@@ -12,9 +12,9 @@ Errors:  UserError where memory outside is too small, and for a machine whose ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import groupby, zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
@@ -38,8 +38,9 @@ from .commands import (
 )
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
+from .lines import Note, Noted, line, together
 from .outside import Memory, Result
-from .pages import Line
+from .pages import Line, fits, page_bytes
 from .plan import Launch
 from .region import Place
 from .registers import QUEUED
@@ -52,20 +53,12 @@ CYCLES_PER_PAIR = 1_000
 CYCLES_PER_BYTE = 16
 
 
-# A note: of which chain of commands, and which of those.
-Note = tuple[int, int]
 # What waits for transfers of each way.
 WAYS = BROUGHT, TAKEN = "BROUGHT", "TAKEN"
+# Words behind the last launch of a job: wait for what is taken, note the time, and that all is done.
+LEAD = 3
 # Registers, or of any region those of its controller and of its GLB tiles.
 REGISTERS, GLB_REGISTERS = "REGISTERS", "GLB_REGISTERS"
-
-
-@dataclass(frozen=True)
-class Noted:
-    """What the processor notes in all chains: marks with their notes of time and cycles, and counts."""
-
-    marks: list[tuple[Mark, Note, Note | None]] = field(default_factory=list)
-    counts: list[Note] = field(default_factory=list)
 
 
 class Writer:
@@ -85,6 +78,7 @@ class Writer:
         self.arch, self.memory = place.arch, memory
         self.jobs: list[list[Line]] = []
         self.limit = 0      # of cycles
+        self.streams = 0    # whose words are taken while they are stored, at most
         self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, alone
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._notes = 0
@@ -100,7 +94,7 @@ class Writer:
     @property
     def lines(self) -> list[Line]:
         """Those of all jobs."""
-        return [line for lines in self.jobs for line in lines]
+        return [each for lines in self.jobs for each in lines]
 
     def begin(self, number: int, otherwise: int, resumes: int | None = None) -> None:
         """A job begins; otherwise: the page where it goes on if this one is stopped, 0 if nothing comes after it. resumes: the
@@ -115,7 +109,7 @@ class Writer:
     def back(self) -> list[Line]:
         """What stands in for the commands before, where these were not all done: transfers have ended, and registers hold what
         they would hold."""
-        found = [_line(BROUGHT), _line(TAKEN)]
+        found = [line(BROUGHT), line(TAKEN)]
         return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.items()]
 
     def mark(self, *marks: Mark) -> None:
@@ -140,7 +134,7 @@ class Writer:
             self.move(f"{'BRING' if brings else 'TAKE'}({where})", 4, end)
             return
         text = f"SET_{'BRING' if brings else 'TAKE'}({where})"
-        self.jobs[-1].append(_line(text, 6, behind=REGISTERS, brings=int(brings), takes=int(not brings)))
+        self.jobs[-1].append(line(text, 6, behind=REGISTERS, brings=int(brings), takes=int(not brings)))
         self.moves[end] += 1
 
     def move(self, line: str, words: int, end: str) -> None:
@@ -152,13 +146,13 @@ class Writer:
         """Let commands of the job from these two on alternate, as each way has room for few transfers that wait; what stands
         behind something together stays so."""
         lines = self.jobs[-1]
-        one, other = (_together(some) for some in (lines[first:second], lines[second:]))
+        one, other = (together(some) for some in (lines[first:second], lines[second:]))
         nothing: list[Line] = []
         lines[first:] = [line for pair in zip_longest(one, other, fillvalue=nothing) for some in pair for line in some]
 
-    def add(self, command: str, words: int = 1, notes: int = 0, remark: str = "") -> Note:
-        """A command of so many words, which notes so many; the first of these."""
-        self.jobs[-1].append(_line(command, words, notes, remark))
+    def add(self, command: str, words: int = 1, notes: int = 0, remark: str = "", leads: int = 0) -> Note:
+        """A command of so many words, which notes so many, with so many words behind it in its page; the first note."""
+        self.jobs[-1].append(line(command, words, notes, remark, leads=leads))
         self._notes += notes
         return self._chain, self._notes - notes
 
@@ -178,7 +172,7 @@ class Writer:
             where, behind = f"SARDONYX_REGION({self._region}) + " if self._region else "", REGISTERS
         else:
             where, behind = f"SARDONYX_GLB({self._tile(glb_tile)}) + ", REGISTERS if self._fixed else GLB_REGISTERS
-        return _line(f"SET({where}SARDONYX_{'' if glb_tile is None else 'GLB_'}{name.upper()}, {value:#x}u)", 2, behind=behind)
+        return line(f"SET({where}SARDONYX_{'' if glb_tile is None else 'GLB_'}{name.upper()}, {value:#x}u)", 2, behind=behind)
 
     def bring(self, address: int, box: Box) -> None:
         """Rows of an image as they lie, to a byte address of the global buffer."""
@@ -227,20 +221,17 @@ class Writer:
                 case Wait(limit, configure):
                     if not configure:
                         # Not behind it, where the machine would wait, too.
-                        self.settle()
+                        self.settle(needs)
                     self.limit += limit
                     assert ends is not None, "what is waited for is an event"
                     whose, note = self.add(f"WAIT({CONFIGURED if configure else FINISHED}u)", notes=2,
                                            remark=f"{ends.what} {ends.launch}")
                     self._noted.marks.append((ends, (whose, note), (whose, note + 1)))
-                case WaitTaken(limit, loads, stores):
-                    self.limit += limit
+                case WaitTaken(_, loads, stores):
                     assert ends is not None, "what is waited for is an event"
-                    masks = [sum(1 << self._tile(tile) for tile in tiles) for tiles in (loads, stores)]
-                    noted = self.add(f"WAIT_TAKEN({masks[0]:#x}u, {masks[1]:#x}u)", 2, 1, f"{ends.what} {ends.launch}")
-                    # What ends there is what the next launch begins with.
-                    begins = replace(ends, what="start", launch=ends.launch + 1)
-                    self._noted.marks.extend([(ends, noted, None), (begins, noted, None)])
+                    noted = self.add(f"WAIT_TAKEN({self._mask(loads):#x}u, {self._mask(stores):#x}u)", 2, 1,
+                                     f"{ends.what} {ends.launch}")
+                    self._passes(command, noted, ends)
                 case Save(address, pairs):
                     outside = self.saved[self._job][address] = self.memory.room(8 * pairs)
                     there = address + (self._first * self.arch.glb.columns_per_tile << 24)
@@ -259,16 +250,50 @@ class Writer:
     def ended(self, launch: Launch, program: Program, ends: Mark) -> Iterator[Result]:
         """Wait for the end of a launch, and take what it gave of streams that are counted, before any of the next one is; where
         that will be."""
-        self.write((each for each in launch.ends if not isinstance(each, Count)), ends)
         room = {each.name: each.room for each in program.stores}
         addresses = {each.stream: each.address for each in launch.reads if isinstance(each, Read)}
-        for each in launch.ends:
-            if isinstance(each, Count):
-                place, number = self.memory.room(_whole(room[each.stream])), len(self._noted.counts)
-                where = f"{self._tile(each.glb_tile)}u, {self._byte(addresses[each.stream]):#x}u, {place:#x}u"
-                self._noted.counts.append(self.add(f"TAKE_COUNTED{'_BEFORE' * each.before}({where})", 3, 1))
-                self.moves[TAKEN] += 1
-                yield Result(each.stream, place, None, number)
+        counts = [each for each in launch.ends if isinstance(each, Count)]
+        places = [self.memory.room(_whole(room[each.stream])) for each in counts]
+        where = [f"{self._tile(each.glb_tile)}u, {self._byte(addresses[each.stream]):#x}u, {place:#x}u"
+                 for each, place in zip(counts, places, strict=True)]
+        if (self.alone and (launch.joins or launch.goes_on) and counts
+                and fits(page_bytes(self.arch.system), 2 + 3 * len(counts) + LEAD, 3 + len(counts))):
+            notes = self._meanwhile(launch, where, ends)
+        else:
+            self.write((each for each in launch.ends if not isinstance(each, Count)), ends)
+            notes = [self.add(f"TAKE_COUNTED{'_BEFORE' * each.before}({given})", 3, 1)
+                     for each, given in zip(counts, where, strict=True)]
+        for each, place, noted in zip(counts, places, notes, strict=True):
+            self.moves[TAKEN] += 1
+            self._noted.counts.append(noted)
+            yield Result(each.stream, place, None, len(self._noted.counts) - 1)
+
+    def _meanwhile(self, launch: Launch, where: Sequence[str], ends: Mark) -> list[Note]:
+        """Take what streams of a launch of a run give while it computes, so that few words are left when it ends; notes of how
+        many they are."""
+        wait = launch.ends[0]
+        assert isinstance(wait, Wait | WaitTaken), "an end is waited for before words are counted"
+        masks = ", ".join(f"{self._mask(tiles):#x}u" for tiles in ((wait.loads, wait.stores) if isinstance(wait, WaitTaken)
+                                                                   else ((), ())))
+        chain, first = self.add(f"TAKE_MEANWHILE({len(where)}u, {masks}), {', '.join(f'STREAM({each})' for each in where)}",
+                                2 + 3 * len(where), 2 + len(where), f"{ends.what} {ends.launch}",
+                                0 if launch.goes_on else LEAD)
+        self.streams = max(self.streams, len(where))
+        if isinstance(wait, WaitTaken):
+            self._passes(wait, (chain, first), ends)
+        else:
+            self.limit += wait.limit
+            self._noted.marks.append((ends, (chain, first), (chain, first + 1)))
+        return [(chain, first + 2 + number) for number in range(len(where))]
+
+    def _passes(self, wait: WaitTaken, noted: Note, ends: Mark) -> None:
+        """What ends there is what the next launch begins with."""
+        self.limit += wait.limit
+        self._noted.marks.extend([(ends, noted, None), (replace(ends, what="start", launch=ends.launch + 1), noted, None)])
+
+    def _mask(self, tiles: Iterable[int]) -> int:
+        """GLB tiles, a bit each."""
+        return sum(1 << self._tile(tile) for tile in tiles)
 
     def read(self, launch: Launch) -> Iterator[Result]:
         """Take what a launch gave of the other streams; where it will be."""
@@ -298,18 +323,6 @@ class Writer:
 def _whole(words: int) -> int:
     """The bytes of so many words, up to a whole line."""
     return -(-words * WORD_BYTES // LINE_BYTES) * LINE_BYTES
-
-
-def _line(command: str, words: int = 1, notes: int = 0, remark: str = "", behind: str = "", brings: int = 0,
-          takes: int = 0) -> Line:
-    return Line(f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}", words, notes, behind, brings, takes)
-
-
-def _together(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Lines, those that stand behind something together in one list."""
-    for behind, group in groupby(lines, lambda line: line.behind):
-        some = list(group)
-        yield from [some] if behind else ([line] for line in some)
 
 
 def _falls(name: str, tiled: bool, glb: Glb) -> bool:

@@ -92,8 +92,10 @@ class Ran:
                 if name == what and (until, launch) in times]
 
     def left(self, job: int) -> int:
-        """When the last word of a job had gone to memory outside, by the notes of the processor."""
-        return next(time for mark, time in self._noted(self.report.times) if mark.job == job and mark.what == "left")
+        """When the last word of a job had gone to memory outside: the answer to the last write that the processor waited for;
+        by its own notes where others go on."""
+        noted = next(time for mark, time in self._noted(self.report.times) if mark.job == job and mark.what == "left")
+        return min(noted, max((span for span in self.taken if span[0] < noted), default=(0, noted))[1])
 
     def machine_cycles(self, job: int) -> int:
         """Cycles of its own clock that the machine counted in the launches of a job."""

@@ -228,6 +228,57 @@ static inline uint32_t waiting(uint32_t region) { return region & 0u; }
 static inline uint32_t words_before(uint32_t tile) { return tile; }
 #endif
 
+#if STREAMS
+/* Lines that are worth a transfer while more of them come. Of the words that a store has counted the last ones are on their way: a line
+ * is filled, and one waits for its bank (hw/glb/deserialiser.py). */
+#define WORTH 80u
+#define ON_THEIR_WAY 2u
+
+/* Takes what streams of a launch store, piece by piece; whether all went well. */
+SELDOM int take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams, const volatile uint32_t *words, volatile uint32_t *note)
+{
+    static uint16_t gone[STREAMS];      /* lines */
+    const uint32_t next = *words++;
+    uint32_t goes_on = 1, well = 0;
+    for (uint32_t stream = 0; stream < streams; ++stream)
+        gone[stream] = 0;
+    while (goes_on) {
+        const uint32_t status = *machine(SARDONYX_REGION(region) + SARDONYX_STATUS);
+        well = next ? !(waiting(region) & next) : status >> SARDONYX_STATUS_DONE_LSB & 1u;
+        goes_on = !well && status >> SARDONYX_STATUS_BUSY_LSB & 1u;
+        if (!goes_on) {
+            *note++ = *host(SARDONYX_HOST_TIME);
+            *note++ = *machine(SARDONYX_REGION(region) + SARDONYX_CYCLES);
+            /* Of a job that is stopped nothing is wanted, and what it counted may be of either launch. */
+            if (!well)
+                break;
+        }
+        for (uint32_t stream = 0; stream < streams; ++stream) {
+            const volatile uint32_t *const each = words + 3u * stream;
+            const uint32_t first = gone[stream];
+            const uint32_t stored = goes_on || !next ? *machine(SARDONYX_GLB(each[0]) + SARDONYX_GLB_STORE_WORDS) : words_before(each[0]);
+            uint32_t lines = stored / 4u;
+            if (goes_on) {
+                if (lines < first + ON_THEIR_WAY + WORTH)
+                    continue;
+                lines -= ON_THEIR_WAY;
+            } else {
+                *note++ = stored;
+                lines = (stored + 3u) / 4u;
+                if (lines == first)
+                    continue;
+            }
+            gone[stream] = (uint16_t)lines;
+            queue->taken = move(OUT, each[1] + 8u * first, each[2] + 8u * first, 8u * (lines - first));
+            /* One at a time, so that the end is seen soon. */
+            if (goes_on)
+                break;
+        }
+    }
+    return well;
+}
+#endif
+
 /* Lets a free region begin with the first chain that is for it and that nobody has begun; whether there is one. */
 SELDOM int begin(struct queue *queue, uint32_t region)
 {
@@ -348,6 +399,19 @@ static enum state execute(struct queue *queue, uint32_t region)
             next += 2;
             continue;
         }
+        case KIND_TAKE_MEANWHILE:
+#if STREAMS
+        {
+            const int well = take_meanwhile(queue, region, number, next, note);
+            note += 2u + number;
+            next += 1u + 3u * number;
+            if (!well) {
+                stop(queue, region, *machine(SARDONYX_REGION(region) + SARDONYX_STATUS));
+                next = queue->following ? &go_on : &give_up;
+            }
+        }
+#endif
+            continue;
         case KIND_BROUGHT:
             /* Others may be between those of this region: then it waits for some more. */
             if (!attend(IN, queue->brought - number))

@@ -14,7 +14,7 @@
 /* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
             KIND_TAKE_COUNTED_BEFORE, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
-            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_NEXT, KIND_END };
+            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_TAKE_MEANWHILE, KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
 #define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
@@ -57,6 +57,11 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 /* Read register store_words of a GLB tile, or store_words_before, note it, and take as many 16-bit words. */
 #define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
 #define TAKE_COUNTED_BEFORE(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED_BEFORE, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
+/* Take what that many streams store as it comes, until descriptors that wait, as of WAIT_TAKEN, have begun, or with none of these until
+ * the run has ended, as it should; note the time then, cycles of the run, and how many words each stream has. Where there is one
+ * region. */
+#define TAKE_MEANWHILE(streams, loads, stores) COMMAND(KIND_TAKE_MEANWHILE, (streams)), QUEUED(loads, stores)
+#define STREAM(tile, glb, outside) (tile), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Wait until all is brought, or taken, or all but so many of the last ones. */
 #define BROUGHT BROUGHT_BUT(0u)
 #define TAKEN TAKEN_BUT(0u)
@@ -65,7 +70,8 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 /* Wait for the region's interrupt, and note the time and the cycles of its run, or of its configuration; that bit of its status says that all is well. */
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */
-#define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), (loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB
+#define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), QUEUED(loads, stores)
+#define QUEUED(loads, stores) ((loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB)
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

@@ -88,7 +88,7 @@ def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(que
             held[found[1]] = int(found[2], 16)
         elif found := re.match(r"SET_BRING\(0x\w+u, (0x\w+)u", line):
             asked["BROUGHT"].append(int(found[1], 16))
-        elif found := re.match(r"TAKE_COUNTED(?:_BEFORE)?\(1u, (0x\w+)u", line):
+        elif found := re.match(r"(?:TAKE_COUNTED(?:_BEFORE)?\(|TAKE_MEANWHILE.*STREAM\()1u, (0x\w+)u", line):
             asked["TAKEN"].append(int(found[1], 16))
         elif found := re.match(r"(BROUGHT|TAKEN)(?:_BUT\((\d)u\))?,", line):
             gone[found[1]] = max(gone[found[1]], len(asked[found[1]]) - int(found[2] or 0))
@@ -198,6 +198,38 @@ def test_the_first_launch_begins_with_the_end_of_its_configuration(queue: bool) 
     assert [each[STORE].tolist() for each in found] == [each.tolist() for each in blocks]
     (_, configured), (first, *_) = ran.spans(0, "configure")[0], ran.spans(0, "start")
     assert configured == first[0] < first[1]
+
+
+@needs_compiler
+def test_words_go_while_they_are_stored() -> None:
+    """Also those of launches that others follow: what is left at the end of the run is a small part of the last one's."""
+    arch = replace(ARCH, glb=replace(ARCH.glb, bank_bytes=16384), system=replace(ARCH.system, ram_bytes=65536))
+    blocks = [block(*range(first, first + 3000 + first)) for first in range(3)]
+    found: list[list[int]] = []
+    ran = system.run_jobs([Job("copy", copier(arch), [{LOAD: each} for each in blocks], {STORE: 3003})],
+                          [lambda stored: found.append(stored[STORE].tolist())], arch, silent)
+    assert found == [each.tolist() for each in blocks]
+    assert len(ran.firmware.launches[0]) == 3 and ran.firmware.streams == 1
+    spans = ran.spans(0, "start")
+    assert ran.left(0) - spans[-1][1] < 400, "all words of it take 750"
+    for begun, ended in spans:
+        went = sum(min(end, ended) - max(first, begun) for first, end in ran.taken if first < ended and end > begun)
+        assert went > 500
+
+
+@needs_compiler
+@pytest.mark.parametrize("short", [0, 1, 2])
+def test_a_launch_of_a_run_that_is_stopped_ends_its_job_and_no_other(short: int) -> None:
+    """Its block says that it is longer than it is; it is the first one, one in the middle, the last one."""
+    arch = replace(ARCH, glb=replace(ARCH.glb, bank_bytes=16384), system=replace(ARCH.system, ram_bytes=65536))
+    blocks = [block(*range(3000)) for _ in range(3)]
+    wrong = [np.array([5000, *each[1:]], np.uint16) if number == short else each for number, each in enumerate(blocks)]
+    found: list[list[int]] = []
+    ran = system.run_jobs([Job(name, copier(arch), [{LOAD: each} for each in given], {STORE: 3001})
+                           for name, given in (("short", wrong), ("whole", blocks))],
+                          [lambda stored: found.append([]), lambda stored: found.append(stored[STORE].tolist())], arch, silent)
+    assert ran.stopped(0) is not None and ran.stopped(1) is None
+    assert found == [each.tolist() for each in blocks]
 
 
 @needs_compiler

@@ -24,6 +24,7 @@ SET = Line("    SET(a, 1u),", 2, behind="REGISTERS")
 GLB = Line("    SET(b, 1u),", 2, behind="GLB_REGISTERS")
 WAIT = Line("    WAIT(1u),", 1, notes=2)
 REMARK = Line("    /* here */", 0)
+LEADS = Line("    TAKE(0u, 0u, 8u),", 4, leads=2)
 LINES = st.lists(st.sampled_from([SET, GLB, WAIT, REMARK, Line("    MARK,", notes=1), Line("    BRING(0u, 0u, 8u),", 4)]),
                  max_size=200)
 
@@ -51,6 +52,13 @@ def test_pages_hold_all_in_order_and_as_much_as_has_room(lines: "list[Line]", si
         if number + 1 < len(pages):
             after = pages[number + 1][0]
             assert 4 * words_of([*page, after]) > size or 4 * (notes + after.notes) > note_bytes(size)
+
+
+@given(lines=LINES, size=st.sampled_from([64, 256]))
+def test_what_a_line_leads_is_in_its_page(lines: "list[Line]", size: int) -> None:
+    mark, done = Line("    MARK,", notes=1), Line("    JOB_DONE,")
+    pages = list(paged([*lines, LEADS, mark, done], size))
+    assert pages[-1][-3:] == [LEADS, mark, done]
 
 
 def test_pages_as_c() -> None:
