@@ -15,7 +15,8 @@ that program, and the others go on meanwhile. `runtime.scheduler` does so for an
 
 The machine has one interrupt. The session asks the regions that are waited for which of them it is of, and these go on.
 
-Errors:  UserError for regions that the machine cannot have, a program of another machine, a region that is busy or not loaded.
+Errors:  UserError for regions that the machine cannot have, a program of another machine, a region that is busy or not loaded,
+         or has given what nobody has waited for: only `release` and `close` throw that away.
          What stops a run ends the work of its region only, and `wait` for that region raises it, or what is next asked of it.
 """
 
@@ -58,6 +59,7 @@ class Session:
         self._regions: dict[int, Region] = {}
         self._programs: dict[int, Program] = {}
         self._tasks: dict[int, Task] = {}
+        self._gave: set[int] = set()        # regions whose work is a run, which nobody has waited for
         self._stalled: set[int] = set()
         self._ready: dict[int, Task] | None = None      # those that are to start together and could, while others get there
         regions = self._planned(columns)
@@ -96,6 +98,7 @@ class Session:
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
+        self._gave.clear()
         for number in [*self._regions]:
             self.release(number)
         self._device.write_register("claim", (1 << self._device.arch.glb_tiles) - 1)
@@ -121,7 +124,7 @@ class Session:
 
     def release(self, region: int) -> None:
         """Give the columns of a region up; what it gave and nobody waited for is gone, but what stopped it is raised."""
-        self._idle(region).release()
+        self._idle(region, drops=True).release()
         self._regions.pop(region)
         self._stalled.discard(region)
         self._programs.pop(region, None)
@@ -154,6 +157,7 @@ class Session:
         self._idle(region)
         program = self._loaded(region)
         self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+        self._gave.add(region)
 
     def run_together(self, transactions: Mapping[int, Iterable[Transaction]],
                      bounds: Mapping[int, Mapping[str, int]] | None = None) -> None:
@@ -217,6 +221,7 @@ class Session:
         while region in self._tasks and not self._tasks[region].done:
             self._moves(region)
             self.step()
+        self._gave.discard(region)
         return self._tasks.pop(region).result() or [] if region in self._tasks else []
 
     def busy(self, region: int) -> bool:
@@ -261,12 +266,18 @@ class Session:
             raise UserError(f"there is no region {number}", "session", f"choose one of {there}" if there else "place one first")
         return self._regions[number]
 
-    def _idle(self, number: int) -> Region:
+    def _idle(self, number: int, drops: bool = False) -> Region:
+        """A region in which nothing goes on; drops: what it gave is no longer wanted."""
         view = self._region(number)
         if number in self._tasks and not self._tasks[number].done:
             raise UserError(f"region {number} is busy", "session", f"wait({number}) first")
         if number in self._tasks:
-            self._tasks.pop(number).result()
+            task = self._tasks.pop(number)
+            given = task.result()       # or what stopped it
+            if given and number in self._gave and not drops:
+                self._tasks[number] = task
+                raise UserError(f"region {number} has given what nobody has waited for", "session", f"wait({number}) first")
+        self._gave.discard(number)
         return view
 
     def _moves(self, number: int) -> None:
