@@ -15,7 +15,8 @@ from .data.blocks import Blocks, split_blocks
 from .data.images import address as streamed_address
 from .device import Device, fingerprint
 from .faults import explain
-from .order import Phase, ordered
+from .held import Held
+from .order import Phase, beside, ordered
 from .plan import Launch, Transaction, launches, prepare
 from .registers import QUEUED
 
@@ -53,7 +54,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
-    of their own.
+    of their own; words of the first one are written while configuration streams.
 
     bounds, single, chained: see `launches`. configurable: the device has its configuration network; then tiles can be asked
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
@@ -70,20 +71,27 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
     """Configure a device for a program, and do its launches, or some that follow each other; see `run`."""
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
-    seconds = 0.0
+    seconds, held = 0.0, Held(device.arch)
 
     def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
         nonlocal seconds
         began = time.perf_counter()
-        found = execute(device, commands, program, configurable, counts)
+        found = execute(device, held.changes(commands), program, configurable, counts)
         seconds += time.perf_counter() - began
         return found
 
+    waits: list[Command] = []     # for the configuration, which streams meanwhile
     if not prepared:
-        do(prepare(program, device.arch, configurable))
+        prepares = list(prepare(program, device.arch, configurable))
+        begins = next((at for at, each in enumerate(prepares) if isinstance(each, Start)), len(prepares)) + 1
+        do(prepares[:begins])
+        waits = prepares[begins:]
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
     before = 0      # cycles of the run when the launch before had ended
     for phase, launch in ordered(asked, overlapped):
+        if waits and not (overlapped and phase is Phase.LOADS and beside(prepares, launch)):
+            do(waits)
+            waits = []
         match phase:
             case Phase.LOADS:
                 do(launch.loads)
@@ -101,6 +109,7 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
                 spent, seconds = seconds, 0.0
                 yield Outcome(stored, cycles, launch.loaded, launch.lying, launch.arranged, launch.placed, launch.tiled,
                               spent)
+    do(waits)
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..compiler.ir.program import Program
-from ..compiler.ir.transfer import PLACES, WORD_BYTES
+from ..compiler.ir.transfer import PLACES
 from . import memories
 from .commands import Command, Start, WriteMemory
-from .order import Phase, ordered, takes_long
+from .order import Phase, beside, ordered, takes_long
 from .outside import Result
 from .plan import Launch, Transaction, launches, prepare
 from .registers import configured_seen
@@ -59,7 +59,7 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
     coming = list(itertools.islice(found, 1))
     prepares, configured = list(prepare(program, writer.arch)), Mark(number, "configured")
     # Another region's configuration, which is shorter, would wait for them.
-    if coming and job.resumes is None and writer.alone and _apart(prepares, coming[0]):
+    if coming and job.resumes is None and writer.alone and beside(prepares, coming[0]):
         if coming[0].goes_on:
             coming += itertools.islice(found, 1)
         begun = _early(writer, prepares, coming, configured)
@@ -105,7 +105,7 @@ def _early(writer: Writer, prepares: Sequence[Command], coming: Sequence[Launch]
     needs = dict(writer.moves)
     loaded: dict[Launch, int] = {}
     for each in coming:
-        if not loaded or (_apart(prepares, each) and not takes_long(each)):
+        if not loaded or (beside(prepares, each) and not takes_long(each)):
             writer.write(each.loads)
             loaded[each] = writer.moves[BROUGHT]
     first = coming[0]
@@ -120,21 +120,6 @@ def _words_first(prepares: Sequence[Command]) -> list[Command]:
     """The commands of a configuration, the words of its first round in front, so that registers are set while they come."""
     starts = next((at for at, each in enumerate(prepares) if isinstance(each, Start)), 0)
     return sorted(prepares[:starts], key=lambda each: not isinstance(each, WriteMemory)) + list(prepares[starts:])
-
-
-def _apart(prepares: Sequence[Command], launch: Launch) -> bool:
-    """Whether a configuration is of one round, and the words of a launch lie beside it."""
-    if sum(isinstance(each, Start) for each in prepares) != 1:
-        return False
-    streamed = [_bytes(each) for each in prepares if isinstance(each, WriteMemory)]
-    return all(one.stop <= other.start or other.stop <= one.start for one in streamed
-               for other in map(_bytes, launch.loads) if other)
-
-
-def _bytes(command: Command) -> range:
-    """The bytes of the global buffer that a command writes."""
-    assert isinstance(command, WriteMemory), "words are written"
-    return range(command.address, command.address + WORD_BYTES * command.words.size)
 
 
 def _comment(name: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
+from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import LANES
 from .batches import LEAST_CYCLES
+from .commands import Command, Start, WriteMemory
 from .plan import Launch
 
 
@@ -22,6 +24,21 @@ class Phase(Enum):
 def takes_long(launch: Launch) -> bool:
     """Whether the words of a launch take longer than what a processor does for one, by a line a cycle."""
     return launch.lying + launch.arranged > LANES * LEAST_CYCLES
+
+
+def beside(prepares: Sequence[Command], launch: Launch) -> bool:
+    """Whether a configuration is of one round, and the words of a launch lie beside it, so that they may come meanwhile."""
+    if sum(isinstance(each, Start) for each in prepares) != 1:
+        return False
+    streamed = [_bytes(each) for each in prepares if isinstance(each, WriteMemory)]
+    return all(one.stop <= other.start or other.stop <= one.start for one in streamed
+               for other in map(_bytes, launch.loads) if other)
+
+
+def _bytes(command: Command) -> range:
+    """The bytes of the global buffer that a command writes."""
+    assert isinstance(command, WriteMemory), "words are written"
+    return range(command.address, command.address + WORD_BYTES * command.words.size)
 
 
 def ordered(launches: Iterable[Launch], overlapped: bool = True, ahead: bool = False) -> Iterator[tuple[Phase, Launch]]:

@@ -45,6 +45,7 @@ import numpy as np
 
 from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
+from ..compiler.ir.mapped import LOAD, STORE
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
 from ..hw.arch.cgra import Arch
@@ -136,7 +137,8 @@ class Launch:
 
 
 def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
-    """Configure a machine, and disable every stream and chain that an earlier run may have left on.
+    """Configure a machine, and disable every stream and chain that an earlier run may have left on, but for those whose
+    registers the launches of the program write anyway.
 
     configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
 
@@ -147,9 +149,11 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
     if not placed(program.transfers, arch):
         raise UserError("a stream of the program has another place in the global buffer than there is for it",
                         f"machine '{arch.name}'", "compile the program for this description")
+    written = {(each.direction, each.column // arch.glb.columns_per_tile) for each in program.transfers}
     for tile in range(arch.glb_tiles):
-        for name in ("load_control", "store_control"):
-            yield WriteRegister(name, 0, tile)
+        for direction in (LOAD, STORE):
+            if (direction, tile) not in written:
+                yield WriteRegister(f"{direction}_control", 0, tile)
     if arch.glb.ring > 1:
         yield from _chains(program, arch)
     writes = image(program, arch) if configurable else contents(program)

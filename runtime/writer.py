@@ -19,8 +19,8 @@ from itertools import zip_longest
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import LINE_BYTES, Glb
-from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, RW, glb_registers, named
+from ..hw.arch.glb import LINE_BYTES
+from ..hw.arch.soc import CONFIGURED, CONTROLLER, FINISHED, named
 from .commands import (
     Box,
     Command,
@@ -38,6 +38,7 @@ from .commands import (
 )
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
+from .held import falls, kept
 from .lines import Note, Noted, line, together
 from .outside import Memory, Result
 from .pages import Line, fits, page_bytes
@@ -88,8 +89,7 @@ class Writer:
         # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
         self.moves = dict.fromkeys(WAYS, 0)
         self._awaited = dict.fromkeys(WAYS, 0)
-        self._kept = {(each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(self.arch.glb)))
-                      for each in registers if each.access == RW and not _falls(each.name, tiled, self.arch.glb)}
+        self._kept = kept(self.arch)
 
     @property
     def lines(self) -> list[Line]:
@@ -202,7 +202,7 @@ class Writer:
         for command in commands:
             match command:
                 case WriteRegister(name, value, glb_tile):
-                    if glb_tile is not None and _falls(name, True, self.arch.glb) and value & QUEUED:
+                    if glb_tile is not None and falls(name, True, self.arch.glb) and value & QUEUED:
                         self.settle(needs)      # a descriptor may begin as soon as it is queued
                     self.register(name, value, glb_tile)
                 case WriteMemory(address, words, box):
@@ -323,8 +323,3 @@ class Writer:
 def _whole(words: int) -> int:
     """The bytes of so many words, up to a whole line."""
     return -(-words * WORD_BYTES // LINE_BYTES) * LINE_BYTES
-
-
-def _falls(name: str, tiled: bool, glb: Glb) -> bool:
-    """Whether the machine clears bits of a register by itself."""
-    return tiled and glb.queue and name in ("load_control", "store_control")

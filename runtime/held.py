@@ -1,0 +1,45 @@
+"""What registers hold that nobody but the host changes, so that it need not write it again.
+
+A launch has the registers of the one before, most of them: of eight loops of a load one is used by a sparse program, the others
+turn once, and only where words lie is new.
+
+Needs:   that whoever writes commands here is the only one who writes these registers meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..hw.arch.cgra import Arch
+from ..hw.arch.glb import Glb
+from ..hw.arch.soc import CONTROLLER, RW, glb_registers
+from .commands import Command, WriteRegister
+
+
+def kept(arch: Arch) -> frozenset[tuple[str, bool]]:
+    """The registers that hold what was written, of the controller and (True) of GLB tiles."""
+    return frozenset((each.name, tiled) for tiled, registers in ((False, CONTROLLER), (True, glb_registers(arch.glb)))
+                     for each in registers if each.access == RW and not falls(each.name, tiled, arch.glb))
+
+
+def falls(name: str, tiled: bool, glb: Glb) -> bool:
+    """Whether the machine clears bits of a register by itself."""
+    return tiled and glb.queue and name in ("load_control", "store_control")
+
+
+class Held:
+    """What the registers of a machine hold, as far as it was written here."""
+
+    def __init__(self, arch: Arch) -> None:
+        self._kept = kept(arch)
+        self._values: dict[tuple[str, int | None], int] = {}
+
+    def changes(self, commands: Iterable[Command]) -> Iterator[Command]:
+        """Commands without writes of what a register holds."""
+        for each in commands:
+            if isinstance(each, WriteRegister) and (each.name, each.glb_tile is not None) in self._kept:
+                where = each.name, each.glb_tile
+                if self._values.get(where) == each.value:
+                    continue
+                self._values[where] = each.value
+            yield each

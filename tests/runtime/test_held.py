@@ -1,0 +1,45 @@
+"""Registers are written again only where they would hold something else."""
+
+from dataclasses import replace
+
+from copying import Copier, block
+from machines import LEAST, copier
+
+from sardonyx.runtime import host
+from sardonyx.runtime.commands import Command, Start, WriteRegister
+from sardonyx.runtime.held import Held
+
+PLAIN = replace(LEAST, glb=replace(LEAST.glb, queue=False))
+
+
+def test_what_registers_hold_is_not_written_again_and_what_acts_when_it_is_written_is():
+    held = Held(PLAIN)
+    first = [WriteRegister("load_start", 8, 0), WriteRegister("load_start", 8, 1), WriteRegister("irq_status", 3), Start()]
+    again: list[Command] = [WriteRegister("irq_status", 3), Start()]
+    assert list(held.changes(first)) == first
+    assert list(held.changes(first)) == again
+    changed = [WriteRegister("load_start", 0, 0), *first]
+    assert list(held.changes(changed)) == [changed[0], first[0], *again]
+
+
+def test_a_control_whose_bits_the_machine_clears_is_written_each_time():
+    control = [WriteRegister("load_control", 9, 0)]
+    for arch, second in ((PLAIN, []), (LEAST, control)):
+        held = Held(arch)
+        assert list(held.changes(control)) == control and list(held.changes(control)) == second
+
+
+def test_launches_of_a_program_write_the_loops_that_they_do_not_use_once():
+    written: list[tuple[str, int | None]] = []
+
+    class Told(Copier):
+        def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+            written.append((name, glb_tile))
+            super().write_register(name, value, glb_tile, region)
+
+    blocks = [block(*range(number)) for number in (100, 120, 90)]
+    found = list(host.run(Told(PLAIN), copier(PLAIN), [{"a_vals": each} for each in blocks], {"b_vals": 121}))
+    assert [each["b_vals"].tolist() for one in found for each in one.stored] == [each.tolist() for each in blocks]
+    assert len(found) == 3, "of which two do not fit together"
+    assert written.count(("load_extent1", 0)) == written.count(("load_control", 0)) == written.count(("irq_enable", None)) == 1
+    assert written.count(("load_extent0", 0)) == 3 and written.count(("control", None)) == 4, "starts, and the configuration"

@@ -1,0 +1,51 @@
+"""Words of the first launch are written while configuration streams, where they lie beside its words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from copying import Copier, block
+from machines import LEAST, copier
+
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.runtime import host
+
+# Words of its configuration have no room in the last part of a GLB tile, and begin in front.
+TIGHT = replace(LEAST, glb=replace(LEAST.glb, bank_bytes=64))
+
+
+class Told(Copier):
+    """One that keeps what it was told, in order."""
+
+    def __init__(self, arch: Arch) -> None:
+        super().__init__(arch)
+        self.told: list[str] = []
+
+    def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+        if name == "control":
+            self.told.append({1: "start", 4: "configure"}[value])
+        super().write_register(name, value, glb_tile, region)
+
+    def write_memory(self, address: int, words: np.ndarray) -> None:
+        self.told.append(f"{len(words)} words")
+        super().write_memory(address, words)
+
+    def wait(self, limit: int) -> bool:
+        self.told.append("wait")
+        return True
+
+
+@pytest.mark.parametrize("arch,overlapped,expected", [
+    (LEAST, True, ["configure", "4 words", "wait", "start", "wait"]),
+    (LEAST, False, ["configure", "wait", "4 words", "start", "wait"]),
+    (TIGHT, True, ["configure", "wait", "4 words", "start", "wait"])])
+def test_the_first_words_come_while_configuration_streams_unless_they_would_lie_on_it(arch, overlapped, expected):
+    device = Told(arch)
+    found = list(host.run(device, copier(arch), [{"a_vals": block(5, 6, 7)}], {"b_vals": 4}, overlapped=overlapped))
+    assert device.told[device.told.index("configure"):] == expected
+    assert found[0].stored[0]["b_vals"].tolist() == block(5, 6, 7).tolist()
+
+
+def test_configuration_is_waited_for_where_there_is_nothing_to_do():
+    device = Told(LEAST)
+    assert list(host.run(device, copier(LEAST), [])) == [] and device.told[-2:] == ["configure", "wait"]
