@@ -13,6 +13,7 @@ from pathlib import Path
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.errors import UserError
+from ..hw.arch.outer_product import OuterProduct
 from . import toolchain
 from .spatial_commands import Program
 from .spatial_header import header
@@ -22,7 +23,7 @@ from .spatial_sparse import Arrays, tiled
 PRODUCT, SPARSE = toolchain.SOURCES / "spatial_product.c", toolchain.SOURCES / "spatial_sparse.c"
 
 
-def compiled(accelerator: Accelerator, source: Path, headers: Mapping[str, str]) -> bytes:
+def compiled(accelerator: Accelerator | OuterProduct, source: Path, headers: Mapping[str, str]) -> bytes:
     """All of the core's memory, for a C source that has ``_start`` in section ``.start``; headers: what it includes besides
     ``spatial.h``, by name."""
     if not accelerator.ram_bytes:

@@ -3,7 +3,7 @@
 For C11 and C++11. On RISC-V commands are instructions; elsewhere they are writes of registers, from `SPATIAL_REGISTERS` on, an
 address that who includes the header defines.
 
-Input:   Accelerator.
+Input:   Accelerator or OuterProduct.
 Output:  the text.
 Source:  Stellar V, Listing 7, whose names these are.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
+from ..hw.arch.outer_product import OuterProduct
 
 _FUNCTIONS = """
 /* Do a command, and give the register `status` of before it. The core waits while the queue is full. */
@@ -96,7 +97,7 @@ static inline uint32_t spatial_fence(void)
 """
 
 
-def header(accelerator: Accelerator) -> str:
+def header(accelerator: Accelerator | OuterProduct) -> str:
     """The text of ``spatial.h``."""
     values = {
         "FINGERPRINT": accelerator.fingerprint, "PORTS": accelerator.dma.ports, "LOOPS": accelerator.dma.loops,

@@ -23,24 +23,36 @@ import numpy as np
 import scipy.sparse
 
 from . import arguments, component_files
+from .hw.arch.command import Word
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import ERRORS, VALUE_BITS, OuterProduct
 from .hw.arch.spatial import BITS
 from .hw.arch.token import DATA_BITS
+from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.outer.product import OuterProductArray
+from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
-from .runtime.data.outer_product import laid, rows
+from .runtime import spatial_outer
+from .runtime.data.outer_product import Laid, laid, rows
+from .runtime.spatial_commands import check
+from .runtime.spatial_header import header
+from .runtime.spatial_products import check_shape
 from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator
 from .sparse_products import operand
 
 # The names of modules that it is made of.
-PARTS = re.compile(r"dma(_\w+)?|fifo\w+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|sram_[\dx]+")
+PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|picorv32|waiting|"
+                   r"dma(_\w+)?|fifo\w+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|sram_[\dx]+")
 ENGINES = {"golden": "SciPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # What changes a design on the command line.
 SIZES = ("lanes", "ports", "rows", "pairs")
 MOST_PRODUCTS, MOST_EXTENT = 1 << 24, 1 << DATA_BITS
 # Of random matrices: rows and columns at most, and nonzeros of a row.
 EXTENT, NONZEROS = 128, 6
+# Of those of a shape elements at most, and how much is not 0.
+MOST_RANDOM, DENSITY = 1 << 20, 0.1
+# Cycles that a command takes at most, and a byte of a core's memory with what the core does.
+PATIENCE, LOADING = 1000, 20
 
 
 def outer_product(*, lanes: int = 16, ports: int = 16, rows: int = 4096, pairs: int = 1024, dtype: str = "int16",
@@ -81,6 +93,23 @@ class OuterProductDesign:
         changes: dict[str, Any] = dict(sizes)
         return replace(self, kind=replace(self.kind, **changes))
 
+    def accelerator(self, queue: int = 16, ram_bytes: int = 0) -> OuterProductDesign:
+        """The same with commands (docs/spatial.md) in place of a job in memory.
+
+        Parameters
+        ----------
+        queue : int        Commands that wait, a power of two from 2 to 128.
+        ram_bytes : int    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0: no core,
+                           commands come over AXI4-Lite.
+        """
+        return replace(self, kind=replace(self.kind, queue=queue, ram_bytes=ram_bytes))
+
+    def hardware(self) -> OuterProductArray | SpatialAccelerator | SpatialSystem:
+        """The component that is the top of the Verilog, a new one each time."""
+        if not self.kind.queue:
+            return OuterProductArray(self.kind)
+        return SpatialSystem(self.kind) if self.kind.ram_bytes else SpatialAccelerator(self.kind)
+
     def facts(self) -> dict[str, object]:
         """Numbers of it."""
         kind = self.kind
@@ -113,11 +142,12 @@ class OuterProductDesign:
         """Write the Verilog into a folder.
 
         Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, and ``outer_product.json``: the description,
-        with the words of a job and the errors.
+        with the words of a job and the errors; with commands ``spatial.h``, these in C.
         """
-        described = json.dumps(self.kind.to_json(), indent=1) + "\n"
-        return component_files.write(self.name, OuterProductArray(self.kind), out, {"outer_product.json": described},
-                                     self.facts(), progress)
+        documents = {"outer_product.json": json.dumps(self.kind.to_json(), indent=1) + "\n"}
+        if self.kind.queue:
+            documents["spatial.h"] = header(self.kind)
+        return component_files.write(self.name, self.hardware(), out, documents, self.facts(), progress)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, Any]:
         """Random matrices with a few nonzeros a row, and empty rows; one operation."""
@@ -132,6 +162,16 @@ class OuterProductDesign:
             values *= random.random(shape) < NONZEROS / shape[1]
             found[name] = scipy.sparse.csr_array(values)
         return found
+
+    def matrices(self, rows: int, columns: int, terms: int, seed: int = 0) -> dict[str, Any]:
+        """Random matrices of a shape, of which a tenth of the elements is not 0; UserError for shapes that have no room."""
+        check_shape(rows, columns, terms)
+        random, most = np.random.default_rng(arguments.seed(seed)), 1 << self.kind.bits - 1
+        if (size := rows * terms + terms * columns) > MOST_RANDOM:
+            raise UserError(f"random matrices with {size:,} elements", "product",
+                            f"use {MOST_RANDOM:,} or fewer, or give matrices in Python")
+        return {name: scipy.sparse.csr_array(random.integers(-most, most, shape) * (random.random(shape) < DENSITY))
+                for name, shape in (("A", (rows, terms)), ("B", (terms, columns)))}
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
             latency: int = LATENCY, **operands: object) -> Computed:
@@ -197,18 +237,29 @@ class OuterProductDesign:
         nodes = int(np.count_nonzero(np.diff(right.indptr)[np.repeat(np.arange(left.shape[1]), np.diff(left.indptr))]))
         # Cycles that a column, a row or an element may take at most, if nothing hangs.
         limit = (64 + 8 * latency) * (sum(left.shape) + len(memory.content) // 8 + 1) + self.kind.rows
-        with SimulatedAccelerator(OuterProductArray(self.kind), len(memory.content), latency) as simulated:
-            simulated.write(0, memory.content)
-            ended = simulated.run([], limit)
-            assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
-            found = rows(simulated.read(0, len(memory.content)), memory, wanted.shape)
+        content, commands = self._told(memory)
+        with SimulatedAccelerator(self.hardware(), len(content), latency) as simulated:
+            simulated.write(0, content)
+            ended = simulated.run(commands, limit + PATIENCE * len(commands) + LOADING * self.kind.ram_bytes)
+            if self.kind.queue:
+                check(ended.status, self.name)
+            else:
+                assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
+            found = rows(simulated.read(0, len(content)), memory, wanted.shape)
         same = all(map(np.array_equal, (found.indptr, found.indices, found.data),
                        (wanted.indptr, wanted.indices, wanted.data)))
         assert same, "the product of the hardware is not SciPy's"
         products = int(np.diff(left.indptr) @ np.diff(right.indptr))
-        return {"nodes": nodes, "elements_checked": wanted.nnz, "words_read": ended.words_read,
+        given = {"firmware": "C on the core"} if self.kind.ram_bytes else {"commands": len(commands)} if commands else {}
+        return {**given, "nodes": nodes, "elements_checked": wanted.nnz, "words_read": ended.words_read,
                 "words_written": ended.words_written, "cycles": ended.cycles,
                 "products_a_cycle": round(products / ended.cycles, 3)}
+
+    def _told(self, memory: Laid) -> tuple[bytes, list[Word]]:
+        """What memory has, and the commands that are given over a bus."""
+        if self.kind.ram_bytes:
+            return spatial_outer.firmware(self.kind, memory) + memory.content[self.kind.ram_bytes:], []
+        return memory.content, spatial_outer.product(self.kind, memory) if self.kind.queue else []
 
 
 def _at(matrix: scipy.sparse.csr_array, places: scipy.sparse.csr_array) -> scipy.sparse.csr_array:

@@ -6,7 +6,7 @@ share the request ports of a DMA.
 
 In memory elements are pairs of words of 32 bits, a coordinate and a value. A node has the address of the next one, how many
 words it has behind that, and its pairs. A result is a node for each row, and a table of their addresses. What the product is of
-stands in the job, at address 0.
+stands in the job, at address 0, or is said by commands (`arch.command`): requests for A and B, compressed, and for C, lists.
 
 Source: Stellar VI-C, Fig. 16b; Pal et al., OuterSPACE, HPCA 2018, IV (multiply and merge phases, lists of partial products).
 Departures: rows are sorted by merges of two in a lane's memory, not by insertion; the first nodes of rows stand on the chip.
@@ -14,12 +14,15 @@ Departures: rows are sorted by merges of two in a lane's memory, not by insertio
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
+from .accelerator import RAM, Stream
 from .check import Identifier, Misfit, PowerOfTwo, check
-from .dma import MOST_PORTS, NODE_BYTES
+from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
+from .private_buffer import COMPRESSED, LINKED
 from .token import DATA_BITS
 
 MOST_ROWS, MOST_MEMORY = 1 << DATA_BITS - 1, 1 << 13
@@ -34,6 +37,10 @@ ERRORS = ("none", "an error response of the memory, or a list that is none", "no
 NONE, BUS, MEMORY, ROOM, ASTRAY = range(len(ERRORS))
 # Where a lane's memory has room for so many runs of a row, and all of it besides for what they become.
 RUNS = 64
+# Loops of a request.
+LOOPS = 2
+# Of a tensor, which commands do not count.
+MOST_ELEMENTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,8 @@ class OuterProduct:
     rows : int      Of A at most: so many first nodes have room.
     pairs : int     Of the memory of a lane: half of a row or column while it is multiplied, and twice a row of the result.
     bits : int      Of a value of an operand; products and sums have 32 and wrap.
+    queue : int     Commands that wait at most; 0: there are none, a job at address 0 of memory is done once after reset.
+    ram_bytes : int     With commands: memory of a RISC-V core that gives them; 0: they come over a bus.
     """
 
     name: Annotated[str, Identifier()]
@@ -56,6 +65,8 @@ class OuterProduct:
     rows: Annotated[int, PowerOfTwo(16, MOST_ROWS)] = 4096
     pairs: Annotated[int, PowerOfTwo(16, MOST_MEMORY)] = 1024
     bits: Annotated[int, PowerOfTwo(8, 16)] = 16
+    queue: Annotated[int, PowerOfTwo(2, 128, zero=True)] = 0
+    ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
 
     def __post_init__(self) -> None:
         check(self, "outer product", self._misfits)
@@ -63,6 +74,32 @@ class OuterProduct:
     def _misfits(self) -> Iterator[Misfit]:
         if self.ports > self.lanes:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
+        if self.ram_bytes and not self.queue:
+            yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
+
+    @property
+    def dma(self) -> Dma:
+        """What moves its elements."""
+        return Dma(self.ports, loops=LOOPS, lists=True)
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What commands name, in the order of their indices: A and B behind their segments; C, a table of first nodes, behind
+        where memory for nodes begins and ends."""
+        ram = [Stream(RAM, ELEMENT_BITS, self.ram_bytes // 4, False)] if self.ram_bytes else []
+        return (Stream("A", ELEMENT_BITS, MOST_ELEMENTS, False, before=1, kind=COMPRESSED),
+                Stream("B", ELEMENT_BITS, MOST_ELEMENTS, False, before=1, kind=COMPRESSED),
+                Stream("C", ELEMENT_BITS, MOST_ELEMENTS, True, before=2, kind=LINKED), *ram)
+
+    @property
+    def watchdog(self) -> bool:
+        """There is none: a wait for operands that are not there is refused at once."""
+        return False
+
+    @property
+    def fingerprint(self) -> int:
+        """32 bits that identify it."""
+        return int.from_bytes(hashlib.sha256(repr(self).encode()).digest()[:4], "big")
 
     @property
     def most_row(self) -> int:

@@ -9,12 +9,19 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..arch.accelerator import Accelerator
+from ..arch.outer_product import OuterProduct
 from ..dma.dma import BUS
 from ..emit import macro
 from ..stream.lead import lead
 from .command.queue import PORTS, CommandQueue
 from .command.word import status_members
 from .core import Core
+from .outer.core import OuterCore
+
+
+def core_of(accelerator: Accelerator | OuterProduct) -> Core | OuterCore:
+    """What does the commands."""
+    return OuterCore(accelerator) if isinstance(accelerator, OuterProduct) else Core(accelerator)
 
 
 class SpatialAccelerator(wiring.Component):
@@ -22,7 +29,7 @@ class SpatialAccelerator(wiring.Component):
 
     Parameters
     ----------
-    accelerator : Accelerator
+    accelerator : Accelerator | OuterProduct
 
     Members
     -------
@@ -33,7 +40,7 @@ class SpatialAccelerator(wiring.Component):
     Source: Stellar IV-A and V.
     """
 
-    def __init__(self, accelerator: Accelerator) -> None:
+    def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         self.accelerator, self.module_name = accelerator, accelerator.name.lower()
         super().__init__({**PORTS, **BUS})
 
@@ -44,7 +51,7 @@ class SpatialAccelerator(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue, self.accelerator.watchdog))
-        m.submodules.core = core = macro(Core(self.accelerator))
+        m.submodules.core = core = macro(core_of(self.accelerator))
         lead(m, queue.o, core.i)
         for name, member in status_members(self.accelerator.watchdog).items():
             front, behind = getattr(queue, name), getattr(core, name)

@@ -12,14 +12,15 @@ from amaranth.lib.wiring import In, Out
 from ..arch import command
 from ..arch.accelerator import Accelerator
 from ..arch.dma import ELEMENT_BITS
+from ..arch.outer_product import OuterProduct
 from ..dma.dma import BUS
 from ..emit import Macro, macro
 from ..memory.sram import Sram
 from ..soc.picorv32 import PicoRv32
 from ..stream.lead import lead
+from .accelerator import core_of
 from .command.coprocessor import PCPI, Coprocessor
 from .command.word import WORD, status_members
-from .core import Core
 
 WORD_BYTES = 4
 
@@ -104,7 +105,7 @@ class SpatialSystem(wiring.Component):
     Source: Stellar IV-A and V: RISC-V hosts.
     """
 
-    def __init__(self, accelerator: Accelerator) -> None:
+    def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         assert accelerator.ram_bytes, "the core has memory"
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_system"
         super().__init__({**BUS, "status": Out(32), "trap": Out(1)})
@@ -116,7 +117,7 @@ class SpatialSystem(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         size = self.accelerator.ram_bytes
-        m.submodules.core = core = macro(Core(self.accelerator))
+        m.submodules.core = core = macro(core_of(self.accelerator))
         m.submodules.coprocessor = coprocessor = macro(Coprocessor(self.accelerator.queue, self.accelerator.watchdog))
         m.submodules.boot = boot = macro(Boot(size, len(self.accelerator.streams) - 1))
         m.submodules.processor = processor = macro(CommandingCore(size))

@@ -8,6 +8,7 @@ Source:  `hw.arch.outer_product` says how memory is laid out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +23,10 @@ MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Laid:
-    """Memory before a run; where the table of a result is, and bytes that nodes and results may take."""
+    """Memory before a run, and the job: where what is. With commands it has no job, and the memory of a core comes first."""
 
     content: bytes
-    table: int
-    node_bytes: int
+    job: Mapping[str, int]
 
 
 def laid(kind: OuterProduct, left: scipy.sparse.csc_array, right: scipy.sparse.csr_array, elements: int) -> Laid:
@@ -35,7 +35,8 @@ def laid(kind: OuterProduct, left: scipy.sparse.csc_array, right: scipy.sparse.c
     left, right: whole numbers, coordinates sorted, none stored twice.  elements: of the result, at most.
     """
     arrays = left.indptr, _pairs(left), right.indptr, _pairs(right)
-    size = len(JOB) * WORD_BYTES + -(len(JOB) * WORD_BYTES) % PAIR_BYTES
+    before = 0 if kind.queue else len(JOB) * WORD_BYTES + -(len(JOB) * WORD_BYTES) % PAIR_BYTES
+    size = before = kind.ram_bytes or before
     places, parts = [], []
     for array in arrays:
         content = array.astype(np.uint32).tobytes()
@@ -55,15 +56,15 @@ def laid(kind: OuterProduct, left: scipy.sparse.csc_array, right: scipy.sparse.c
         raise UserError(f"operands, partial products and result take {free + room:,} bytes", kind.name,
                         f"give rows in parts, fewer than {MOST_BYTES:,} bytes each")
     numbers = dict(zip(JOB, (*places, free, free + room, left.shape[1], height, size), strict=True))
-    job = np.array([numbers[name] for name in JOB], np.uint32).tobytes()
-    content = job + bytes(-len(job) % PAIR_BYTES) + b"".join(parts)
-    return Laid(content + bytes(free + room - len(content)), size, room)
+    job = b"" if kind.queue else np.array([numbers[name] for name in JOB], np.uint32).tobytes()
+    content = job + bytes(before - len(job)) + b"".join(parts)
+    return Laid(content + bytes(free + room - len(content)), numbers)
 
 
 def rows(memory: bytes, place: Laid, shape: tuple[int, int]) -> scipy.sparse.csr_array:
     """The result of a run; sums that are 0 are elements, too."""
     words = np.frombuffer(memory, np.uint32)
-    first = words[place.table // WORD_BYTES:][:shape[0]]
+    first = words[place.job["table"] // WORD_BYTES:][:shape[0]]
     counts, parts = np.zeros(shape[0], np.int64), []
     for row, address in enumerate(first.tolist()):
         if address:

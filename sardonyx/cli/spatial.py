@@ -14,8 +14,8 @@ from .parser import Parser, add_common, fraction, tensor_format, whole
 
 # Of an index, in a search, if nothing is said.
 EXTENT = 4
-# Of the core of an accelerator.
-RAM_BYTES = 1 << 14
+# Of an accelerator: its core's memory, and the ports of its DMA.
+RAM_BYTES, PORTS = 1 << 14, 4
 
 
 def add(commands: Any) -> None:
@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
               "Verilog and C header, or multiply random matrices of a shape, memory to memory.",
         examples=["sardonyx spatial soc tiled_matmul --product 20x12x16",
                   "sardonyx spatial soc tiled_matmul --no-core --ports 16 --out build/accelerator"])
-    soc.add_argument("--ports", metavar="N", type=whole(1), default=4, help="requests of the DMA at once, 1 to 16 (default: 4)")
+    soc.add_argument("--ports", metavar="N", type=whole(1), help="requests of the DMA at once, 1 to 16 (default: 4)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
@@ -185,21 +185,47 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     """Put an accelerator around a design."""
     from .. import designs
     from ..outcome import Outcome
+    from ..outer_products import OuterProductDesign
 
     if options.out is None and options.product is None:
         raise UserError("there is nothing to do", "sardonyx spatial soc", "give --out DIR, --product RxCxT, or both")
+    ram_bytes = 0 if options.no_core else RAM_BYTES
+    if isinstance(found := designs.any_design(options.design), OuterProductDesign):
+        _surround_outer(options, console, found.resized(_bounds(options)).accelerator(ram_bytes=ram_bytes))
+        return 0
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
-    made = dataclasses.replace(design, bounds=bounds).accelerator(
-        options.ports, ram_bytes=0 if options.no_core else RAM_BYTES, watchdog=options.watchdog)
+    made = dataclasses.replace(design, bounds=bounds).accelerator(PORTS if options.ports is None else options.ports,
+                                                                  ram_bytes=ram_bytes, watchdog=options.watchdog)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product
         matrices = made.random(rows, columns, terms, options.seed)
         report |= made.product(*matrices, progress=console.progress, stored=options.stored).report
     console.show(Outcome(report))
-    console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
+    _surrounded(options, console)
     return 0
+
+
+def _surround_outer(options: argparse.Namespace, console: Console, made: Any) -> None:
+    """Put commands around an outer product."""
+    from ..outcome import Outcome
+
+    for name, given, fix in (("--ports", options.ports is not None, "give --bound ports=N"),
+                             ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
+                             ("--stored", options.stored is not None, "leave it out: sums have 32 bits")):
+        if given:
+            raise UserError("an outer product has no such choice", name, fix)
+    report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
+    if options.product:
+        matrices = made.matrices(*options.product, options.seed)
+        report |= made.run(progress=console.progress, **matrices).report
+    console.show(Outcome(report))
+    _surrounded(options, console)
+
+
+def _surrounded(options: argparse.Namespace, console: Console) -> None:
+    console.end(f"read {options.out}" if options.out else f"sardonyx spatial soc {options.design} --out build/{options.design}")
 
 
 def seek(options: argparse.Namespace, console: Console) -> int:

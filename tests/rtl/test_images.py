@@ -1,17 +1,25 @@
 """C on a core and commands of a bench in cocotb leave the same memory: of a product, a convolution, and one without zeros."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 import without_zeros
 from accelerators import accelerator, operands
+from amaranth.lib.wiring import Component
 from riscv import needs_compiler
 from simulators import run_cocotb
 
 from sardonyx.accelerators import AcceleratorDesign
 from sardonyx.hw.arch import command
-from sardonyx.runtime import spatial_firmware, spatial_sparse
+from sardonyx.hw.arch.command import Word
+from sardonyx.hw.arch.outer_product import OuterProduct
+from sardonyx.hw.spatial.accelerator import SpatialAccelerator
+from sardonyx.hw.spatial.system import SpatialSystem
+from sardonyx.runtime import spatial_firmware, spatial_outer, spatial_sparse
+from sardonyx.runtime.data.outer_product import laid
 from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_products import Matrix, convolution, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
@@ -22,15 +30,18 @@ RAM, BYTES = 4096, 8192
 def images(alone: AcceleratorDesign, with_core: AcceleratorDesign, program: Program, firmware: bytes, content: bytes,
            folder: Path) -> None:
     """Compare the memory that a program of a bench leaves with that of firmware."""
-    content = firmware + content[len(firmware):]
-    with SimulatedAccelerator(with_core.hardware(), BYTES, 20) as system:
+    compare(alone.hardware(), with_core.hardware(), program.words, firmware + content[len(firmware):], folder)
+
+
+def compare(alone: Component, with_core: Component, words: "list[Word]", content: bytes, folder: Path) -> None:
+    with SimulatedAccelerator(with_core, BYTES, 20) as system:
         system.write(0, content)
         assert system.run([], 400_000).status >> 16 & 15 == command.NONE
         wanted = system.read(0, BYTES)
     (folder / "before").write_bytes(content)
     (folder / "wanted").write_bytes(wanted)
-    np.array(program.words, np.uint32).tofile(folder / "words")
-    run_cocotb(alone.hardware(), "cocotb_image", "verilator", folder)
+    np.array(words, np.uint32).tofile(folder / "words")
+    run_cocotb(alone, "cocotb_image", "verilator", folder)
 
 
 @needs_compiler
@@ -62,3 +73,15 @@ def test_a_product_without_zeros(tmp_path: Path) -> None:
     content = without_zeros.placed(alone, *without_zeros.matrices(shape, 0.5, 1))
     images(alone, with_core, spatial_sparse.product(alone.kind, shape, *places),
            spatial_firmware.sparse_product(with_core.kind, shape, *places), content, tmp_path)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_product_in_two_phases(tmp_path: Path) -> None:
+    # With one lane the order in which nodes take memory does not depend on its stalls.
+    alone = OuterProduct("outer_image", lanes=1, ports=1, rows=16, pairs=32, queue=16)
+    with_core = replace(alone, ram_bytes=RAM)
+    a, b = (scipy.sparse.csr_array(each) for each in without_zeros.matrices((5, 9, 5), 0.5, 1))
+    place = laid(with_core, scipy.sparse.csc_array(a), b, 5 * 9)
+    compare(SpatialAccelerator(alone), SpatialSystem(with_core), spatial_outer.product(alone, place),
+            (spatial_outer.firmware(with_core, place) + place.content[RAM:]).ljust(BYTES, b"\0"), tmp_path)

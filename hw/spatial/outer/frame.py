@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
-from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS
+from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS, SPAN_BITS
 from ...arch.outer_product import JOB, OuterProduct
+from ...stream.lead import lead
 from .lane_work import JOB_LAYOUT, READ, Question, ask_for_words, work_members
+
+
+def fill_members(kind: OuterProduct) -> dict[str, wiring.Member]:
+    """Of what fills the memory of a core, if there is one: words of memory from `base` on, from `fills` to `filled`."""
+    return {"fills": In(1), "base": In(ADDRESS_BITS), "words": In(SPAN_BITS), "filled": Out(1),
+            "ram": Out(stream.Signature(ELEMENT_BITS))} if kind.ram_bytes else {}
 
 
 class OuterFrame(wiring.Component):
@@ -25,6 +32,8 @@ class OuterFrame(wiring.Component):
     As of `work_members`, without memory and job; `idle` when the table is written.
     given : Out       The job.
     known : Out(1)    It is complete.
+    job : In          With commands, in place of these two.
+    fills, base, words, filled, ram       As of `fill_members`, before `goes`.
 
     Timing: a word a cycle, of the table one in four.
     Source: a design of its own.
@@ -33,7 +42,8 @@ class OuterFrame(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_frame"
         members = {name: member for name, member in work_members(kind).items() if name not in ("memory", "job", "error")}
-        super().__init__({**members, "given": Out(JOB_LAYOUT), "known": Out(1)})
+        own = {"job": In(JOB_LAYOUT), **fill_members(kind)} if kind.queue else {"given": Out(JOB_LAYOUT), "known": Out(1)}
+        super().__init__({**members, **own})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -41,28 +51,40 @@ class OuterFrame(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        question, job = Question(m, self), self.given
+        question, job = Question(m, self), self.job if self.kind.queue else self.given
         words = Signal(JOB_LAYOUT.size)
         row = Signal(ADDRESS_BITS)
         node = Signal(ELEMENT_BITS)
-        m.d.comb += job.eq(words)
         with m.FSM():
-            with m.State("ASK"):
-                ask_for_words(m, self.request, 0, len(JOB))
-                with m.If(self.request.ready):
-                    m.next = "JOB"
-            with m.State("JOB"):
-                m.d.comb += self.load.ready.eq(1)
-                with m.If(self.load.valid):
-                    m.d.sync += words.eq(Cat(words[ELEMENT_BITS:], self.load.payload))
-                with m.If(self.ended):
-                    m.d.sync += self.known.eq(1)
-                    m.next = "KNOWN"
+            if not self.kind.queue:
+                m.d.comb += job.eq(words)
+                with m.State("ASK"):
+                    ask_for_words(m, self.request, 0, len(JOB))
+                    with m.If(self.request.ready):
+                        m.next = "JOB"
+                with m.State("JOB"):
+                    m.d.comb += self.load.ready.eq(1)
+                    with m.If(self.load.valid):
+                        m.d.sync += words.eq(Cat(words[ELEMENT_BITS:], self.load.payload))
+                    with m.If(self.ended):
+                        m.d.sync += self.known.eq(1)
+                        m.next = "KNOWN"
             with m.State("KNOWN"):
                 with m.If(self.goes):
                     ask_for_words(m, self.request, job.table, job.height, stores=1)
                 with m.If(self.goes & self.request.ready):
                     m.next = "READ"
+                if self.kind.ram_bytes:
+                    with m.If(self.fills):
+                        ask_for_words(m, self.request, self.base, self.words)
+                        with m.If(self.request.ready):
+                            m.next = "FILL"
+            if self.kind.ram_bytes:
+                with m.State("FILL"):
+                    lead(m, self.load, self.ram)
+                    with m.If(self.ended):
+                        m.d.comb += self.filled.eq(1)
+                        m.next = "KNOWN"
             with m.State("READ"):
                 question.ask(m, READ, row)
                 with m.If(self.answered):

@@ -9,12 +9,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS
-from ...arch.outer_product import ERRORS, JOB, VALUE_BITS, WORD_BYTES, OuterProduct
+from ...arch.outer_product import ERRORS, JOB, LOOPS, VALUE_BITS, WORD_BYTES, OuterProduct
 from ...arch.token import DATA_BITS
 from ...dma.request import request_layout
 from ...memory.sram import SramPort
 
-LOOPS = 2
 ERROR_BITS = (len(ERRORS) - 1).bit_length()
 JOB_LAYOUT = data.StructLayout(dict.fromkeys(JOB, ADDRESS_BITS))
 # What is asked of the ledger: the next number; `value` bytes of memory; to make `value` the first node of a row, for which

@@ -9,14 +9,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch import outer_product
-from ...arch.dma import Dma
 from ...arch.outer_product import OuterProduct
 from ...dma.dma import BUS, DmaEngine
 from ...emit import Macro, macro
 from ...memory.sram import Sram
 from ...stream.lead import lead
-from .frame import OuterFrame
-from .lane_work import LOOPS, PAIR_LANES
+from .frame import OuterFrame, fill_members
+from .lane_work import JOB_LAYOUT, PAIR_LANES
 from .ledger import Ledger
 from .merge import OuterMerge
 from .multiply import OuterMultiply
@@ -27,7 +26,7 @@ BEGIN, MULTIPLY, MERGE, TABLE, ENDED = range(5)
 
 
 class OuterProductArray(wiring.Component):
-    """Multiplies as the job at address 0 of memory says (`arch.outer_product`), once after reset.
+    """Multiplies as a job says (`arch.outer_product`), once after reset: that at address 0 of memory, or one that commands say.
 
     Parameters
     ----------
@@ -38,6 +37,8 @@ class OuterProductArray(wiring.Component):
     m_axi_* : memory.
     status : Out(32)     0, or which of `ERRORS` a run ended with.
     trap : Out(1)        It has ended.
+    job : In, begins : In(1)     With commands: the job, which stays from `begins` on, which stays, too.
+    fills, base, words, filled, ram      As of `fill_members`; not while it `begins`.
 
     Timing: that of its parts; all lanes at once. Nothing is merged before all is multiplied.
     Source: OuterSPACE IV; Stellar VI-C, with 1 to 16 requests under way.
@@ -45,7 +46,8 @@ class OuterProductArray(wiring.Component):
 
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, kind.name.lower()
-        super().__init__({**BUS, "status": Out(32), "trap": Out(1)})
+        own = {"job": In(JOB_LAYOUT), "begins": In(1), **fill_members(kind)} if kind.queue else {}
+        super().__init__({**BUS, "status": Out(32), "trap": Out(1), **own})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -54,12 +56,19 @@ class OuterProductArray(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         kind = self.kind
-        m.submodules.dma = dma = macro(DmaEngine(Dma(kind.ports, loops=LOOPS, lists=True)))
+        m.submodules.dma = dma = macro(DmaEngine(kind.dma))
         m.submodules.ledger = ledger = macro(Ledger(kind))
         m.submodules.frame = frame = macro(OuterFrame(kind))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(dma, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
+        job, known = (self.job, self.begins) if kind.queue else (frame.given, frame.known)
+        if kind.queue:
+            m.d.comb += frame.job.eq(job)
+        if kind.ram_bytes:
+            m.d.comb += [frame.fills.eq(self.fills), frame.base.eq(self.base), frame.words.eq(self.words),
+                         self.filled.eq(frame.filled)]
+            lead(m, frame.ram, self.ram)
         phase = Signal(range(ENDED + 1))
         works = {MULTIPLY: [macro(OuterMultiply(kind)) for _ in range(kind.lanes)],
                  MERGE: [macro(OuterMerge(kind)) for _ in range(kind.lanes)]}
@@ -75,7 +84,7 @@ class OuterProductArray(wiring.Component):
             m.d.comb += share.ended.eq(ended)
             failed.append(ended & getattr(dma, f"failed{port}"))
         for lane in range(kind.lanes):
-            self._lane(m, lane, phase, ledger, frame, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
+            self._lane(m, lane, phase, ledger, frame, job, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
                        lane // kind.ports)
         error = Signal(range(len(outer_product.ERRORS)))
         refused: Any = 0
@@ -84,15 +93,15 @@ class OuterProductArray(wiring.Component):
         found = Mux(Cat(failed).any(), outer_product.BUS, Mux(ledger.full, outer_product.MEMORY, refused))
         # Two lanes may meet an error in the same cycle, in one phase of one kind, which is then that.
         m.d.comb += [self.status.eq(error), self.trap.eq((phase == ENDED) | (error != 0)),
-                     frame.goes.eq(phase == TABLE), ledger.free.eq(frame.given.free), ledger.limit.eq(frame.given.end)]
+                     frame.goes.eq(phase == TABLE), ledger.free.eq(job.free), ledger.limit.eq(job.end)]
         with m.If(error == 0):
             m.d.sync += error.eq(found)
         with m.Switch(phase):
             with m.Case(BEGIN):
                 m.d.comb += ledger.starts.eq(1)
-                with m.If(frame.known & ledger.ready):
+                with m.If(known & ledger.ready):
                     m.d.sync += phase.eq(MULTIPLY)
-                with m.If(frame.known & (frame.given.height > kind.rows)):
+                with m.If(known & (job.height > kind.rows)):
                     m.d.sync += error.eq(outer_product.ASTRAY)
             for at in (MULTIPLY, MERGE):
                 with m.Case(at):
@@ -104,15 +113,15 @@ class OuterProductArray(wiring.Component):
                     m.d.sync += phase.eq(ENDED)
         return m
 
-    def _lane(self, m: Module, lane: int, phase: Signal, ledger: Macro, frame: Macro, works: dict[int, Macro], share: Macro,
-              user: int) -> None:
+    def _lane(self, m: Module, lane: int, phase: Signal, ledger: Macro, frame: Macro, job: Any, works: dict[int, Macro],
+              share: Macro, user: int) -> None:
         """What a lane does with its memory, its share of a port and the ledger."""
         m.submodules[f"memory{lane}"] = sram = macro(Sram(self.kind.pairs, PAIR_LANES))
         question = getattr(ledger, f"i{lane}")
         request, load, store = (getattr(share, f"{name}{user}") for name in ("request", "load", "store"))
         for at, work in works.items():
             m.submodules[f"{'multiply' if at == MULTIPLY else 'merge'}{lane}"] = work
-            m.d.comb += [work.job.eq(frame.given), work.memory.word.eq(sram.word), work.goes.eq(phase == at)]
+            m.d.comb += [work.job.eq(job), work.memory.word.eq(sram.word), work.goes.eq(phase == at)]
         users = works if lane else {**works, BEGIN: frame, TABLE: frame}
         for at, work in users.items():
             with m.If(phase == at):

@@ -1,0 +1,75 @@
+"""An outer product behind its commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch import command, outer_product
+from ...arch.dma import ELEMENT_BITS
+from ...arch.outer_product import OuterProduct
+from ...dma.dma import BUS
+from ...dma.quiet import WATCHED, Quiet
+from ...emit import macro
+from ...stream.lead import lead
+from ..command.word import WORD, status_members
+from .product import OuterProductArray
+from .requests import RAM, OuterRequests
+
+
+class OuterCore(wiring.Component):
+    """Does a product when A, B and C are asked for, one after the other.
+
+    Behaviour: between two products the array is reset, when the bus is quiet; so it is when one has met an error: no memory for
+    nodes, a row that is too long or that there is not, which are told as more elements than have room, or an error of the bus.
+
+    Parameters
+    ----------
+    kind : OuterProduct    With a queue.
+
+    Members
+    -------
+    i, clear, error, refused, busy, ended, ram, m_axi_*     As of `Core`; a product is one request that ends.
+
+    Timing: that of its parts.
+    Source: Stellar V and VI-C.
+    """
+
+    def __init__(self, kind: OuterProduct) -> None:
+        assert kind.queue, "there are commands"
+        self.kind, self.module_name = kind, f"{kind.name.lower()}_core"
+        ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if kind.ram_bytes else {}
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **BUS, **ram})
+
+    @property
+    def emit_key(self) -> OuterProduct:
+        return self.kind
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        anew = Signal()
+        m.submodules.requests = requests = macro(OuterRequests(self.kind))
+        m.submodules.array = array = macro(OuterProductArray(replace(self.kind, name=f"{self.kind.name}_array")), flush=anew)
+        m.submodules.quiet = quiet = macro(Quiet())
+        lead(m, self.i, requests.i)
+        for name, member in BUS.items():
+            own, inner = getattr(self, name), getattr(array, name)
+            m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
+        m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
+        m.d.comb += [
+            array.job.eq(requests.job), array.begins.eq(requests.given[:RAM].all()),
+            anew.eq(requests.given.any() & array.trap & quiet.quiet), requests.ended.eq(anew.replicate(len(requests.ended))),
+            requests.happened.eq(Mux(array.status == 0, command.NONE,
+                                     Mux(array.status == outer_product.BUS, command.BUS, command.TENSORS))),
+            requests.clear.eq(self.clear), self.error.eq(requests.error), self.refused.eq(requests.refused),
+            self.busy.eq(self.i.valid | requests.given.any()), self.ended.eq(requests.ended.any())]
+        if self.kind.ram_bytes:
+            lead(m, array.ram, self.ram)
+            m.d.comb += [array.fills.eq(requests.given[RAM]), array.base.eq(requests.base), array.words.eq(requests.words)]
+            with m.If(array.filled):
+                m.d.comb += requests.ended[RAM].eq(1)
+        return m

@@ -1,0 +1,170 @@
+"""Commands become the job of an outer product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch import command
+from ...arch.dma import ADDRESS_BITS, NODE_BYTES, SPAN_BITS
+from ...arch.outer_product import WORD_BYTES, OuterProduct
+from ..command.word import WORD, error_bits
+from .lane_work import JOB_LAYOUT
+
+# Streams, and that of a core's memory.
+A, B, C, RAM = range(4)
+ERROR_BITS = error_bits(False)
+SIZE = WORD_BYTES.bit_length() - 1
+
+
+class OuterRequests(wiring.Component):
+    """Takes requests for A, B and C, each a tensor with all its arrays, and for the memory of a core.
+
+    Behaviour: when all three are there they are under way, until the product is in memory. An error drops those that wait for
+    others, and commands until it is cleared.
+
+    Parameters
+    ----------
+    kind : OuterProduct
+
+    Members
+    -------
+    i : In(stream)         `WORD`.
+    job : Out              What requests say.
+    given : Out            Of each stream: there is a request.
+    ended : In             Of each stream: it has ended.
+    base : Out(32), words : Out(16)     Of the request for a core's memory.
+    happened : In, clear : In(1), error : Out, refused : Out(7)      As of `Decoder`.
+
+    Timing: a command a cycle; `issue` until the stream has no request, `wait` until what it names has ended.
+    Source: Stellar V, Table II and Listing 7; VI-C.
+    """
+
+    def __init__(self, kind: OuterProduct) -> None:
+        self.kind, self.module_name = kind, f"{kind.name.lower()}_requests"
+        count = len(kind.streams)
+        super().__init__({"i": In(stream.Signature(WORD)), "job": Out(JOB_LAYOUT), "given": Out(count), "ended": In(count),
+                          "base": Out(ADDRESS_BITS), "words": Out(SPAN_BITS), "happened": In(ERROR_BITS), "clear": In(1),
+                          "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS)})
+        # Of the request that is being made.
+        self._fields = {"known": Signal(name="known"), "sized": Signal(name="sized"), "typed": Signal(name="typed"),
+                        "address": Signal(ADDRESS_BITS, name="address"), "first": Signal(ADDRESS_BITS, name="first"),
+                        "last": Signal(ADDRESS_BITS, name="last"), "span": Signal(SPAN_BITS, name="span")}
+
+    @property
+    def emit_key(self) -> OuterProduct:
+        return self.kind
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        word, count = self.i.payload, len(self.kind.streams)
+        wrong = Signal(ERROR_BITS)
+        done = Signal()
+        valid = Signal()
+        setting = Signal()
+        stands = Signal(count)      # what cannot end before there is another request
+        issued = Signal(count)
+        m.d.comb += [
+            valid.eq(self.i.valid & (self.error == 0)), done.eq(1), self.i.ready.eq(done | ~valid | (wrong != 0)),
+            setting.eq(valid & (wrong == 0) & done), stands.eq(Mux(self.given[:RAM].all(), 0, self.given[:RAM]))]
+        with m.If(self.clear):
+            m.d.sync += self.error.eq(0)
+        with m.If(self.error == 0):
+            with m.If(self.happened != 0):
+                m.d.sync += self.error.eq(self.happened)
+            with m.Elif(valid & (wrong != 0)):
+                m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
+        m.d.sync += self.given.eq((self.given | issued) & ~self.ended & ~Mux(self.error != 0, stands, 0))
+        which = Signal(range(4))
+        outside = Mux(which == C, word.rs1[31], word.rs1[30])
+        with m.Switch(word.number):
+            with m.Case(command.ISSUE):
+                self._issue(m, which, valid, wrong, done, issued)
+            with m.Case(command.SET_SRC_AND_DST):
+                self._begin(m, which, setting, wrong)
+            with m.Case(command.SET_CONSTANT):
+                with m.If((word.rs1 != command.ELEMENT) | (word.rs2 != SIZE)):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.If(setting):
+                    m.d.sync += self._fields["sized"].eq(1)
+            with m.Case(command.SET_ADDRESS):
+                with m.If(setting & outside):
+                    m.d.sync += self._fields["address"].eq(word.rs2)
+            with m.Case(command.SET_METADATA_ADDRESS, command.SET_SPAN, command.SET_STRIDE, command.SET_AXIS_TYPE):
+                self._axis(m, which, setting, outside, wrong)
+            with m.Case(command.WAIT):
+                named = Signal(count)
+                m.d.comb += [named.eq(word.rs1[1:] | word.rs1[0].replicate(count)), done.eq((named & self.given) == 0)]
+                with m.If((word.rs1 >> 1 + count) != 0):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.Elif((named & stands).any()):
+                    m.d.comb += wrong.eq(command.ORDER)
+            with m.Default():
+                m.d.comb += wrong.eq(command.UNKNOWN)
+        return m
+
+    def _begin(self, m: Module, which: Signal, setting: Value, wrong: Signal) -> None:
+        sides = self.i.payload.rs1, self.i.payload.rs2
+        loads, stores = ((memory == command.region(command.MEMORY)) & (other >> command.KIND_LSB == command.BUFFER)
+                         for memory, other in (sides, sides[::-1]))
+        index = Mux(stores, *(side[:command.INDEX_BITS] for side in sides))
+        fits = Mux(stores, index == C, (index < len(self.kind.streams)) & (index != C))
+        with m.If(~(loads | stores) | ~fits):
+            m.d.comb += wrong.eq(command.REGIONS)
+        with m.If(setting):
+            m.d.sync += [*(each.eq(name == "known") for name, each in self._fields.items()), which.eq(index)]
+
+    def _axis(self, m: Module, which: Signal, setting: Value, outside: Value, wrong: Signal) -> None:
+        """What is said of an axis: of a tensor axis 0 are elements, and axis 1 fibers; of a core's memory axis 0 are words."""
+        word, fields = self.i.payload, self._fields
+        axis = word.rs1[:command.AXIS_BITS]
+        array = word.rs1[command.METADATA_LSB:command.METADATA_LSB + 8]
+        with m.Switch(word.number):
+            with m.Case(command.SET_METADATA_ADDRESS):
+                with m.If((axis != 0) | (array > (which == C)) | (which == RAM)):
+                    m.d.comb += wrong.eq(command.VALUE)
+                for nth, name in enumerate(("first", "last")):
+                    with m.If(setting & outside & (array == nth)):
+                        m.d.sync += fields[name].eq(word.rs2)
+            with m.Case(command.SET_SPAN):
+                with m.If((axis != (which != RAM)) | (word.rs2 >> SPAN_BITS != 0)):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.If(setting & outside):
+                    m.d.sync += fields["span"].eq(word.rs2)
+            with m.Case(command.SET_STRIDE):
+                with m.If((which != RAM) | (axis != 0) | (word.rs2 != 1)):
+                    m.d.comb += wrong.eq(command.VALUE)
+            with m.Case(command.SET_AXIS_TYPE):
+                kind = Mux(which == C, command.LINKED_LIST, command.COMPRESSED)
+                with m.If((axis != 0) | (word.rs2 != kind) | (which == RAM)):
+                    m.d.comb += wrong.eq(command.VALUE)
+                with m.If(setting):
+                    m.d.sync += fields["typed"].eq(1)
+
+    def _issue(self, m: Module, which: Signal, valid: Value, wrong: Signal, done: Signal, issued: Signal) -> None:
+        job: Any = self.job
+        address, first, last, span = (self._fields[name] for name in ("address", "first", "last", "span"))
+        unlike = Cat((which == one) & self.given[other] for one, other in ((A, B), (B, A))).any() & (span != job.terms)
+        odd = ((address | first) % WORD_BYTES != 0) | ((which == C) & (first % NODE_BYTES != 0))
+        with m.If(~self._fields["known"]):
+            m.d.comb += wrong.eq(command.REGIONS)
+        with m.Elif(~self._fields["sized"] | ((which != RAM) & ~self._fields["typed"])):
+            m.d.comb += wrong.eq(command.VALUE)
+        with m.Elif((span == 0) | unlike | odd):
+            m.d.comb += wrong.eq(command.SHAPE)
+        goes = Signal(name="issues")
+        mine = Cat(which == n for n in range(len(self.kind.streams)))
+        # The memory of a core is filled before or behind a product.
+        apart: Value = Mux(which == RAM, ~self.given[:RAM].all(), ~self.given[RAM]) if self.kind.ram_bytes else Const(1)
+        m.d.comb += [done.eq(((self.given & mine) == 0) & apart), goes.eq(valid & (wrong == 0) & done),
+                     issued.eq(Mux(goes, mine, 0))]
+        for n, places in ((A, {"columns": first, "left": address, "terms": span}),
+                          (B, {"rows": first, "right": address, "terms": span}),
+                          (C, {"free": first, "end": last, "table": address, "height": span})):
+            with m.If(goes & (which == n)):
+                m.d.sync += [getattr(job, name).eq(value) for name, value in places.items()]
+        with m.If(goes & (which == RAM)):
+            m.d.sync += [self.base.eq(address), self.words.eq(span)]
