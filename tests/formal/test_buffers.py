@@ -47,7 +47,8 @@ class Between(Harness):
             port: Any = getattr(part, name)
             if not member.is_signature:
                 if member.flow is In:
-                    m.d.comb += port.eq(free(m, len(port), name, constant=self.settled and name != "restart"))
+                    any_value = free(m, len(Value.cast(port)), name, constant=self.settled and name != "restart")
+                    m.d.comb += Value.cast(port).eq(any_value)
             elif member.flow is In:
                 m.d.comb += [port.valid.eq(free(m, 1, f"{name}_valid")),
                              Value.cast(port.payload).eq(free(m, len(Value.cast(port.payload)), f"{name}_payload"))]
@@ -64,9 +65,10 @@ class Between(Harness):
 class Held(Between):
     """A part with FIFOs, by their path, each with its depth. `counted`: what is read for the only one has room."""
 
-    def __init__(self, part: Component, fifos: "dict[str, int]", counted: bool = False) -> None:
+    def __init__(self, part: Component, fifos: "dict[str, int]", counted: bool = False,
+                 more: "dict[str, tuple[str, int]] | None" = None) -> None:
         self.fifos, self.counted = fifos, counted
-        probes: dict[str, tuple[str, int]] = {}
+        probes: dict[str, tuple[str, int]] = {**(more or {})}
         for path, depth in fifos.items():
             bits = max(1, (depth - 1).bit_length())
             name = path.replace(".", "_")
