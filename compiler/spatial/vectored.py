@@ -146,6 +146,8 @@ class _Maker:
             why = {Sums: "its elements are added to in any order", Held: "each vector of the other one meets all of its"}[kind]
             if not isinstance(self.buffers.get(name), kind):
                 raise UserError(f"{name} has no buffer for that: {why}", f"buffers: {name}", f"give sp.{kind.__name__}(...)")
+        if unknown := [name for name in self.buffers if name not in self.recurrences.declared]:
+            raise UserError(f"there is no operand {shown(str(unknown[0]))}", "buffers", f"choose from {', '.join(wanted)}")
         if other := [name for name in self.buffers if name not in wanted]:
             raise UserError(f"vectors of {other[0]} are used once, as they come", f"buffers: {other[0]}",
                             "leave its buffer out")

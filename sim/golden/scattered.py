@@ -46,8 +46,10 @@ def scattered(recurrences: Recurrences, bounds: Mapping[str, int], one: Assignme
     for outer in itertools.product(*(range(bounds[index]) for index in names)):
         at = {**dict(zip(names, map(np.int64, outer))), **dict(zip(inside, grid))}
         values = _wrap(_value(value.value, at, operands), recurrences.bits(value.target.name))
-        where = np.broadcast_arrays(values, *(_place(each, at) for each in places))
-        np.add.at(sums, tuple(where[1:]), where[0])
+        # Points that differ in an index of neither are as many.
+        every = [np.broadcast_to(each, [bounds[index] for index in inside]) for each in
+                 (values, *(_place(each, at) for each in places))]
+        np.add.at(sums, tuple(every[1:]), every[0])
     return _wrap(sums, recurrences.bits(one.target.name)).astype(recurrences.declared[one.target.name].dtype)
 
 

@@ -79,3 +79,8 @@ def test_what_points_cannot_add_to_is_refused(made, said: str) -> None:     # ty
     with pytest.raises(UserError) as refused:
         made()
     assert refused.value.what == said and refused.value.fix
+
+
+def test_points_that_differ_in_an_index_of_nothing_that_is_read_add_as_often() -> None:
+    what = sp.functionality(p(i, j).eq(A(i) * 2), C(i).add(p(i, j)))
+    assert _golden(what, [1, 5], [0, 0, 0]).tolist() == [6, 30]

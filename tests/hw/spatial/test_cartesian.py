@@ -93,6 +93,41 @@ def test_engines_agree_whatever_one_concern_is(what: str) -> None:
         assert np.array_equal(design.run("rtl", 5, **given).value, tokens.value)
 
 
+@st.composite
+def two_operands(draw: st.DrawFn) -> sp.Design:
+    """A design of any places, of which either operand, both or none is skipped."""
+    names = sp.indices("h i j l m")
+    bounds = {index.name: draw(st.integers(1, 4)) for index in names}
+    kinds = [draw(st.sampled_from(("first", "second", "shared"))) for _ in names[2:]]
+    kinds = ["first", "second", *kinds]
+    sides = [[index for index, kind in zip(names, kinds) if kind == side] for side in ("first", "second")]
+    shared = [[index for index, kind in zip(names, kinds) if kind == "shared" and draw(st.booleans())] for _ in sides]
+    A, B = sp.inputs("A B", dtype="int8")
+    reads = [tensor(*draw(st.permutations(own + more))) for tensor, own, more in zip((A, B), sides, shared)]
+    places = []
+    for _ in range(draw(st.integers(1, 3))):
+        factors = [draw(st.integers(-2, 2)) for _ in names]
+        least = sum(min(0, factor * (bounds[index.name] - 1)) for factor, index in zip(factors, names))
+        places.append(sum((factor * index for factor, index in zip(factors, names)), draw(st.integers(0, 2)) - least))
+    if draw(st.booleans()):
+        places[0] = draw(st.sampled_from(names))        # parts are made
+    value = draw(st.sampled_from((lambda a, b: a * b, lambda a, b: a * b * 3 - b * a, lambda a, b: sp.minimum(a, b) * b * a)))
+    (p,), (C,) = sp.variables("p"), sp.outputs("C")
+    skips = [sp.skip(*side, where=read == 0) for side, read in zip(sides, reads) if draw(st.booleans())]
+    order = draw(st.sampled_from(((0, 1), (1, 0))))
+    return sp.Design(
+        sp.functionality(p(*names).eq(value(*reads)), C(*places).add(p(*names))),
+        sp.Vectors(*(sides[at] for at in order), sizes=draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))), bounds,
+        sparsity=skips, buffers={"AB"[order[1]]: sp.Held(64), "C": sp.Sums(4, 1024)})
+
+
+@settings(max_examples=60)
+@given(design=two_operands(), density=st.sampled_from((0.2, 1)), seed=st.integers(0, 1 << 30))
+def test_any_result_of_two_operands_is_the_golden_one(design: sp.Design, density: float, seed: int) -> None:
+    found = design.run("tokens", **operands(design, density, seed))
+    assert found.report["elements_checked"] == found.value.size
+
+
 @pytest.mark.slow
 def test_an_array_as_large_as_scnn_s_is_nearly_as_fast_as_with_an_ideal_crossbar() -> None:
     report = designs.any_design("scnn").run().report
@@ -162,6 +197,7 @@ PRODUCT = product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s))
      "skip y where image(c, y, x) == 0, 1 of 3 stay: vectors have the elements of an operand that are not 0, and nothing"),
     (lambda: made(buffers={"weights": sp.Held()}), "buffers: output: output has no buffer for that: its elements are added"),
     (lambda: made(buffers={**SMALL.buffers, "image": sp.Held()}), "buffers: image: vectors of image are used once, as"),
+    (lambda: made(buffers={**SMALL.buffers, "imago": sp.Held()}), "buffers: there is no operand imago\n"),
     (lambda: made(short=True), "short: the dataflow is one of vectors: "),
     (lambda: made(balance=[sp.work_queue(k, where=y >= 2)]),
      "balance: the dataflow is one of vectors: in each cycle all PEs have work, so that there is none to move\n"),
