@@ -263,7 +263,7 @@ class Design(Concerns):
             tensor, at, _ = self.pruned.unrolled.partial[0]
             if tensor in self.functionality.added:
                 raise UserError(f"several points add to {tensor}({', '.join(map(str, at))}), and nothing does that here",
-                                "functionality", "assign a sum that is handed on")
+                                "functionality", "assign a sum that is handed on, or use the dataflow sp.Vectors(...)")
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")
         self.collected()

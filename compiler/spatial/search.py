@@ -101,6 +101,9 @@ def search(unrolled: Unrolled, tell: Callable[[int, int], None] = lambda tried, 
     if count == 1:
         raise UserError("there is one index", "functionality",
                         "use two at least: an array has an axis of space and one of time")
+    if unrolled.partial:
+        raise UserError(f"several points add to an element of {unrolled.partial[0][0]}, which no array of a transform does",
+                        "functionality", "assign sums, or use the dataflow sp.Vectors(...)")
     if len(skips) > MOST_SKIPS:
         raise UserError(f"there are {len(skips)} skips", "sparsity", f"give {MOST_SKIPS} or fewer to a search")
     spaces = list(_choices(unrolled, skips))

@@ -69,6 +69,8 @@ def test_a_skip_on_indices_leaves_out_what_is_added_there() -> None:
     (lambda: sp.Design(sp.functionality(p(i, j).eq(A(i)), q(i, j).eq(B(j)), C(i).add(p(i, j)), D(j).add(q(i, j))), FLAT,
                        {"i": 2, "j": 2}, sparsity=[sp.skip(j, where=B(j) == 0)]).pruned,
      "it would change C, to which p(i, j) is added that may not be 0 there"),
+    (lambda: sp.search(sp.functionality(PRODUCT, C(i).add(p(i, j))), {"i": 2, "j": 2}),
+     "several points add to an element of C, which no array of a transform does"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j))), FLAT, {"i": 2, "j": 4},
                        sparsity=[sp.optimistic_skip(j, where=B(j) == 0, keep=2, of=4)]).pruned,
      "an optimistic skip stands beside C, to which points add"),
