@@ -23,6 +23,9 @@ def write(name: str, component: Component, out: str | Path, documents: Mapping[s
     """
     began = time.perf_counter()
     folder = Dump(Path(out))
+    # Before the Verilog, which takes a while.
+    folder.folder.mkdir(parents=True, exist_ok=True)
+    folder.check(documents)
     progress(f"generating the Verilog of '{name}'")
     with tempfile.TemporaryDirectory() as made:
         modules = emit.emit(component, Path(made))

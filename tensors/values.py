@@ -77,7 +77,8 @@ def _check_range(coords: Ints, values: NDArray[Any], beyond: NDArray[np.bool_], 
     if len(found):
         raise UserError(f"value {values[found[0]]} {place(coords[found[0]] + first)}is not in {VALUE_MIN}..{VALUE_MAX}"
                         f"{_others(len(found))}", name,
-                        "scale the values, or take small ones on this pattern (for a file: values='small')")
+                        "scale the values, or take small ones on this pattern "
+                        "(of a file: --values small, in Python values='small')")
 
 
 def _check_integers(coords: Ints, values: NDArray[Any], name: str, first: int) -> None:
@@ -87,7 +88,7 @@ def _check_integers(coords: Ints, values: NDArray[Any], name: str, first: int) -
     if len(broken):
         raise UserError(f"value {values[broken[0]]} {place(coords[broken[0]] + first)}is not an integer"
                         f"{_others(len(broken))}", name,
-                        "scale and round the values (for a file: values='round')")
+                        "scale and round the values (of a file: --values round, in Python values='round')")
 
 
 def place(coords: Ints) -> str:

@@ -87,7 +87,7 @@ def test_a_kernel_runs_on_random_operands_by_name():
      "there is no engine 'fpga'\n  try: choose one of golden, tokens, fabric, rtl, rtl-full, rtl-system"),
     ({"B": B * 0.5},
      "B: value -1.5 at (0, 2) is not an integer (and 78 more)\n"
-     "  try: scale and round the values (for a file: values='round')"),
+     "  try: scale and round the values (of a file: --values round, in Python values='round')"),
     ({"B": B, "arch": "huge"},
      "there is no preset 'huge'\n  try: choose one of tiny, small, sparse, fpga, amber, onyx, or give a .json file"),
     ({"B": B, "arch": 5}, "arch: it is of type int, which is no machine\n"

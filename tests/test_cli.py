@@ -119,6 +119,8 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
 @pytest.mark.parametrize("words,message", [
     ("run einsum E --B c.mtx",
      "sardonyx: --B c.mtx: no such file\n  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
+    ("run einsum E --B .",
+     "sardonyx: --B .: this is a folder\n  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
     ("run einsum E --enigne rtl",
      "sardonyx: --enigne rtl: no such file\n"
      "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --engine\n"),

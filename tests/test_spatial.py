@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sardonyx
-from sardonyx import designs
+from sardonyx import component_files, designs
 from sardonyx import spatial as sp
 from sardonyx.cli import main
 from sardonyx.hw.arch.errors import UserError
@@ -203,6 +203,17 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
 def test_mistakes_on_the_command_line_are_told(words: "list[str]", said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spatial", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_where_nothing_can_be_written_is_told_before_verilog_is_made(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(component_files.emit, "emit", None)
+    (tmp_path / "a file").touch()
+    (tmp_path / "array.json").write_text("not ours")
+    for out, said in ((tmp_path / "a file", "a file: file exists\n  try: name another file or folder"),
+                      (tmp_path, "sardonyx did not write array.json, or the contents have changed since")):
+        assert main(["spatial", "verilog", "matmul_deep", "--out", str(out)]) == 2
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text,said", [

@@ -66,11 +66,11 @@ def message(path, *arguments):
 def test_values_that_do_not_fit(write):
     path = write("a.mtx", MTX)
     assert message(path) == (f"{path}: value 0.25 at (1, 1) is not an integer (and 2 more)\n"
-                             "  try: scale and round the values (for a file: values='round')")
+                             "  try: scale and round the values (of a file: --values round, in Python values='round')")
     big = write("b.tns", b"1 2 99999\n")
     assert message(big, "round") == (
         f"{big}: value 99999 at (1, 2) is not in -32768..32767\n"
-        "  try: scale the values, or take small ones on this pattern (for a file: values='small')")
+        "  try: scale the values, or take small ones on this pattern (of a file: --values small, in Python values='small')")
 
 
 def test_files_that_are_not_there_or_broken(write, tmp_path):

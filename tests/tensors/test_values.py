@@ -100,8 +100,8 @@ def test_random_tensors_too_large_are_refused_before_they_are_drawn(shape, densi
     assert str(error.value) == message
 
 
-SCALE = "\n  try: scale and round the values (for a file: values='round')"
-SMALL = "\n  try: scale the values, or take small ones on this pattern (for a file: values='small')"
+SCALE = "\n  try: scale and round the values (of a file: --values round, in Python values='round')"
+SMALL = "\n  try: scale the values, or take small ones on this pattern (of a file: --values small, in Python values='small')"
 REFUSED = [
     (np.array([1.0, 2.5, 0.5]), "B: value 2.5 at (1) is not an integer (and 1 more)" + SCALE),
     (np.array([[0.0, np.nan]]), "B: value nan at (0, 1) is not an integer" + SCALE),
