@@ -6,10 +6,11 @@ import difflib
 from dataclasses import replace
 from pathlib import Path
 
-from .cgra import Arch, load
+from .cgra import Arch
 from .errors import UserError
 from .glb import Glb
 from .interconnect import Interconnect
+from .load import load
 from .op import OPS
 from .primitive import ALU, BUFFER, DIVIDER, LEVEL, SCATTER, SHARING_PRIMITIVES
 from .tile import MEM, PE

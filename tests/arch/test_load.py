@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mutations import try_to_read
 
 from sardonyx.hw.arch import presets
-from sardonyx.hw.arch.cgra import load
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.load import load
 
 TEXT = json.dumps(presets.get("small").to_json(), indent=1).encode()
 

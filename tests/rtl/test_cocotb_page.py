@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from machines import BENCH
 
-from sardonyx.hw.arch.cgra import load
+from sardonyx.hw.arch.load import load
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
