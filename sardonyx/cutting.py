@@ -15,9 +15,10 @@ from .compiler.sparse import tiling
 from .compiler.sparse.estimate import Copying
 from .compiler.sparse.fuse import Fused, alone
 from .compiler.sparse.fused_tiling import tile_fused
-from .compiler.sparse.search import BUDGET, Search
-from .compiler.sparse.search import alone as one_copy
+from .compiler.sparse.search import Search
 from .compiler.sparse.tiles import Tiling
+from .compiler.sparse.trials import BUDGET
+from .compiler.sparse.trials import alone as one_copy
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .options import MOST

@@ -24,8 +24,9 @@ from itertools import islice, permutations
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.sparse.fuse import alone
 from .compiler.sparse.narrow import narrow
-from .compiler.sparse.search import BUDGET, EDGES, Search
+from .compiler.sparse.search import EDGES, Search
 from .compiler.sparse.tiles import Tiling
+from .compiler.sparse.trials import BUDGET
 from .cutting import Plan, cut, search
 from .expected import Estimated, check_room, estimated
 from .hw.arch.cgra import Arch

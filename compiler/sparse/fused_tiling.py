@@ -27,9 +27,10 @@ from .lanes import lanes_of
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .parts import dealt_tiles
-from .search import EDGES, MOST_ITEMS, Search, Share, alone
+from .search import EDGES, Search
 from .tiles import Tiling, cut, meet
 from .tiling import tile
+from .trials import MOST_ITEMS, Share, alone
 
 
 def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: int | Mapping[str, int] | None = None,

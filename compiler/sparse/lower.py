@@ -40,11 +40,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
-from sardonyx.compiler.ir.sam_divide import Divider
 from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
 from sardonyx.compiler.ir.sam_ops import (
     Accumulator,
-    Alu,
     Dropper,
     Joiner,
     LevelWriter,
@@ -61,13 +59,14 @@ from sardonyx.compiler.ir.sam_ops import (
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
-from sardonyx.compiler.lang.functions import DIVIDE, MAX
+from sardonyx.compiler.lang.functions import MAX
 from sardonyx.hw.arch.primitive import EXTENT_BITS
 from sardonyx.tensors.fibertree import COMPRESSED, Format
 
+from .arithmetic import added, applied, multiplied, quotient, scaled
 from .fuse import Fused, Nest, alone
 from .lanes import LANE, Deal, lane_slot, lanes_of, split
-from .normalize import FLIPPED, Node, Product, Sum, begun, intersected, leaves, located, nested
+from .normalize import Node, Product, Sum, begun, intersected, leaves, located, nested
 from .parts import merged, rows_of
 from .places import positions, scatter
 
@@ -306,26 +305,26 @@ class _Builder:
         if lanes := split(part, self.lanes):
             self.refs |= {slot: self.refs[slot.rpartition(LANE)[0]] for slot in lanes}
             values = [self.value(each, above) for each in lanes.values()]
-            _, value = self._tree([(1, each) for each in values], "add") if not rows_of(lanes, self.lanes) else \
+            value = added(self.add, [(1, each) for each in values]) if not rows_of(lanes, self.lanes) else \
                 self._merged(rows_of(lanes, self.lanes), above, values)
-            return self._scale(value, part.coefficient)
+            return scaled(self.add, value, part.coefficient)
         inside = self.loop(part, part.contract) if part.contract else above
         values = [self.value(factor, inside) for factor in part.factors]
-        value = self._quotient(*values) if part.divides else self._tree([(1, each) for each in values], "mul")[1]
+        value = quotient(self.add, *values) if part.divides else multiplied(self.add, values)
         if part.contract:
             guide = {"crd": above} if above else {}
             extent = part.extent if part.extent < 1 << EXTENT_BITS else 0
             reducer = MaxReducer(part.contract, bool(above), extent) if part.function == MAX else \
                 Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
-        return self._scale(value, part.coefficient)
+        return scaled(self.add, value, part.coefficient)
 
-    def _merged(self, index: str, rows: Pin | None, values: list[Pin]) -> tuple[int, Pin]:
+    def _merged(self, index: str, rows: Pin | None, values: list[Pin]) -> Pin:
         """Sums of all rows from those of parts, whose coordinates replace those that each part counts."""
         assert rows is not None, "rows are of a loop"
         crd, value = merged(self.add, index, rows, values)
         self.rows.append(crd)
-        return 1, value
+        return value
 
     def accumulate(self, index: str, inner: tuple[str, ...], loops: dict[str, Pin], value: Pin) -> Pin:
         """Sum values over an index around the loops of `inner`, whose coordinates become those of the sums; the sums."""
@@ -335,56 +334,8 @@ class _Builder:
         loops.update({each: Pin(node, f"{port}_o") for port, each in zip(ports, inner, strict=True)})
         return Pin(node, "val_o")
 
-    def _scale(self, value: Pin, by: int) -> Pin:
-        if by == 1:
-            return value
-        if by == -1:
-            return Pin(self.add("sub", Alu("sub", a=0), b=value), "res")
-        return Pin(self.add("mul", Alu("mul", b=by % (1 << 16)), a=value), "res")
-
     def _sum(self, part: Sum, above: Pin | None) -> Pin:
+        values = [self.value(term, above) for _, term in part.terms]
         if part.function:
-            return self._apply(part.function, [self.value(term, above) for _, term in part.terms], part.constant)
-        sign, value = self._tree([(sign, self.value(term, above)) for sign, term in part.terms], "add")
-        return self._binary("add", self._scale(value, sign), part.constant) if part.constant else self._scale(value, sign)
-
-    def _apply(self, function: str, values: list[Pin], constant: int | None) -> Pin:
-        """A function of values; two operands are two values, or one and the constant."""
-        value = values[0]
-        other = values[1] if len(values) == 2 else constant
-        if function == "relu":
-            return self._binary("max", value, 0)
-        if function in ("abs", "sign", "nonzero"):
-            return Pin(self.add(function, Alu(function), a=value), "res")
-        assert other is not None, "these functions take two operands"
-        if function in (DIVIDE, FLIPPED[DIVIDE]):
-            return self._quotient(*(value, other) if function == DIVIDE else (other, value))
-        if function in ("max", "min"):
-            return self._binary(function, value, other)
-        # One is above the other if the extreme of both differs from the other.
-        extreme = self._binary("max" if function == ">" else "min", value, other)
-        return self._apply("nonzero", [self._binary("sub", extreme, other)], None)
-
-    def _quotient(self, left: Pin | int, right: Pin | int) -> Pin:
-        sides = {"a": left, "b": right}
-        constants = {side: each for side, each in sides.items() if isinstance(each, int)}
-        streams = {side: each for side, each in sides.items() if isinstance(each, Pin)}
-        return Pin(self.add("div", Divider(**constants), **streams), "res")
-
-    def _binary(self, op: str, left: Pin, right: Pin | int) -> Pin:
-        if isinstance(right, Pin):
-            return Pin(self.add(op, Alu(op), a=left, b=right), "res")
-        return Pin(self.add(op, Alu(op, b=right % (1 << 16)), a=left), "res")
-
-    def _tree(self, signed: list[tuple[int, Pin]], op: str) -> tuple[int, Pin]:
-        """Combine signed values in a tree of little depth; a difference where signs differ."""
-        while len(signed) > 1:
-            paired = [self._two(op, *signed[at:at + 2]) for at in range(0, len(signed) - 1, 2)]
-            signed = paired + signed[2 * len(paired):]
-        return signed[0]
-
-    def _two(self, op: str, left: tuple[int, Pin], right: tuple[int, Pin]) -> tuple[int, Pin]:
-        if left[0] == right[0]:
-            return left[0], Pin(self.add(op, Alu(op), a=left[1], b=right[1]), "res")
-        plus, minus = (left, right) if left[0] == 1 else (right, left)
-        return 1, Pin(self.add("sub", Alu("sub"), a=plus[1], b=minus[1]), "res")
+            return applied(self.add, part.function, values, part.constant)
+        return added(self.add, [(sign, value) for (sign, _), value in zip(part.terms, values, strict=True)], part.constant)

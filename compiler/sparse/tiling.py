@@ -27,8 +27,9 @@ from .estimate import ROOM, cycles
 from .full import filled
 from .narrow import narrowed
 from .normalize import normalize, unsplit
-from .search import BUDGET, Search, Share, alone
+from .search import Search
 from .tiles import Tiling
+from .trials import BUDGET, Share, alone
 
 HOST = 10           # Times the cycles that are worth what the host then applies.
 

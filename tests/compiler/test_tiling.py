@@ -10,7 +10,7 @@ from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
-from sardonyx.compiler.sparse import overflow, search
+from sardonyx.compiler.sparse import overflow, search, trials
 from sardonyx.compiler.sparse.capacity import structure
 from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.meetings import Meetings
@@ -247,14 +247,14 @@ def test_edges_that_make_too_many_items_are_not_chosen(monkeypatch):
     diagonal = to_coo(np.eye(600, dtype=int))
     operands = {"B": diagonal, "C": diagonal}
     assert len(tile(MATMUL, operands, 1024)) == 300
-    monkeypatch.setattr(search, "MOST_ITEMS", 20)
+    monkeypatch.setattr(trials, "MOST_ITEMS", 20)
     assert 0 < len(tile(MATMUL, operands, 1024)) <= 20
 
 
 def test_too_many_items_are_refused_with_numbers_before_they_are_made(monkeypatch):
     coords = np.random.default_rng(0).integers(0, 100_000, (2, 20_000, 2))
     operands = {name: Coo.make((100_000, 100_000), each, np.ones(20_000, int)) for name, each in zip("BC", coords)}
-    monkeypatch.setattr(search, "MOST_ITEMS", 20)
+    monkeypatch.setattr(trials, "MOST_ITEMS", 20)
     assert message(tile, MATMUL, operands, 1024, 10) == (
         f"{MATMUL.text}: tiles of i 10, j 10, k 10 make 39,656 sub-tiles of work, more than 20: 0.0 GB in the host and "
         "more than 198,280 cycles\n  try: use larger tiles, or give no edge to have it chosen")
