@@ -53,7 +53,7 @@ class OneHotMux(wiring.Component):
 
 class Isolation(wiring.Component):
     """Wires that leave a power domain, at 0 while it is off; the module is called ``isolation_{width}``, with `each`
-    ``isolation_{width}_each``.
+    ``isolation_each_{width}``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Isolation(wiring.Component):
 
     @property
     def module_name(self) -> str:
-        return f"isolation_{self.width}{'_each' if self.each else ''}"
+        return f"isolation_{'each_' if self.each else ''}{self.width}"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
