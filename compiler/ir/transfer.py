@@ -113,6 +113,8 @@ def placed(transfers: Sequence[Transfer], arch: Arch) -> bool:
 
     A chain may be shorter, as a program that avoids a tile of the global buffer is run where nothing is avoided.
     """
+    if any(each.column not in range(arch.columns) for each in transfers):
+        return False
     longest = places([(each.direction, each.column) for each in transfers], arch)
     lengths = {each.column // arch.glb.columns_per_tile: each.tiles for each in transfers}
     tiles = [each.column // arch.glb.columns_per_tile for each in transfers]
