@@ -69,7 +69,7 @@ class Writer:
     ----------
     place : Place        Where they run.
     fixed : bool         They run nowhere else.
-    alone : bool         There is no other region, which would have to wait where transfers are asked for by lists of registers.
+    alone : bool         There is no other region, which would have to wait for what is done before a processor attends to it.
     memory : Memory      Where words outside are.
     noted : Noted        Takes what is noted.
     chain : int          Its number.
@@ -130,7 +130,7 @@ class Writer:
         """A transfer of bytes that are one row, and what waits for its end."""
         brings = end == BROUGHT
         where = f"{source}, {destination}, {size:#x}u"
-        if not self.alone:
+        if not self._fixed:
             self.move(f"{'BRING' if brings else 'TAKE'}({where})", 4, end)
             return
         text = f"SET_{'BRING' if brings else 'TAKE'}({where})"

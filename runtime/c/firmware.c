@@ -113,6 +113,15 @@ static uint32_t live;
  * nobody minds. */
 static inline int room(enum way way) { return REGIONS == 1u || live == 1u || going(way) < WAITING; }
 
+/* Whether so many more would not, or nothing else moves. */
+static inline int spare(enum way way, uint32_t number)
+{
+    if (REGIONS == 1u || live == 1u)
+        return 1;
+    const uint32_t before = going(way);
+    return before == 0 || before + number <= WAITING;
+}
+
 /* Instruction waitirq of PicoRV32: stands still until a line is high, and gives the lines. */
 static uint32_t wait_for_interrupt(void)
 {
@@ -314,18 +323,19 @@ static enum state execute(struct queue *queue, uint32_t region)
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
             const uint32_t count = number & ((1u << BRINGS_LSB) - 1u);
             const volatile uint32_t *const end = next + 2u * count;
+            const uint32_t brings = number >> BRINGS_LSB & ((1u << (TAKES_LSB - BRINGS_LSB)) - 1u), takes = number >> TAKES_LSB;
+            /* A list that waits for room among transfers would keep all others from registers. */
+            if ((brings && !spare(IN, brings)) || (takes && !spare(OUT, takes)))
+                goto later;
             if (base == 0 && count >= LEAST) {
                 /* What is done next may go on meanwhile: what it asks of registers waits. */
                 *host(SARDONYX_HOST_SET_FROM) = (uint32_t)next;
                 *host(SARDONYX_HOST_SET_COUNT) = count;
                 next = end;
-                if (REGIONS == 1u && number != count) {
-                    const uint32_t brings = number >> BRINGS_LSB & ((1u << (TAKES_LSB - BRINGS_LSB)) - 1u), takes = number >> TAKES_LSB;
-                    if (brings)
-                        queue->brought = asked[IN] += brings;
-                    if (takes)
-                        queue->taken = asked[OUT] += takes;
-                }
+                if (brings)
+                    queue->brought = asked[IN] += brings;
+                if (takes)
+                    queue->taken = asked[OUT] += takes;
             }
             for (; next != end; next += 2)
                 set(next, base);
