@@ -9,6 +9,10 @@ cut. Where positions are, and so what stands in levels below and in results, is 
 
 A copy stays as it is: of a dense operand it would have to drop zeros, which a compressed one has not.
 
+So do two operands in tiles of one coordinate of every index, all of whose levels are full: nothing in such an item takes as
+long as its levels, and a compressed one is loaded, scanned and freed in a cycle less than a dense one. More of them would take
+joiners that small machines have no room for.
+
 A term of a sum that some item lacks would be zeros instead of nothing: its levels stay. Those that are made dense are located,
 if only the outermost ones where the statement locates none; a statement with dense levels of its own is taken at its word.
 
@@ -35,13 +39,18 @@ from .tiles import Tiles, Tiling
 
 def filled(tiling: Tiling) -> Tiling:
     """A tiling whose full levels are dense."""
-    if isinstance(tiling.einsum.expr, Access):
+    if isinstance(tiling.einsum.expr, Access) or _single(tiling):
         return tiling
     forms = {each.access.slot: _form(each, tiling.picks[:, at]) for at, each in enumerate(tiling.tiles)}
     if all(each.access.format == forms[each.access.slot] for each in tiling.tiles):
         return tiling
     tiles = tuple(replace(each, access=_stored(each.access, forms)) for each in tiling.tiles)
     return replace(tiling, einsum=_program(tiling.einsum, forms), tiles=tiles)
+
+
+def _single(tiling: Tiling) -> bool:
+    """Whether items are an element of each of two operands."""
+    return len(tiling.tiles) <= 2 and all(edge == 1 for edge in tiling.edges.values())
 
 
 def _program(einsum: Einsum, forms: Mapping[str, Format]) -> Einsum:

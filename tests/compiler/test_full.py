@@ -58,6 +58,14 @@ def test_a_copy_stays_since_it_drops_no_zeros():
     assert formats(tiling) == ["s0"]
 
 
+@pytest.mark.parametrize("text,found", [("x(i) = b(i) * c(i)", ["s0", "s0"]), ("x = b(i) * c(i)", ["s0", "s0"]),
+                                        ("X(i,j) = b(i) * C(i,j)", ["s0", "ss01"])])
+def test_tiles_of_one_coordinate_of_every_index_stay_since_a_dense_one_takes_a_cycle_more(text, found):
+    operands = {"b": random_tensor((9,), 0.5, 1), "c": random_tensor((9,), 0.5, 2), "C": random_tensor((9, 9), 0.5, 3)}
+    program = parse(text)
+    assert formats(tile(program, {name: operands[name] for name in program.tensors}, 1024, 1, narrow=True)) == found
+
+
 def test_nothing_changes_where_nothing_is_full():
     operands = {"B": rows([2, 0, 3], 4), "c": random_tensor((4,), 0.5, 1)}
     tiling = tile(parse(SPMV), operands, 1024, 5)
