@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.dma import SPAN_BITS
@@ -18,9 +18,11 @@ from ..array.elastic_pe import pair
 from .fiber_bank import FiberBank
 
 
-def parts(written: Written) -> dict[str, Any]:
-    """The input that says of how many operations a result is the sum, if it is one."""
-    return {"parts": In(SPAN_BITS)} if written.sums else {}
+def fiber_members(written: Written, gives: dict[str, wiring.Member]) -> dict[str, wiring.Member]:
+    """What takes the fibers of a result: its ports, what it gives, and of how many operations it is the sum, if it is one."""
+    pairs = stream.Signature(pair(written.tensor.bits))
+    parts = {"parts": In(SPAN_BITS)} if written.sums else {}
+    return {**{f"i{n}": In(pairs) for n in range(written.fibers)}, **gives, **parts}
 
 
 class FiberCollector(Component):
@@ -45,8 +47,7 @@ class FiberCollector(Component):
 
     def __init__(self, written: Written) -> None:
         self.written = written
-        pairs = stream.Signature(pair(written.tensor.bits))
-        super().__init__({**{f"i{n}": In(pairs) for n in range(written.fibers)}, "o": Out(pairs), **parts(written)})
+        super().__init__(fiber_members(written, {"o": Out(stream.Signature(pair(written.tensor.bits)))}))
 
     @property
     def module_name(self) -> str:

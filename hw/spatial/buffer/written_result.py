@@ -6,17 +6,16 @@ from typing import Any
 
 from amaranth.hdl import Elaboratable, Module
 from amaranth.lib import stream
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, Out
 
 from ...arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ...arch.written import Written
 from ...emit import macro
 from ...stream.lead import lead
-from ..array.elastic_pe import pair
 from .bit_writer import BitWriter
 from .compressed_writer import CompressedWriter
 from .dense_writer import DenseWriter
-from .fiber_collector import FiberCollector, parts
+from .fiber_collector import FiberCollector, fiber_members
 from .list_writer import ListWriter
 
 WRITERS = {DENSE: DenseWriter, COMPRESSED: CompressedWriter, BITVECTOR: BitWriter, LINKED: ListWriter}
@@ -41,9 +40,8 @@ class WrittenResult(Component):
 
     def __init__(self, written: Written) -> None:
         self.written = written
-        super().__init__({**{f"i{n}": In(stream.Signature(pair(written.tensor.bits))) for n in range(written.fibers)},
-                          **{name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}, "overflow": Out(1),
-                          **parts(written)})
+        arrays = {name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}
+        super().__init__(fiber_members(written, {**arrays, "overflow": Out(1)}))
 
     @property
     def module_name(self) -> str:

@@ -39,6 +39,25 @@ def work_members(kind: OuterProduct) -> dict[str, wiring.Member]:
             "error": Out(ERROR_BITS)}
 
 
+class LaneWork(wiring.Component):
+    """What a lane does in a phase, with `work_members`: it takes one number after the other.
+
+    Parameters
+    ----------
+    kind : OuterProduct
+    """
+
+    phase = ""
+
+    def __init__(self, kind: OuterProduct) -> None:
+        self.kind, self.module_name = kind, f"{kind.name.lower()}_{self.phase}"
+        super().__init__(work_members(kind))
+
+    @property
+    def emit_key(self) -> OuterProduct:
+        return self.kind
+
+
 class PairsIn:
     """Pairs of words that come from memory, a part of a component with `load`."""
 
@@ -68,6 +87,15 @@ class Question:
         """Ask, in a state that ends when it is answered."""
         payload = self._work.ask.payload
         m.d.comb += [self._work.ask.valid.eq(~self._asked), payload.kind.eq(kind), payload.row.eq(row), payload.value.eq(value)]
+
+    def next(self, m: Module, number: Signal, then: str) -> None:
+        """The state in which a lane waits for its turn and asks for the next number, and the one behind it."""
+        with m.State("NEXT"):
+            with m.If(self._work.goes):
+                self.ask(m, NEXT)
+            with m.If(self._work.answered):
+                m.d.sync += number.eq(self._work.answer)
+                m.next = then
 
 
 def ask_for_words(m: Module, request: Any, address: Any, count: Any, stores: int = 0) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, MOST_SPAN, NODE_BYTES, NODES_AXIS
-from ...arch.outer_product import ROOM, RUNS, OuterProduct
+from ...arch.outer_product import ROOM, RUNS
 from ...emit import macro
 from ...stream.fifo import Fifo
-from .lane_work import ALLOCATE, EXCHANGE, NEXT, PAIR, READ, PairsIn, Question, ask_for_words, work_members
+from .lane_work import ALLOCATE, EXCHANGE, PAIR, READ, LaneWork, PairsIn, Question, ask_for_words
 from .run_merge import RunMerge
 
 
-class OuterMerge(wiring.Component):
+class OuterMerge(LaneWork):
     """Takes one row after the other, reads its list, and writes the row as a node.
 
     Behaviour: what comes is cut into runs whose coordinates rise, in the lane's memory as a ring; of all runs the two oldest
@@ -35,13 +35,7 @@ class OuterMerge(wiring.Component):
     Source: OuterSPACE IV-B. Departure: two runs are merged at a time, so that long rows take n log n, and no n^2, cycles.
     """
 
-    def __init__(self, kind: OuterProduct) -> None:
-        self.kind, self.module_name = kind, f"{kind.name.lower()}_merge"
-        super().__init__(work_members(kind))
-
-    @property
-    def emit_key(self) -> OuterProduct:
-        return self.kind
+    phase = "merge"
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -71,12 +65,7 @@ class OuterMerge(wiring.Component):
             m.d.sync += over.eq(1)
         m.d.sync += runs.eq(runs + (ends.i.valid & ends.i.ready) - (ends.o.valid & ends.o.ready))
         with m.FSM():
-            with m.State("NEXT"):
-                with m.If(self.goes):
-                    question.ask(m, NEXT)
-                with m.If(self.answered):
-                    m.d.sync += row.eq(self.answer)
-                    m.next = "ROW"
+            question.next(m, row, "ROW")
             with m.State("ROW"):
                 m.d.comb += self.idle.eq(row >= job.height)
                 with m.If(~self.idle):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, NODE_BYTES
-from ...arch.outer_product import ASTRAY, PAIR_BYTES, WORD_BYTES, OuterProduct
-from .lane_work import ALLOCATE, EXCHANGE, NEXT, PAIR, PairsIn, Question, ask_for_words, work_members
+from ...arch.outer_product import ASTRAY, PAIR_BYTES, WORD_BYTES
+from .lane_work import ALLOCATE, EXCHANGE, PAIR, LaneWork, PairsIn, Question, ask_for_words
 
 
-class OuterMultiply(wiring.Component):
+class OuterMultiply(LaneWork):
     """Takes one number k after the other, and multiplies column k of A with row k of B.
 
     Behaviour: of a column (2, 5) (7, 3) and a row (0, 4) (9, 1) come a node (0, 20) (9, 5), the first of row 2 now, and a node
@@ -31,13 +31,7 @@ class OuterMultiply(wiring.Component):
     Source: OuterSPACE IV-A. Departure: the nodes of a column lie one behind the other, so that one request writes them all.
     """
 
-    def __init__(self, kind: OuterProduct) -> None:
-        self.kind, self.module_name = kind, f"{kind.name.lower()}_multiply"
-        super().__init__(work_members(kind))
-
-    @property
-    def emit_key(self) -> OuterProduct:
-        return self.kind
+    phase = "multiply"
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -62,12 +56,7 @@ class OuterMultiply(wiring.Component):
         m.d.comb += [pitch.eq(NODE_BYTES + PAIR_BYTES * terms), memory.address.eq(at), memory.enable.eq(1),
                      memory.data.eq(Cat(pairs.value, pairs.coordinate))]
         with m.FSM():
-            with m.State("NEXT"):
-                with m.If(self.goes):
-                    question.ask(m, NEXT)
-                with m.If(self.answered):
-                    m.d.sync += number.eq(self.answer)
-                    m.next = "NUMBER"
+            question.next(m, number, "NUMBER")
             with m.State("NUMBER"):
                 m.d.comb += self.idle.eq(number >= job.terms)
                 with m.If(~self.idle):
