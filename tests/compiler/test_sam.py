@@ -3,6 +3,7 @@ from typing import ClassVar
 
 import pytest
 from drawings import PUBLIC
+from test_lanes import fused
 
 from sardonyx.compiler.ir.mapped import Block
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
@@ -115,6 +116,7 @@ def test_every_operation_uses_ports_and_settings_of_its_primitive():
     seen = set()
     graphs = [*(lower(parse(text)) for text in STATEMENTS), read_sam(PUBLIC["spmv_drop"].text, "spmv_drop").graph,
               lower(parse(STATEMENTS[0], "kij")), lower_fused(fuse(parse_program(TWICE).statements, {})),
+              lower_fused(replace(fused(TWICE, 2), parts=True)),
               lower(replace(parse("X(i,j) = B(i,j) * C(i,j)", formats={"C": "dd"}), locate=EVERY)),
               lower(parse("x(i) = max(k, B(i,k))")), lower(parse("x(i) = b(i) / c(i) + 3 / b(i)")),
               lower(parse(STATEMENTS[0], "ikj", {"X": "dd"}))]
