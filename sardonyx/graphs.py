@@ -12,7 +12,7 @@ from .compiler.graph import compile_graph
 from .compiler.ir.graphviz import MOST_BYTES
 from .compiler.ir.sam import SamGraph
 from .compiler.ir.sam_dot import to_dot
-from .compiler.ir.sam_ops import Scanner, Values
+from .compiler.ir.sam_levels import Scanner, Values
 from .compiler.ir.sam_read import Reading, read_sam
 from .compiler.lang.einsum import parse
 from .dump import Dump

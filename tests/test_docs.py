@@ -124,8 +124,6 @@ def test_the_primitive_of_the_tutorial_needs_its_four_places_only(tmp_path):
     changed = changed.replace("PASS_THROUGH)\nMEM", "PASS_THROUGH, ENUMERATOR)\nMEM", 1)
     assert changed.count("ENUMERATOR") == 2
     described.write_text(changed)
-    operations = package / "compiler/ir/sam_ops.py"
-    operations.write_text(f"{operations.read_text()}\n\n{files.pop('compiler/ir/sam_ops.py')}")
     for name, body in files.items():
         (package / name).write_text(body)
     script = """
@@ -133,9 +131,10 @@ import sys
 
 from dataclasses import replace
 
-from sardonyx.compiler.ir import sam_ops
 from sardonyx.compiler.ir.mapped import verify as check
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
+from sardonyx.compiler.ir.sam_enumerate import Enumerator
+from sardonyx.compiler.ir.sam_levels import LevelWriter, Scanner, ValuesWriter
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.sparse.balance import balance
 from sardonyx.compiler.sparse.blocks import map_graph
@@ -156,8 +155,8 @@ arch = presets.get("tiny")
 assert "enumerator" in {p.name for p in PE.primitives} and primitive.__file__.startswith(sys.argv[1])
 assert "## Primitive enumerator" in tables.ports(arch, []) and "7 enumerator" in tables.registers(arch)
 
-nodes = {"scan": sam_ops.Scanner("b", 0, "i", root=True), "number": sam_ops.Enumerator("i"),
-         "write_i": sam_ops.LevelWriter("x", 0, "i"), "write_vals": sam_ops.ValuesWriter("x")}
+nodes = {"scan": Scanner("b", 0, "i", root=True), "number": Enumerator("i"),
+         "write_i": LevelWriter("x", 0, "i"), "write_vals": ValuesWriter("x")}
 wires = ("scan.crd", "number.i"), ("scan.crd", "write_i.wr"), ("number.o", "write_vals.wr")
 graph = SamGraph("numbers", ("i",), {"x": "s0", "b": "s0"}, nodes, tuple(Edge(*map(Pin.parse, wire)) for wire in wires))
 mapped = map_graph(verify(graph))

@@ -112,7 +112,7 @@ class SamGraph:
 
     @classmethod
     def from_json(cls, text: str) -> SamGraph:
-        """A graph that `to_json` wrote."""
+        """A graph that `to_json` wrote, of operations whose modules are imported."""
         data: dict[str, Any] = json.loads(text)
         nodes: dict[str, Operation] = {}
         for entry in data["nodes"]:

@@ -18,7 +18,9 @@ from ...hw.arch.primitive import MOST_ACCUMULATED
 from .dialect import PublicNode
 from .sam import Pin
 from .sam_build import Builder
-from .sam_ops import CRD, VAL, Accumulator, Dropper
+from .sam_ops import CRD, VAL
+from .sam_reduce import Accumulator
+from .sam_streams import Dropper
 
 
 def add_accumulator(build: Builder, node: PublicNode, pins: Sequence[Pin]) -> tuple[Accumulator, dict[str, Pin]]:

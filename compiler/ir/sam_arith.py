@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from ...hw.arch.errors import UserError, shown
 from .dialect import PublicNode, Wire
 from .sam import Pin
+from .sam_alu import ALU_OPS, Alu
 from .sam_build import Builder
 from .sam_divide import DIV, Divider
-from .sam_ops import ALU_OPS, VAL, Alu
+from .sam_ops import VAL
 
 FIRST, SECOND = "a", "b"
 # Other names of operations, where the ALU has them.

@@ -9,7 +9,9 @@ and is written as an edge of its own role, `guide`. `sam_read` reads what stands
 from __future__ import annotations
 
 from .sam import Pin, SamGraph
-from .sam_ops import CRD, REF, Accumulator, Dropper, Joiner
+from .sam_ops import CRD, REF
+from .sam_reduce import Accumulator
+from .sam_streams import Dropper, Joiner
 
 
 def to_dot(graph: SamGraph) -> str:

@@ -15,7 +15,8 @@ from ...hw.arch.errors import UserError, shown
 from .dialect import PublicNode, Wire
 from .sam import Pin
 from .sam_build import Builder
-from .sam_ops import CRD, REF, Joiner
+from .sam_ops import CRD, REF
+from .sam_streams import Joiner
 
 # More need more joiners than any array has: a half of their square.
 MOST_SIDES = 16

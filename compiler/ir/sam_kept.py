@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .sam_ops import CRD, VAL, Ports, Scanner, Settings, Space, Values, need
+from .sam_levels import Scanner, Values
+from .sam_ops import CRD, VAL, Ports, Settings, Space, need
 
 STREAM = {"input": "stream"}
 

@@ -18,7 +18,9 @@ from ...tensors.fibertree import Format
 from .dialect import PublicGraph, PublicNode, Wire
 from .sam import Pin
 from .sam_build import At, Builder
-from .sam_ops import CRD, REF, Locator, Repeater, RootLocator, Space
+from .sam_levels import Locator, RootLocator
+from .sam_ops import CRD, REF, Space
+from .sam_streams import Repeater
 
 
 class Located(NamedTuple):

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .sam_ops import CRD, VAL, Dropper, Ports, Reducer, Space, need
+from .sam_ops import CRD, VAL, Ports, Space, need
+from .sam_reduce import Reducer
+from .sam_streams import Dropper
 from .sam_tags import parts
 
 

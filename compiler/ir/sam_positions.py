@@ -21,8 +21,9 @@ from ...tensors.fibertree import DENSE, Format
 from .dialect import PublicNode, Wire
 from .sam import Pin, SamGraph
 from .sam_build import At, Builder
-from .sam_ops import CRD, REF, VAL, Dropper
+from .sam_ops import CRD, REF, VAL
 from .sam_scatter import Position, ScatterWriter
+from .sam_streams import Dropper
 
 
 def scattered(form: Format) -> int:

@@ -28,11 +28,14 @@ from .sam_accumulate import add_accumulator
 from .sam_arith import add_arithmetic
 from .sam_build import At, Builder
 from .sam_join import add_joiner
+from .sam_levels import RootLocator, Scanner, Values
 from .sam_locate import add_locator, tensor_of
 from .sam_merged import FiberDropper, MergedReducer, merged
-from .sam_ops import CRD, REF, VAL, Dropper, MaxReducer, Operation, Reducer, Repeater, RootLocator, Scanner, Values
+from .sam_ops import CRD, REF, VAL, Operation
 from .sam_positions import add_position, place_indices, places_and_values
+from .sam_reduce import MaxReducer, Reducer
 from .sam_result import Written, add_writers
+from .sam_streams import Dropper, Repeater
 from .sam_verify import faults
 
 WHETHER = {"true": True, "false": False}

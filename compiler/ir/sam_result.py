@@ -16,8 +16,10 @@ from ...tensors.fibertree import Format
 from .mapped import VALUES
 from .sam import Pin
 from .sam_build import Builder
-from .sam_ops import Dropper, LevelWriter, Space, ValuesWriter
+from .sam_levels import LevelWriter, ValuesWriter
+from .sam_ops import Space
 from .sam_positions import add_scatter, scattered
+from .sam_streams import Dropper
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Tags of spaces, each once: two that are equal are one object.
 
-The tag of a joiner or a dropper is made of those of its inputs (`sam_ops`), so that the text of one doubles with every joiner
-behind another. Here a tag is told from another by what it is, in a step.
+The tag of a joiner or a dropper is made of those of its inputs (`sam_streams`), so that the text of one doubles with every
+joiner behind another. Here a tag is told from another by what it is, in a step.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ same space: this catches what equal depth alone would let pass.
 from __future__ import annotations
 
 from ...tensors.fibertree import DENSE
-from .mapped import STORE
+from .mapped import STORE, VALUES
 from .sam import Pin, SamGraph
-from .sam_ops import VALUES, LevelWriter, Space, SpaceError
+from .sam_levels import LevelWriter
+from .sam_ops import Space, SpaceError
 from .sam_scatter import ScatterWriter
 from .sam_tags import Tags
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sardonyx.compiler.ir.sam import Pin
+from sardonyx.compiler.ir.sam_alu import Alu
 from sardonyx.compiler.ir.sam_divide import Divider
-from sardonyx.compiler.ir.sam_ops import Alu
 from sardonyx.compiler.lang.functions import DIVIDE
 
 from .normalize import FLIPPED

@@ -17,7 +17,8 @@ from ...hw.arch.primitive import Flow, Primitive
 from ..ir.mapped import LOAD, Block, MappedGraph, Net, Pin, Stream, level_name
 from ..ir.sam import Pin as SamPin
 from ..ir.sam import SamGraph
-from ..ir.sam_ops import Moved, RootLocator
+from ..ir.sam_levels import RootLocator
+from ..ir.sam_ops import Moved
 
 
 def map_graph(sam: SamGraph) -> MappedGraph:

@@ -41,21 +41,10 @@ from dataclasses import dataclass, field, replace
 
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
-from sardonyx.compiler.ir.sam_ops import (
-    Accumulator,
-    Dropper,
-    Joiner,
-    LevelWriter,
-    Locator,
-    MaxReducer,
-    Operation,
-    Reducer,
-    Repeater,
-    RootLocator,
-    Scanner,
-    Values,
-    ValuesWriter,
-)
+from sardonyx.compiler.ir.sam_levels import LevelWriter, Locator, RootLocator, Scanner, Values, ValuesWriter
+from sardonyx.compiler.ir.sam_ops import Operation
+from sardonyx.compiler.ir.sam_reduce import Accumulator, MaxReducer, Reducer
+from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from sardonyx.compiler.ir.sam import Pin
-from sardonyx.compiler.ir.sam_ops import Alu
+from sardonyx.compiler.ir.sam_alu import Alu
 from sardonyx.compiler.ir.sam_parts import PartMerger, PartRows
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.tensors.coordinates import Coo, Ints

@@ -20,8 +20,9 @@ from itertools import pairwise
 from math import prod
 
 from sardonyx.compiler.ir.sam import Pin
-from sardonyx.compiler.ir.sam_ops import Repeater, RootLocator
+from sardonyx.compiler.ir.sam_levels import RootLocator
 from sardonyx.compiler.ir.sam_scatter import Position, ScatterWriter
+from sardonyx.compiler.ir.sam_streams import Repeater
 from sardonyx.compiler.lang.einsum import Einsum
 
 

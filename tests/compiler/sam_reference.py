@@ -12,23 +12,13 @@ from functools import partial
 import numpy as np
 
 from sardonyx.compiler.ir.sam import Pin, SamGraph
+from sardonyx.compiler.ir.sam_alu import Alu
 from sardonyx.compiler.ir.sam_divide import Divider
 from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
-from sardonyx.compiler.ir.sam_ops import (
-    Accumulator,
-    Alu,
-    Dropper,
-    Joiner,
-    LevelWriter,
-    Locator,
-    MaxReducer,
-    Reducer,
-    Repeater,
-    RootLocator,
-    Scanner,
-    Values,
-)
+from sardonyx.compiler.ir.sam_levels import LevelWriter, Locator, RootLocator, Scanner, Values
+from sardonyx.compiler.ir.sam_reduce import Accumulator, MaxReducer, Reducer
 from sardonyx.compiler.ir.sam_scatter import Position, ScatterWriter
+from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
 from sardonyx.hw.arch.token import DONE, MAYBE, is_control, is_stop, stop, stop_level
 
 Tokens = list[int]

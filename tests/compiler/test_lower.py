@@ -10,7 +10,9 @@ from sam_reference import run
 from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.ir.mapped import LOAD, STORE
-from sardonyx.compiler.ir.sam_ops import Accumulator, Dropper, Joiner, Locator, Reducer, Repeater, RootLocator, Scanner
+from sardonyx.compiler.ir.sam_levels import Locator, RootLocator, Scanner
+from sardonyx.compiler.ir.sam_reduce import Accumulator, Reducer
+from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
 from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents, with_sizes
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower

@@ -8,8 +8,9 @@ from test_lanes import fused
 from sardonyx.compiler.ir.mapped import Block
 from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import CRD, OPS, Accumulator, Operation, need
+from sardonyx.compiler.ir.sam_ops import CRD, OPS, Operation, need
 from sardonyx.compiler.ir.sam_read import read_sam
+from sardonyx.compiler.ir.sam_reduce import Accumulator
 from sardonyx.compiler.ir.sam_verify import faults, verify
 from sardonyx.compiler.lang.einsum import EVERY, parse
 from sardonyx.compiler.lang.program import parse_program

@@ -14,8 +14,10 @@ from same_graphs import operations
 from sardonyx.compiler.ir.graphviz import Drawing, read_graphviz
 from sardonyx.compiler.ir.sam import Pin
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import Joiner, Reducer, Scanner
+from sardonyx.compiler.ir.sam_levels import Scanner
 from sardonyx.compiler.ir.sam_read import read_drawing, read_sam
+from sardonyx.compiler.ir.sam_reduce import Reducer
+from sardonyx.compiler.ir.sam_streams import Joiner
 from sardonyx.compiler.ir.sam_verify import faults
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.lower import lower

@@ -12,8 +12,9 @@ from mutations import try_to_read
 from same_graphs import operations
 
 from sardonyx.compiler.ir.sam_dot import to_dot
-from sardonyx.compiler.ir.sam_ops import MaxReducer, Reducer, Scanner
+from sardonyx.compiler.ir.sam_levels import Scanner
 from sardonyx.compiler.ir.sam_read import read_sam
+from sardonyx.compiler.ir.sam_reduce import MaxReducer, Reducer
 from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.lower import lower
