@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from words import DIMS, EDGES, Words, assert_same_meaning, at, graphs, harris, plane, unsharp, weighted
 
-from sardonyx.compiler.dense.select import cover
 from sardonyx.compiler.dense.select import flags as flags_module
+from sardonyx.compiler.dense.select import truth
 from sardonyx.compiler.dense.select.flags import in_step
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.ir.dataflow import WORD_OPS, Ref, WordGraph, WordNode
@@ -271,7 +271,7 @@ def test_a_flag_for_pes_one_behind_the_other_is_computed_for_each():
 
 @pytest.mark.parametrize("steps,most", [(3, 4), (300, 90)])
 def test_a_condition_on_two_flags_may_be_nested_deeply(steps, most, monkeypatch):
-    monkeypatch.setattr(cover, "CUTS", 2)   # so that it takes a second
+    monkeypatch.setattr(truth, "CUTS", 2)   # so that it takes a second
     words = Words()
     a, b = words.input("a"), words.input("b")
     less, same = words.lt(a, b), words.eq(a, b)
