@@ -246,7 +246,7 @@ static inline uint32_t words_before(uint32_t tile) { return tile; }
 /* Takes what streams of a launch store, piece by piece; whether all went well. */
 SELDOM int take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams, const volatile uint32_t *words, volatile uint32_t *note)
 {
-    static uint16_t gone[STREAMS];      /* lines */
+    static uint32_t gone[STREAMS];      /* lines */
     const uint32_t next = *words++;
     uint32_t goes_on = 1, well = 0;
     for (uint32_t stream = 0; stream < streams; ++stream)
@@ -270,6 +270,9 @@ SELDOM int take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams
             if (goes_on) {
                 if (lines < first + ON_THEIR_WAY + WORTH)
                     continue;
+                /* A stream that has ended with this launch is at the next one, whatever others do: then these words are of that. */
+                if (next && !(waiting(region) & QUEUED(0u, 1u << each[0])))
+                    continue;
                 lines -= ON_THEIR_WAY;
             } else {
                 *note++ = stored;
@@ -277,7 +280,7 @@ SELDOM int take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams
                 if (lines == first)
                     continue;
             }
-            gone[stream] = (uint16_t)lines;
+            gone[stream] = lines;
             queue->taken = move(OUT, each[1] + 8u * first, each[2] + 8u * first, 8u * (lines - first));
             /* One at a time, so that the end is seen soon. */
             if (goes_on)
