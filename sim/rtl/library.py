@@ -35,6 +35,7 @@ from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
 from ...hw.soc.crossing import HostSide, MachineSide
 from ...hw.soc.host import Host
+from ...hw.soc.picorv32 import PicoRv32
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile
 from . import activity, verilator
@@ -42,6 +43,7 @@ from . import activity, verilator
 HERE = Path(__file__).parent
 HARNESS, SYSTEM = HERE / "machine.cpp", HERE / "system.cpp"
 KIND, STITCHED, PIPE, OUTSIDE = (HERE / f"{name}.h" for name in ("kind", "stitched", "pipe", "outside"))
+COUNTED = HERE / "activity.py"
 OPTIMIZE = 1
 # Arrays as Verilator declares them, and how many elements make one a memory.
 _ARRAY = re.compile(r"VlUnpacked<[^<>]*, (\d+)> (\w+);")
@@ -77,7 +79,7 @@ def library_model(arch: Arch, cache: Path | None = None, counting: bool = False)
     counting: it counts what moves (`activity`), which takes a build of its own and twice the time.
     """
     store = Cache(cache) if cache else home()
-    name = f"{'counting' if counting else 'library'}-{digest(arch)}"
+    name = f"counting-{digest(arch, COUNTED.read_text())}" if counting else f"library-{digest(arch)}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     began = time.perf_counter()
@@ -97,7 +99,8 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
         crossing = [HostSide(), MachineSide()] if arch.system.own_clock else []
         link(folder, built([*modules(arch), *crossing, Host(arch.system)], store), store, SYSTEM)
 
-    name = f"system-{digest(arch, SYSTEM.read_text())}"
+    # The processor is the text of another package.
+    name = f"system-{digest(arch, SYSTEM.read_text(), PicoRv32(0).verilog)}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machines import LEAST, copier
+from machines import BESIDE, LEAST, copier
 from one_piece import machine_in_one_piece
 
 from sardonyx.cache import Cache
@@ -237,6 +237,19 @@ def test_a_library_in_the_cache_is_used():
          "counters"])
 def test_the_library_of_a_machine_stands_for_another_only_if_its_modules_do(change, same):
     assert (library.digest(get("tiny")) == library.digest(replace(get("tiny"), **change))) == same
+
+
+@pytest.mark.parametrize("asked,file,is_same", [
+    (lambda: library.library_model(LEAST, counting=True), "activity.py", False),
+    (lambda: library.library_model(LEAST), "activity.py", True),
+    (lambda: library.system_model(BESIDE), "picorv32.v", False)], ids=["what is counted", "nothing is counted", "processor"])
+def test_a_model_is_another_one_where_a_text_is_another_that_decides_it(asked, file, is_same, monkeypatch):
+    names, read = [], Path.read_text
+    monkeypatch.setattr(library.Cache, "find", lambda store, folder, name: names.append(name) or Path("there"))
+    asked()
+    monkeypatch.setattr(Path, "read_text", lambda path, *given: read(path, *given) + "//" * (path.name == file))
+    asked()
+    assert (names[0] == names[1]) == is_same
 
 
 def test_machines_share_the_main_program_and_systems_have_another(tmp_path, monkeypatch):
