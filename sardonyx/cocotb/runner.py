@@ -93,7 +93,7 @@ def _files(verilog: Path | Sequence[Path], top: str) -> list[Path]:
 
 def _built(files: Sequence[Path], top: str, simulator: str, waves: bool) -> Path:
     """The folder of a built simulation, from the cache if the same was built before."""
-    key = _key(simulator, waves, top, _WITH_RUNTIME, *(file.read_text() for file in files))
+    key = _key(simulator, waves, top, _WITH_RUNTIME, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files))
 
     def make(folder: Path) -> None:
         if simulator == "verilator":

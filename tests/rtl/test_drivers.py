@@ -59,6 +59,18 @@ def test_what_no_design_decides_is_compiled_once(monkeypatch: pytest.MonkeyPatch
                      ("nothing", True, False), ("one", True, True)]
 
 
+def test_files_may_have_other_bytes_than_utf_8_and_decide_the_build_by_them(monkeypatch: pytest.MonkeyPatch,
+                                                                            tmp_path: Path) -> None:
+    """Such as names in comments of a macro of someone else."""
+    monkeypatch.setattr(runner, "_build", lambda files, top, simulator, waves, folder: (folder / "build").mkdir())
+    monkeypatch.setattr(runner, "home", lambda: Cache(tmp_path / "cache"))
+    built = []
+    for comment in (b"// caf\xe9\n", b"// caf\xe8\n", b"// caf\xe9\n"):
+        (tmp_path / "wires.sv").write_bytes(comment + WIRES.encode())
+        built.append(runner._built([tmp_path / "wires.sv"], "wires", "icarus", False))
+    assert built[0] == built[2] != built[1]
+
+
 def test_what_the_runner_cannot_build_is_told(tmp_path: Path) -> None:
     for call, text in (
             (lambda: run(tmp_path, "bench", out=tmp_path, simulator="modelsim"),
