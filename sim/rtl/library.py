@@ -12,6 +12,7 @@ Cost:    onyx, cold, on two cores: 45 s. A machine of other sizes shares the til
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shutil
@@ -35,7 +36,6 @@ from ...hw.glb.tile import GlbTile
 from ...hw.kept import identity
 from ...hw.soc.crossing import HostSide, MachineSide
 from ...hw.soc.host import Host
-from ...hw.soc.picorv32 import PicoRv32
 from ...hw.soc.shell import Shell
 from ...hw.tile.tile import Tile
 from . import activity, verilator
@@ -44,6 +44,8 @@ HERE = Path(__file__).parent
 HARNESS, SYSTEM = HERE / "machine.cpp", HERE / "system.cpp"
 KIND, STITCHED, PIPE, OUTSIDE = (HERE / f"{name}.h" for name in ("kind", "stitched", "pipe", "outside"))
 COUNTED = HERE / "activity.py"
+# The package that the processor's Verilog comes from.
+PROCESSOR = "pythondata-cpu-picorv32"
 OPTIMIZE = 1
 # Arrays as Verilator declares them, and how many elements make one a memory.
 _ARRAY = re.compile(r"VlUnpacked<[^<>]*, (\d+)> (\w+);")
@@ -99,8 +101,7 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
         crossing = [HostSide(), MachineSide()] if arch.system.own_clock else []
         link(folder, built([*modules(arch), *crossing, Host(arch.system)], store), store, SYSTEM)
 
-    # The processor is the text of another package.
-    name = f"system-{digest(arch, SYSTEM.read_text(), PicoRv32(0).verilog)}"
+    name = f"system-{digest(arch, SYSTEM.read_text(), importlib.metadata.version(PROCESSOR))}"
     if found := store.find("tiles", name):
         return verilator.Model(found / "model", 0.0)
     return verilator.Model(store.once("tiles", name, make) / "model", time.perf_counter() - began)
