@@ -26,7 +26,7 @@ class Watchdog(wiring.Component):
     m_axi_arvalid, ... : In(1)     As of `Quiet`.
     bites : Out(1)         For a cycle: too many have passed. Nothing is under way on the bus.
 
-    Timing: `bites` in the cycle `patience` behind the last one in which something moved.
+    Timing: `bites` in the cycle behind `patience` of them in which nothing moved.
     Source: a design of its own.
     """
 
