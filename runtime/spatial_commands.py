@@ -13,6 +13,7 @@ Source:  Stellar V and Listing 7.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import SupportsIndex
 
 from ..hw.arch import command
 from ..hw.arch.accelerator import Accelerator
@@ -37,9 +38,9 @@ class Program:
         if name not in command.BY_NAME:
             raise UserError(f"there is no command '{name}'", "program", f"choose one of {', '.join(command.BY_NAME)}")
         for what, word in (("rs1", rs1), ("rs2", rs2)):
-            if not -1 << 31 <= word < 1 << 32:
-                raise UserError(f"{what} of {name} is {word}", "program", "give a number of 32 bits")
-        self.words.append((command.BY_NAME[name].number, rs1 % (1 << 32), rs2 % (1 << 32)))
+            if not isinstance(word, SupportsIndex) or not -1 << 31 <= word < 1 << 32:
+                raise UserError(f"{what} of {name} is {word}", "program", "give a whole number of 32 bits")
+        self.words.append((command.BY_NAME[name].number, int(rs1) % (1 << 32), int(rs2) % (1 << 32)))
 
     def index(self, stream: str) -> int:
         """Of a stream, by its name."""

@@ -37,7 +37,8 @@ class OuterRequests(wiring.Component):
     given : Out            Of each stream: there is a request.
     ended : In             Of each stream: it has ended.
     base : Out(32), words : Out(16)     Of the request for a core's memory.
-    happened : In, clear : In(1), error : Out, refused : Out(7)      As of `Decoder`.
+    happened : In          The error of the array, or 0; one that lasts is told once.
+    clear : In(1), error : Out, refused : Out(7)      As of `Decoder`.
 
     Timing: a command a cycle; `issue` until the stream has no request, `wait` until what it names has ended.
     Source: Stellar V, Table II and Listing 7; VI-C.
@@ -72,9 +73,13 @@ class OuterRequests(wiring.Component):
             setting.eq(valid & (wrong == 0) & done), stands.eq(Mux(self.given[:RAM].all(), 0, self.given[:RAM]))]
         with m.If(self.clear):
             m.d.sync += self.error.eq(0)
+        # The array has an error until it is reset, which waits for the bus; a `clear` meanwhile is for that one.
+        told = Signal()
+        with m.If(self.happened == 0):
+            m.d.sync += told.eq(0)
         with m.If(self.error == 0):
-            with m.If(self.happened != 0):
-                m.d.sync += self.error.eq(self.happened)
+            with m.If((self.happened != 0) & ~told):
+                m.d.sync += [self.error.eq(self.happened), told.eq(1)]
             with m.Elif(valid & (wrong != 0)):
                 m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
         m.d.sync += self.given.eq((self.given | issued) & ~self.ended & ~Mux(self.error != 0, stands, 0))

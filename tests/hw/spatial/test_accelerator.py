@@ -275,7 +275,9 @@ def test_programs_that_no_command_can_hold_are_refused() -> None:
     program, kind = Program(accelerator().kind), accelerator().kind
     for made, told in (
             (lambda: program.command("jump"), "program: there is no command 'jump'\n  try: choose one of issue, "),
-            (lambda: program.command("issue", 1 << 32), "program: rs1 of issue is 4294967296\n  try: give a number of 32 bits"),
+            (lambda: program.command("issue", 1 << 32),
+             "program: rs1 of issue is 4294967296\n  try: give a whole number of 32 bits"),
+            (lambda: program.parts(2.5), "program: rs2 of set_constant is 2.5\n  try: give a whole number of 32 bits"),
             (lambda: program.wait("D"), "program: there is no stream 'D'\n  try: choose one of A_values, B_bank0_values, "),
             (lambda: program.request("C", 0, [(2, 2, 1)] * 7, 0),
              "stream C: a request has 7 loops\n  try: use 6 or fewer, or a DMA with more"),
