@@ -257,7 +257,7 @@ def test_more_regions_than_the_memory_has_room_for_are_refused() -> None:
 
 @needs_compiler
 @pytest.mark.slow
-def test_a_job_alone_in_a_region_has_its_rows_as_fast_as_on_a_machine_of_one_region() -> None:
+def test_a_job_alone_in_a_region_has_its_rows_nearly_as_fast_as_on_a_machine_of_one_region() -> None:
     """Of short rows, which the processor asks for longer than they are computed."""
     arch = replace(STENCILS, columns=8, regions=2, system=replace(BESIDE.system, ram_bytes=16384))
     shape, tile = (64, 120), (32, 30)
@@ -273,4 +273,5 @@ def test_a_job_alone_in_a_region_has_its_rows_as_fast_as_on_a_machine_of_one_reg
                               columns=columns)
         np.testing.assert_array_equal(frames.picture(stored), photo + 1)
         cycles.append(ran.left(0) - ran.spans(0, "configure")[0][1])
-    assert cycles[0] < 1.15 * cycles[1], cycles
+    # With one region the first launch starts with the configuration, and words of the first ones come meanwhile.
+    assert cycles[0] < 1.3 * cycles[1], cycles
