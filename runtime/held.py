@@ -32,14 +32,17 @@ class Held:
 
     def __init__(self, arch: Arch) -> None:
         self._kept = kept(arch)
-        self._values: dict[tuple[str, int | None], int] = {}
+        self.values: dict[tuple[str, int | None], int] = {}
+
+    def writes(self, name: str, value: int, glb_tile: int | None) -> bool:
+        """Whether a value is to be written; then the register holds it."""
+        if (name, glb_tile is not None) not in self._kept:
+            return True
+        differs = self.values.get((name, glb_tile)) != value
+        self.values[name, glb_tile] = value
+        return differs
 
     def changes(self, commands: Iterable[Command]) -> Iterator[Command]:
         """Commands without writes of what a register holds."""
-        for each in commands:
-            if isinstance(each, WriteRegister) and (each.name, each.glb_tile is not None) in self._kept:
-                where = each.name, each.glb_tile
-                if self._values.get(where) == each.value:
-                    continue
-                self._values[where] = each.value
-            yield each
+        return (each for each in commands
+                if not isinstance(each, WriteRegister) or self.writes(each.name, each.value, each.glb_tile))

@@ -38,7 +38,7 @@ from .commands import (
 )
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
-from .held import falls, kept
+from .held import Held, falls
 from .lines import Note, Noted, line, together
 from .outside import Memory, Result
 from .pages import Line, fits, page_bytes
@@ -85,11 +85,10 @@ class Writer:
         self._notes = 0
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
         self._job, self._resumes = 0, 0
-        self._held: dict[tuple[str, int | None], int] = {}
+        self._held = Held(self.arch)
         # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
         self.moves = dict.fromkeys(WAYS, 0)
         self._awaited = dict.fromkeys(WAYS, 0)
-        self._kept = kept(self.arch)
 
     @property
     def lines(self) -> list[Line]:
@@ -110,7 +109,7 @@ class Writer:
         """What stands in for the commands before, where these were not all done: transfers have ended, and registers hold what
         they would hold."""
         found = [line(BROUGHT), line(TAKEN)]
-        return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.items()]
+        return found + [self._set(name, value, glb_tile) for (name, glb_tile), value in self._held.values.items()]
 
     def mark(self, *marks: Mark) -> None:
         """The next events, after what is written so far."""
@@ -159,11 +158,8 @@ class Writer:
     def register(self, name: str, value: int, glb_tile: int | None) -> None:
         """A write, unless the register holds the value."""
         value &= 0xFFFFFFFF
-        if (name, glb_tile is not None) in self._kept:
-            if self._held.get((name, glb_tile)) == value:
-                return
-            self._held[name, glb_tile] = value
-        self.jobs[-1].append(self._set(name, value, glb_tile))
+        if self._held.writes(name, value, glb_tile):
+            self.jobs[-1].append(self._set(name, value, glb_tile))
 
     def _set(self, name: str, value: int, glb_tile: int | None) -> Line:
         """A write to a register, in words of the header."""
