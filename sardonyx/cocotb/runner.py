@@ -138,7 +138,13 @@ def _key(simulator: str, waves: bool, *decides: str) -> str:
 
 def _versions(simulator: str) -> str:
     """What identifies the tools of a build."""
-    return f"{importlib.metadata.version('cocotb')} {tools().identity if simulator == 'verilator' else ''}"
+    return f"{importlib.metadata.version('cocotb')} {tools().identity if simulator == 'verilator' else _icarus()}"
+
+
+def _icarus() -> str:
+    """The first line that Icarus tells of itself: the others are its licence, and name folders."""
+    told = subprocess.run(["iverilog", "-V"], capture_output=True, text=True)
+    return told.stdout.partition("\n")[0]
 
 
 def _report(log: Path, what: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,14 +60,40 @@ def test_what_no_design_decides_is_compiled_once(monkeypatch: pytest.MonkeyPatch
                      ("nothing", True, False), ("one", True, True)]
 
 
-def test_files_may_have_other_bytes_than_utf_8_and_decide_the_build_by_them(monkeypatch: pytest.MonkeyPatch,
-                                                                            tmp_path: Path) -> None:
-    """Such as names in comments of a macro of someone else."""
+@pytest.fixture
+def icarus_of_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """An Icarus on PATH that tells a version; builds are empty folders in a cache of their own."""
     monkeypatch.setattr(runner, "_build", lambda files, top, simulator, waves, folder: (folder / "build").mkdir())
     monkeypatch.setattr(runner, "home", lambda: Cache(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+
+    def install(version: str) -> None:
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        program = tmp_path / "bin" / "iverilog"
+        program.write_text(f"#!/bin/sh\necho 'Icarus Verilog version {version} (stable) ()'\nexit 1\n")
+        program.chmod(0o755)
+
+    return install
+
+
+def test_files_may_have_other_bytes_than_utf_8_and_decide_the_build_by_them(icarus_of_version: Callable[[str], None],
+                                                                            tmp_path: Path) -> None:
+    """Such as names in comments of a macro of someone else."""
+    icarus_of_version("11.0")
     built = []
     for comment in (b"// caf\xe9\n", b"// caf\xe8\n", b"// caf\xe9\n"):
         (tmp_path / "wires.sv").write_bytes(comment + WIRES.encode())
+        built.append(runner._built([tmp_path / "wires.sv"], "wires", "icarus", False))
+    assert built[0] == built[2] != built[1]
+
+
+def test_a_simulation_of_another_version_of_icarus_is_another_one(icarus_of_version: Callable[[str], None],
+                                                                  tmp_path: Path) -> None:
+    """It would not run what the other has compiled."""
+    (tmp_path / "wires.sv").write_text(WIRES)
+    built = []
+    for version in ("11.0", "12.0", "11.0"):
+        icarus_of_version(version)
         built.append(runner._built([tmp_path / "wires.sv"], "wires", "icarus", False))
     assert built[0] == built[2] != built[1]
 
