@@ -1,7 +1,8 @@
 """What registers hold that nobody but the host changes, so that it need not write it again.
 
 A launch has the registers of the one before, most of them: of eight loops of a load one is used by a sparse program, the others
-turn once, and only where words lie is new.
+turn once, and only where words lie is new. After reset all are 0, so that the first program of a machine need not write those
+either.
 
 Needs:   that whoever writes commands here is the only one who writes these registers meanwhile.
 """
@@ -28,11 +29,17 @@ def falls(name: str, tiled: bool, glb: Glb) -> bool:
 
 
 class Held:
-    """What the registers of a machine hold, as far as it was written here."""
+    """What the registers of a machine hold, as far as it was written here.
 
-    def __init__(self, arch: Arch) -> None:
+    after_reset: nothing was written since the machine was reset; else nobody knows what was.
+    """
+
+    def __init__(self, arch: Arch, after_reset: bool = False) -> None:
         self._kept = kept(arch)
         self.values: dict[tuple[str, int | None], int] = {}
+        if after_reset:
+            self.values = {(name, tile): 0 for name, tiled in sorted(self._kept)
+                           for tile in (range(arch.glb_tiles) if tiled else (None,))}
 
     def writes(self, name: str, value: int, glb_tile: int | None) -> bool:
         """Whether a value is to be written; then the register holds it."""

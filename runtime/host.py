@@ -50,7 +50,7 @@ class Outcome:
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
         configurable: bool = True, overlapped: bool = True, prepared: bool = False,
-        single: bool = False, chained: bool = False) -> Iterator[Outcome]:
+        single: bool = False, chained: bool = False, held: Held | None = None) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
@@ -58,25 +58,26 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
 
     bounds, single, chained: see `launches`. configurable: the device has its configuration network; then tiles can be asked
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
-    for the program.
+    for the program. held: what its registers hold, for who has written them before, or has reset it; what is written here is
+    noted there. Default: nobody knows.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
     found = launches(program, device.arch, transactions, bounds, single, chained)
-    return run_launches(device, program, found, configurable, overlapped, prepared)
+    return run_launches(device, program, found, configurable, overlapped, prepared, held)
 
 
 def run_launches(device: Device, program: Program, asked: Iterable[Launch], configurable: bool = True, overlapped: bool = True,
-                 prepared: bool = False) -> Iterator[Outcome]:
+                 prepared: bool = False, held: Held | None = None) -> Iterator[Outcome]:
     """Configure a device for a program, and do its launches, or some that follow each other; see `run`."""
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
-    seconds, held = 0.0, Held(device.arch)
+    seconds, known = 0.0, held or Held(device.arch)
 
     def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
         nonlocal seconds
         began = time.perf_counter()
-        found = execute(device, held.changes(commands), program, configurable, counts)
+        found = execute(device, known.changes(commands), program, configurable, counts)
         seconds += time.perf_counter() - began
         return found
 

@@ -1,8 +1,9 @@
 """Fused statements against the same ones in turn, in the generated Verilog of `onyx`.
 
-In turn, every statement is a program and a launch of its own: the host configures the array, writes the operands, reads the
-result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Cycles are counted twice: from start
-to done, and all that are simulated from reset to the last word that is read, with what the host does over the buses
+In turn, each statement is a program and a launch of its own, on one machine: the host configures the array, writes operands,
+reads the result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Either way a machine begins
+after reset, and no register is written that holds the word. Cycles are counted twice: from start to done, and all that are
+simulated from reset to the last word that is read, with what the host does over the buses
 (configuration, operands, results). What the host computes in between (cutting) is processor time of the simulating machine and
 stands apart. Both ways, programs leave out indices of which sub-tiles have one coordinate (`narrow.py`), as they do for users.
 """
@@ -26,16 +27,19 @@ from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import lanes_of
 from sardonyx.compiler.sparse.parts import with_parts
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.runtime import host
 from sardonyx.runtime.data.sub_tiles import Work
-from sardonyx.sim import engines
+from sardonyx.runtime.held import Held
 from sardonyx.sim.golden import einsum as golden
+from sardonyx.sim.rtl import simulator
+from sardonyx.sim.rtl.machine import Machine
 from sardonyx.tensor_job import TensorJob
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
 # Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
 # cycles, as each takes some 300 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
-ITERATED = ((30, 180, 2), (64, 400, 2), (128, 900, 4), (256, 2000, 6), (512, 4000, 7))
+ITERATED = ((30, 180, 2), (64, 400, 2), (128, 900, 4), (256, 2000, 6), (512, 4000, 7), (1000, 6500, 7))
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 
@@ -76,17 +80,21 @@ class Compared:
 def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: int = 1) -> Compared:
     """Run a program both ways, every word checked; lanes: of the sums of the fused one, or parts."""
     known, apart = dict(data), Spent()
-    for each in program.statements:
-        value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, arch, (each,))
-        known[each.result.tensor], apart = value, apart + spent
+    with simulator.whole_machine(arch).start() as machine:
+        held = Held(arch, after_reset=True)
+        for each in program.statements:
+            value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, (each,), machine, held)
+            known[each.result.tensor], apart = value, apart + spent
     together = with_parts(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch.mem.level_words)
-    value, fused = _run(together, data, arch, program.statements)
+    with simulator.whole_machine(arch).start() as machine:
+        value, fused = _run(together, data, program.statements, machine, Held(arch, after_reset=True))
     assert value == known[program.result.result.tensor], "both ways give the same"
     return Compared(what, fused, apart)
 
 
-def _run(program: Fused, data: Mapping[str, Coo], arch: Arch, statements: Sequence[Einsum]) -> tuple[Coo, Spent]:
-    began = time.process_time()
+def _run(program: Fused, data: Mapping[str, Coo], statements: Sequence[Einsum], machine: Machine, held: Held
+         ) -> tuple[Coo, Spent]:
+    began, before, arch = time.process_time(), machine.cycles, machine.arch
     work = Work(tile_fused(program, data, arch.mem.level_words, None, arch.glb.bank_bytes // WORD_BYTES, narrow=True),
                 lanes_of(program))
     cutting = time.process_time() - began
@@ -94,9 +102,13 @@ def _run(program: Fused, data: Mapping[str, Coo], arch: Arch, statements: Sequen
     compiled = compile_fused(made, arch)
     job = TensorJob(compiled, data, work, program.einsum,
                     answer=golden.evaluate_all(statements, data)[statements[-1].result.tensor])
-    run = engines.run(engines.RTL_FULL, compiled, job, job.take)
+    found = Spent(host_s=cutting)
+    for outcome in host.run(machine, compiled.program, job.transactions(1), job.bounds(), held=held):
+        for stored in outcome.stored:
+            job.take(stored)
+        found += Spent(outcome.cycles, launches=1)
     job.check()
-    return job.whole(), Spent(run.cycles or 0, run.simulated, run.launches, cutting)
+    return job.whole(), found + Spent(simulated=machine.cycles - before)
 
 
 def spmv_iter(sizes: Sequence[tuple[int, int, int]], arch: Arch) -> list[Compared]:

@@ -33,6 +33,7 @@ from ..runtime.data.blocks import Blocks
 from ..runtime.data.tile import Source
 from ..runtime.device import Device
 from ..runtime.firmware import Job
+from ..runtime.held import Held
 from ..runtime.plan import Transaction, loops_of_transactions, prepare
 from . import system
 from .model import walked
@@ -252,9 +253,10 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
            check: bool = False, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
     """Run transactions on a simulator; check: see `Machine`; single: see `launches`; counted: see `run`."""
     with made.start(check) as machine:
+        held = Held(machine.arch, after_reset=True)
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", count=count,
                           progress=progress, configurable=made.configurable, overlapped=not made.counting, single=single,
-                          counted=counted)
+                          counted=counted, held=held)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
@@ -262,16 +264,19 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
 
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
               bounds: Mapping[str, int] | None, what: str, count: int, progress: Progress, configurable: bool = True,
-              overlapped: bool = True, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
+              overlapped: bool = True, single: bool = False, counted: Collection[counters.Site] = (),
+              held: Held | None = None) -> Run:
     """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`; counted: see
-    `run`."""
+    `run`; held: see `host.run`."""
+    held = held or Held(device.arch)
     found, done, began = Run(cycles=0), 0, time.monotonic()
     progress(what)
     if counted:
         # Between configuration, in which tokens of an earlier program may move, and the first launch.
-        host.execute(device, prepare(program, device.arch, configurable), program, configurable)
+        host.execute(device, held.changes(prepare(program, device.arch, configurable)), program, configurable)
         counters.clear(device, counted)
-    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, bool(counted), single):
+    for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, bool(counted), single,
+                            held=held):
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)

@@ -29,6 +29,7 @@ from ..hw.kept import generator
 from ..runtime import host
 from ..runtime.commands import WriteMemory
 from ..runtime.data.blocks import Blocks
+from ..runtime.held import Held
 from ..runtime.plan import Launch, Transaction, launches
 from . import engines
 from .engines import Data, Run
@@ -141,7 +142,8 @@ def _simulated(shared: Shared, part: Part) -> Done:
     found = Run(cycles=0)
     with made.start() as machine:
         # The launch behind is begun, for what the host does with its words, and not waited for.
-        outcomes = host.run_launches(machine, shared.program, part.launches, made.configurable)
+        outcomes = host.run_launches(machine, shared.program, part.launches, made.configurable,
+                                     held=Held(machine.arch, after_reset=True))
         for number, outcome in enumerate(islice(outcomes, part.before + len(part))):
             found += Run(simulate_s=outcome.seconds)
             if number >= part.before:

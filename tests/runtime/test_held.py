@@ -43,3 +43,26 @@ def test_launches_of_a_program_write_the_loops_that_they_do_not_use_once():
     assert len(found) == 3, "of which two do not fit together"
     assert written.count(("load_extent1", 0)) == written.count(("load_control", 0)) == written.count(("irq_enable", None)) == 1
     assert written.count(("load_extent0", 0)) == 3 and written.count(("control", None)) == 4, "starts, and the configuration"
+
+
+def test_after_reset_only_what_is_not_0_is_written():
+    held = Held(PLAIN, after_reset=True)
+    commands: list[Command] = [WriteRegister("load_control", 0, 0), WriteRegister("load_start", 8, 0),
+                               WriteRegister("load_start", 0, 0), WriteRegister("irq_status", 0), Start()]
+    assert list(held.changes(commands)) == commands[1:]
+
+
+def test_a_host_that_keeps_what_registers_hold_writes_those_of_a_program_once():
+    written: list[str] = []
+
+    class Told(Copier):
+        def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+            written.append(name)
+            super().write_register(name, value, glb_tile, region)
+
+    held, given = Held(PLAIN), [{"a_vals": block(5, 6, 7)}]
+    device = Told(PLAIN)
+    for _ in range(2):
+        found = list(host.run(device, copier(PLAIN), given, {"b_vals": 4}, held=held))
+        assert found[0].stored[0]["b_vals"].tolist() == [3, 5, 6, 7]
+    assert written.count("load_extent1") == written.count("store_limit") == 1 and written.count("control") == 4

@@ -24,6 +24,7 @@ from sardonyx.hw.arch.soc import (
     named,
 )
 from sardonyx.hw.configuration import word_bits
+from sardonyx.runtime.held import Held
 from sardonyx.sim.rtl import machine as rtl_machine
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
@@ -73,6 +74,11 @@ def result(machine: Machine) -> list[int]:
 def test_the_machine_says_what_it_is(machine: Machine) -> None:
     assert machine.read_register("fingerprint_high") << 32 | machine.read_register("fingerprint_low") == LEAST.fingerprint
     assert machine.read_register("shape") == 2 | 1 << 9 | 2 << 18 | 1 << 27
+
+
+def test_after_reset_registers_hold_what_a_host_counts_on(machine: Machine) -> None:
+    for (name, tile), value in Held(LEAST, after_reset=True).values.items():
+        assert machine.read_register(name, tile) == value, f"{name} of {tile}"
 
 
 def test_memory_is_read_as_written_at_every_length(machine: Machine) -> None:
