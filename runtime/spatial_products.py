@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ..hw.arch.accelerator import RAM, Accelerator
 from ..hw.arch.dma import MOST_SPAN
 from ..hw.arch.errors import UserError
+from ..hw.arch.vectored import Vectored
 from .spatial_commands import Program
 
 
@@ -253,6 +254,9 @@ def tiles(accelerator: Accelerator) -> tuple[tuple[str, str, str], tuple[int, in
     """The names of A, B and C, the extents of i, j and k of an operation, and how many operations in a row share a tile of A
     and are one result; UserError for an array of something else."""
     operands, results = accelerator.array.operands, accelerator.array.results
+    if isinstance(accelerator.array, Vectored):
+        raise UserError("requests bring its operands as fibers, part by part, not as matrices", accelerator.name,
+                        "use compute(...), or --operations N")
     other = UserError("the array computes no product of two matrices", accelerator.name, "use one for C(i,j) = A(i,k) * B(k,j)")
     shapes = [each.shape for each in (*operands, *results)]
     if len(operands) != 2 or len(results) != 1 or [len(shape) for shape in shapes] != [2, 2, 2]:

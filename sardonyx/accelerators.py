@@ -47,7 +47,8 @@ from .sparse_products import sparse_product
 
 # The names of modules that accelerators are made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
-                   r"fixed_drain_\w+|picorv32|pieces_\d+|result_\w+|sram_[\dx]+|waiting|watchdog|wide_result_\w+")
+                   r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|sum_bank_\w+|waiting|watchdog|"
+                   r"wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
@@ -115,6 +116,11 @@ class AcceleratorDesign:
             ended = simulated.run(words, limit)
             check(ended.status, self.name)
             return simulated.read(0, len(memory)), ended
+
+    def compute(self, engine: str = "rtl", latency: int = LATENCY, progress: Callable[[str], None] = silent, seed: int = 0,
+                stored: int | None = None, **operands: object) -> Computed:
+        """Operations of an array of vectors, as `VectorAcceleratorDesign.compute`; UserError for any other one."""
+        raise UserError("its operands are matrices, or requests of a program", self.name, "use product(...) or run(...)")
 
     def random(self, rows: int, columns: int, terms: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Random matrices for `product`, of all values that elements have; UserError for shapes that it cannot have."""
@@ -202,9 +208,7 @@ class AcceleratorDesign:
             addresses.append(len(content))
             content += each.tobytes() + bytes(-each.nbytes % LINE)
         result, = self.kind.array.results
-        if stored is not None and (isinstance(stored, bool) or stored not in (1, 2, 4)):
-            raise UserError(f"it is {arguments.said(stored)}", "stored", "give 1, 2 or 4 bytes")
-        last = _dtype(result.bits if stored is None else 8 * stored)
+        last = stored_as(result.bits, stored)
         sizes = [dtype.itemsize.bit_length() - 1 for dtype in (*(each.dtype for each in operands), last)]
         return content, (addresses[0], addresses[1], len(content)), (sizes[0], sizes[1], sizes[2])
 
@@ -252,6 +256,13 @@ def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:
     """The low bits of numbers, in two's complement."""
     half = 1 << bits - 1
     return np.asarray((np.asarray(values, np.int64) + half) % (2 * half) - half)
+
+
+def stored_as(bits: int, stored: int | None) -> np.dtype[Any]:
+    """The type in memory of elements of a result, of so many bytes, or of those of a sum; UserError for others."""
+    if stored is not None and (isinstance(stored, bool) or stored not in (1, 2, 4)):
+        raise UserError(f"it is {arguments.said(stored)}", "stored", "give 1, 2 or 4 bytes")
+    return _dtype(bits if stored is None else 8 * stored)
 
 
 def _dtype(bits: int) -> np.dtype[Any]:

@@ -216,5 +216,6 @@ class Concerns:
                      for each in declared if each.name in self.unrolled.shapes)
 
     @functools.cached_property
-    def _promises(self) -> Promises:
+    def promises(self) -> Promises:
+        """What skips say of operands."""
         return Promises(self.functionality, self.extents, self.pruned.on_digits if self.vectored is None else self._skips)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import arguments, component_files, vector_runs
+from . import arguments, component_files, vector_accelerators, vector_runs
 from .accelerators import AcceleratorDesign
 from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, drawn, taken
@@ -54,6 +54,7 @@ from .functionality import (
     tree,
     variables,
 )
+from .hw.arch.accelerator import VECTOR_PORTS
 from .hw.arch.dma import Dma
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import PrivateBuffer
@@ -73,31 +74,34 @@ __all__ = ["Buffer", "Computed", "Design", "Held", "MergerDesign", "OuterProduct
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
+# Requests of an accelerator at once, where none is said.
+PORTS = 4
 
 
 @dataclass(frozen=True)
 class Design(Concerns):
     """A spatial array: its concerns (`Concerns` says which), explained, as Verilog, and in runs that are checked."""
 
-    def accelerator(self, ports: int = 4, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
+    def accelerator(self, ports: int | None = None, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
                     ram_bytes: int = 0, lists: bool = False, watchdog: bool = False) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
         ----------
-        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`); room is by default 32, of buffers of rows 128.
+        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`); ports are by default 4, of vectors 5; room 32, of
+                                           buffers of rows 128.
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
         watchdog : bool                    Commands may say how long nothing may move until all is given up: `Program.patience`.
         """
+        wide = self.vectored is None and any(each.wide for each in self._ordered.values())
+        dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
+                  (128 if wide else 32) if room is None else room, lists)
         if self.vectored is not None:
-            raise UserError(f"{self.name} takes vectors with places, which no request brings", "dataflow",
-                            "drive its streams, or choose a transform")
-        if room is None:
-            room = 128 if any(each.wide for each in self._ordered.values()) else 32
-        return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written,
-                      dma=Dma(ports, loops, beats, room, lists), queue=queue, ram_bytes=ram_bytes, watchdog=watchdog)
+            return vector_accelerators.around(self.vectored, self, dma, queue, ram_bytes, watchdog)
+        return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written, dma=dma,
+                      queue=queue, ram_bytes=ram_bytes, watchdog=watchdog)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group; the
@@ -105,7 +109,7 @@ class Design(Concerns):
         count = arguments.whole("operations", operations, 1)
         if count > MOST_OPERATIONS:
             raise UserError(f"{count} operations", "operations", f"give 1 to {MOST_OPERATIONS}")
-        found = drawn(self.tensors, self._promises, count, arguments.seed(seed))
+        found = drawn(self.tensors, self.promises, count, arguments.seed(seed))
         ordered = self._ordered if self.vectored is None else {}
         for name in ordered.keys() & found.keys():
             served = ordered[name].operations
@@ -187,7 +191,7 @@ class Design(Concerns):
             raise UserError(f"engine {engine} has no stalls", "stalls", "choose engine rtl")
         patterns = None if stalls is None else arguments.whole("stalls", stalls, 1)
         self._check_runs()
-        given, several = taken(self.tensors, self._promises, operands, arguments.seed(seed))
+        given, several = taken(self.tensors, self.promises, operands, arguments.seed(seed))
         count = len(next(iter(given.values()))) if given else 1
         cut = self._lengths(lengths, count)
         progress("computing with NumPy")

@@ -15,12 +15,13 @@ from math import prod
 from typing import Annotated, Any
 
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
-from .dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS, Dma
+from .dma import ELEMENT_BITS, MOST_SIZE, MOST_SPAN, WORD_BITS, Dma
 from .elastic import Elastic
 from .level_arrays import LevelArray, level_arrays
-from .private_buffer import DENSE, KINDS, MOST_SHARED, Loop, PrivateBuffer
+from .private_buffer import COMPRESSED, DENSE, KINDS, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
+from .vectored import Side, Vectored
 from .written import Written
 
 # A mask of streams has a bit for all of them besides.
@@ -29,6 +30,10 @@ MOST_STREAMS = 31
 MOST_BEFORE = 3
 MOST_WORDS = 1 << 14
 MOST_RESULT_PORTS = 256
+# Fibers of a tensor of vectors.
+MOST_FIBERS = 1 << 12
+# Requests that vectors need at once: coordinates and values of both operands, and sums.
+VECTOR_PORTS = 5
 # The stream that fills the memory of a core.
 RAM = "ram"
 
@@ -130,8 +135,8 @@ class Accelerator:
     Parameters
     ----------
     name : str           Of the module.
-    array : Spatial | Elastic
-    buffers : tuple      One for each operand.
+    array : Spatial | Elastic | Vectored
+    buffers : tuple      One for each operand; of vectors none, whose fibers are compressed tensors in memory.
     results : tuple      One for each result, `Collected` or, for fibers, `Written`.
     dma : Dma
     queue : int          Commands that wait at most.
@@ -140,7 +145,7 @@ class Accelerator:
     """
 
     name: Annotated[str, Identifier()]
-    array: Spatial | Elastic
+    array: Spatial | Elastic | Vectored
     buffers: tuple[PrivateBuffer, ...]
     results: tuple[Collected | Written, ...]
     dma: Dma
@@ -152,7 +157,9 @@ class Accelerator:
         check(self, "accelerator", self._misfits)
 
     def _misfits(self) -> Iterator[Misfit]:
-        if missing := {each.name for each in self.array.operands} - {each.tensor for each in self.buffers}:
+        if isinstance(self.array, Vectored):
+            yield from self._of_vectors(self.array)
+        elif missing := {each.name for each in self.array.operands} - {each.tensor for each in self.buffers}:
             yield Misfit("buffers", f"has none for {', '.join(sorted(missing))}", "give each operand a private buffer")
         if {each.name for each in self.array.results} != {each.tensor.name for each in self.results}:
             yield Misfit("results", "are not those of the array", "collect each result once")
@@ -169,10 +176,29 @@ class Accelerator:
         if any(each.wide for each in self.streams) and not self.dma.wide:
             yield Misfit("dma", "moves elements, but streams are wide", "make it wide, too")
 
+    def _of_vectors(self, array: Vectored) -> Iterator[Misfit]:
+        if self.buffers:
+            yield Misfit("buffers", "are of an array whose fibers come as vectors", "leave them out")
+        if self.dma.ports < VECTOR_PORTS:
+            yield Misfit("dma", f"has {self.dma.ports} ports, and vectors need coordinates and values of both operands at "
+                         "once, and sums", f"give {VECTOR_PORTS} or more")
+        if array.kind.places > MOST_SPAN:
+            yield Misfit("array", f"has {array.kind.places:,} sums, and a request moves {MOST_SPAN:,} elements",
+                         "give it fewer banks or words")
+        if array.fibers > MOST_FIBERS:
+            yield Misfit("array", f"has {array.fibers:,} fibers of an operand",
+                         f"give smaller bounds: {MOST_FIBERS:,} or fewer")
+        for each in array.operands:
+            if each.bits > DATA_BITS:
+                yield Misfit("array", f"has {each.bits} bits in a value of {each.name}", f"give {DATA_BITS} or fewer")
+
     @property
     def streams(self) -> tuple[Stream, ...]:
         """In the order of their indices."""
-        fills = [stream for buffer in self.buffers for n in range(len(buffer.banks)) for stream in _fills(buffer, n)]
+        if isinstance(self.array, Vectored):
+            fills = [stream for side in (self.array.left, self.array.right) for stream in _of_fibers(self.array, side)]
+        else:
+            fills = [stream for buffer in self.buffers for n in range(len(buffer.banks)) for stream in _fills(buffer, n)]
         results = [stream for each in self.results for stream in (
             _arrays(each) if isinstance(each, Written) else
             [Stream(each.tensor.name, each.tensor.bits, each.elements, True, each.wide)])]
@@ -199,6 +225,11 @@ class Accelerator:
         """Operations at most that share a tensor of a wide buffer, or are one result of rows; else 1."""
         banks = [bank.operations for buffer in self.buffers for bank in buffer.banks if bank.wide]
         return max(banks + [each.operations for each in self.rows], default=1)
+
+    @property
+    def sums(self) -> bool:
+        """Whether results may be sums of several operations."""
+        return not isinstance(self.array, Vectored)
 
     @property
     def counts(self) -> bool:
@@ -229,6 +260,13 @@ def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
         return [Stream(buffer.name(nth, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)]
     arrays = level_arrays(bank.kind, bank.fibers, bank.levels[-1].extent, bank.words, bank.node, DATA_BITS)
     return [_stream(buffer.name(nth, each.name), each, arrays, False, bank.kind) for each in arrays]
+
+
+def _of_fibers(array: Vectored, side: Side) -> list[Stream]:
+    """The streams of an operand of vectors: coordinates are places."""
+    most = min(MOST_SPAN, array.fibers * prod(array.extents[index] for index in side.along))
+    arrays = level_arrays(COMPRESSED, array.fibers, array.kind.places, most, 1, DATA_BITS)
+    return [_stream(f"{side.tensor.name}_{each.name}", each, arrays, False, COMPRESSED) for each in arrays]
 
 
 def _arrays(result: Written) -> list[Stream]:

@@ -9,7 +9,7 @@ Source: SCNN III-B (coordinates of an output from those of an activation and of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Annotated, Any
@@ -45,6 +45,10 @@ class Side:
 
     def __post_init__(self) -> None:
         check(self, "side")
+
+    def reach(self, extents: Mapping[str, int]) -> int:
+        """The largest place of an element."""
+        return self.constant + sum(max(0, factor) * (extents[index] - 1) for index, factor in self.factors)
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,26 @@ class Vectored:
     def most(self) -> int:
         """Places of the outermost dimension that fit at once."""
         return min(self.kind.places // self.row, self.result.shape[0]) if self.part else self.kind.places // self.row
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Of every index in a part, at most."""
+        return {index: min(extent, self.most) if index == self.part else extent for index, extent in self.bounds}
+
+    @property
+    def fibers(self) -> int:
+        """Of each side in a part, at most."""
+        return prod(self.extents[index] for index in self.shared)
+
+    @property
+    def operands(self) -> tuple[Shaped, ...]:
+        """Both, the left one first."""
+        return self.left.tensor, self.right.tensor
+
+    @property
+    def results(self) -> tuple[Shaped, ...]:
+        """The only one."""
+        return self.result,
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as plain values."""

@@ -13,6 +13,7 @@ from ..arch.accelerator import RAM, Accelerator
 from ..arch.dma import ELEMENT_BITS
 from ..arch.elastic import Elastic
 from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
+from ..arch.vectored import Vectored
 from ..arch.written import Written
 from ..dma.dma import BUS
 from ..dma.quiet import WATCHED
@@ -28,6 +29,7 @@ from .command.decoder import Decoder
 from .command.dispatch import Dispatch
 from .command.watchdog import Watchdog
 from .command.word import WORD, status_members
+from .convolve.buffered import BufferedVectors
 
 
 class Core(wiring.Component):
@@ -73,7 +75,7 @@ class Core(wiring.Component):
         m.submodules.decoder = decoder = macro(Decoder(self.accelerator))
         m.submodules.dispatch = dispatch = self._part(Dispatch(self.accelerator))
         written = tuple(each for each in self.accelerator.results if isinstance(each, Written))
-        m.submodules.array = array = self._part(BufferedArray(self.accelerator.array, self.accelerator.buffers, written))
+        m.submodules.array = array = self._part(self._array(written))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(dispatch, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
@@ -104,6 +106,13 @@ class Core(wiring.Component):
         if self._anew is not None:
             self._watch(m, dispatch, decoder, self._anew)
         return m
+
+    def _array(self, written: tuple[Written, ...]) -> BufferedArray | BufferedVectors:
+        array = self.accelerator.array
+        if isinstance(array, Vectored):
+            result, = self.accelerator.rows
+            return BufferedVectors(array, result)
+        return BufferedArray(array, self.accelerator.buffers, written)
 
     def _part(self, component: wiring.Component) -> Macro:
         """A part that begins anew when a watchdog gives up."""
@@ -171,8 +180,8 @@ class Core(wiring.Component):
 
     def _node(self, name: str) -> int:
         """Elements of a node of the lists of a stream."""
-        return next(bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
-                    if buffer.name(nth, "values") == name)
+        return next((bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
+                     if buffer.name(nth, "values") == name), 1)
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
         numbers = {each.name: n for n, each in enumerate(self.accelerator.streams)}
@@ -182,6 +191,10 @@ class Core(wiring.Component):
                     self._drain(m, dispatch, array, decoder, numbers[result.name(name)])
                 continue
             n = numbers[result.tensor.name]
+            if isinstance(self.accelerator.array, Vectored):
+                lead(m, getattr(array, result.tensor.name), getattr(dispatch, f"s{n}"))
+                m.d.comb += array.size.eq(getattr(dispatch, f"size{n}"))
+                continue
             buffer = self._part(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
             m.submodules[f"result_{result.tensor.name}"] = buffer
             m.d.comb += buffer.parts.eq(decoder.parts)

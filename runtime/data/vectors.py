@@ -17,6 +17,7 @@ from ...hw.arch.vectored import Side, Vectored
 
 # Values and places of the left fiber, and of the right one.
 Pair = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+NOTHING = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class Part:
         return sum(len(left) * len(right) for left, _, right, _ in self.pairs)
 
 
-def parts(made: Vectored, operands: Mapping[str, np.ndarray]) -> list[Part]:
-    """All parts of an operation. UserError where a fiber of the smallest part is not held."""
+def parts(made: Vectored, operands: Mapping[str, np.ndarray], every: bool = False) -> list[Part]:
+    """All parts of an operation. UserError where a fiber of the smallest part is not held.
+
+    every: fibers without elements, too, as many of each part as `Vectored.fibers`.
+    """
     found, first = [], 0
     end = made.result.shape[0] if made.part else 1
     stored = made.kind.stored
@@ -45,7 +49,8 @@ def parts(made: Vectored, operands: Mapping[str, np.ndarray]) -> list[Part]:
         if vectors > stored:
             raise UserError(f"a fiber of {made.right.tensor.name} has {vectors:,} vectors, and its buffer holds {stored:,}",
                             made.kind.name, "give it a larger buffer, or less elements that are not 0")
-        found.append(Part(count, tuple(_pairs(made, operands, range(first, first + count)))))
+        pairs = [*_pairs(made, operands, range(first, first + count), every)]
+        found.append(Part(count, (*pairs, *((NOTHING,) * 4,) * (made.fibers - len(pairs) if every else 0))))
         first += count
     return found
 
@@ -69,8 +74,8 @@ def _vectors(made: Vectored, operands: Mapping[str, np.ndarray], rows: range) ->
     return -(-int(there.sum(axis=along).max()) // made.kind.right)
 
 
-def _pairs(made: Vectored, operands: Mapping[str, np.ndarray], rows: range) -> Iterator[Pair]:
-    """The fibers of a part that have elements."""
+def _pairs(made: Vectored, operands: Mapping[str, np.ndarray], rows: range, every: bool) -> Iterator[Pair]:
+    """The fibers of a part, or those that have elements."""
     sides = (made.left, made.right)
     arrays = [_cut(made, side, operands[side.tensor.name], rows) for side in sides]
     bounds = {index: len(rows) if made.part and index == made.part else extent for index, extent in made.bounds}
@@ -78,7 +83,7 @@ def _pairs(made: Vectored, operands: Mapping[str, np.ndarray], rows: range) -> I
         names = dict(zip(made.shared, at))
         left, right = (_fiber(side, array[tuple(names[index] for index in made.shared if index in side.indices)], names)
                        for side, array in zip(sides, arrays))
-        if len(left[0]) and len(right[0]):
+        if every or (len(left[0]) and len(right[0])):
             yield *left, *right
 
 
@@ -96,9 +101,8 @@ def streams(kind: Cartesian, found: Sequence[Part]) -> dict[str, list[int]]:
     """The words of each stream."""
     words: dict[str, list[int]] = {f"{side}{n}": [] for side, count in (("left", kind.left), ("right", kind.right))
                                    for n in range(count)}
-    nothing = np.zeros(0, np.int64)
     for part in found:
-        pairs = part.pairs or ((nothing,) * 4,)
+        pairs = part.pairs or ((NOTHING,) * 4,)
         for nth, (left, at, right, to) in enumerate(pairs):
             _add(kind, words, "left", left, at, nth == len(pairs) - 1)
             _add(kind, words, "right", right, to, False)

@@ -15,7 +15,7 @@ from .parser import Parser, add_common, fraction, tensor_format, whole
 # Of an index, in a search, if nothing is said.
 EXTENT = 4
 # Of an accelerator: its core's memory, and the ports of its DMA.
-RAM_BYTES, PORTS = 1 << 14, 4
+RAM_BYTES = 1 << 14
 
 
 def add(commands: Any) -> None:
@@ -66,18 +66,22 @@ def add(commands: Any) -> None:
     soc: Parser = topics.add_parser(
         "soc", prog="sardonyx spatial soc", help="an array with commands, a DMA and a RISC-V core",
         about="Put commands, a DMA and a RISC-V core around an array whose operands all have buffers: write its\n"
-              "Verilog and C header, or multiply random matrices of a shape, memory to memory.",
-        examples=["sardonyx spatial soc tiled_matmul --product 20x12x16",
+              "Verilog and C header, or multiply random matrices of a shape, memory to memory. Of an array of vectors:\n"
+              "do operations on random operands.",
+        examples=["sardonyx spatial soc tiled_matmul --product 20x12x16", "sardonyx spatial soc scnn --operations 4",
                   "sardonyx spatial soc tiled_matmul --no-core --ports 16 --out build/accelerator"])
-    soc.add_argument("--ports", metavar="N", type=whole(1), help="requests of the DMA at once, 1 to 16 (default: 4)")
+    soc.add_argument("--ports", metavar="N", type=whole(1),
+                     help="requests of the DMA at once, 1 to 16 (default: 4, of vectors 5)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
                      help="multiply random matrices: rows, columns, terms of a sum; the core's commands are compiled C")
+    soc.add_argument("--operations", metavar="N", type=whole(1),
+                     help="operations of an array of vectors on random operands; the core's commands are compiled C")
     soc.add_argument("--stored", metavar="N", type=whole(1),
                      help="bytes of an element of the result in memory: the low 1, 2 or 4 of a sum (default: all)")
-    soc.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of the matrices (default: 0)")
+    soc.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
     for one in (verilog, run, explain, soc):
         one.add_argument("design", metavar="NAME|FILE", help="see `sardonyx spatial list`, or a file that ends in .py")
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
@@ -187,21 +191,25 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     from ..outcome import Outcome
     from ..outer_products import OuterProductDesign
 
-    if options.out is None and options.product is None:
-        raise UserError("there is nothing to do", "sardonyx spatial soc", "give --out DIR, --product RxCxT, or both")
+    if options.out is None and options.product is None and options.operations is None:
+        raise UserError("there is nothing to do", "sardonyx spatial soc",
+                        "give --out DIR, --product RxCxT or, of vectors, --operations N")
     ram_bytes = 0 if options.no_core else RAM_BYTES
     if isinstance(found := designs.any_design(options.design), OuterProductDesign):
         _surround_outer(options, console, found.resized(_bounds(options)).accelerator(ram_bytes=ram_bytes))
         return 0
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
-    made = dataclasses.replace(design, bounds=bounds).accelerator(PORTS if options.ports is None else options.ports,
-                                                                  ram_bytes=ram_bytes, watchdog=options.watchdog)
+    design = dataclasses.replace(design, bounds=bounds)
+    made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product
         matrices = made.random(rows, columns, terms, options.seed)
         report |= made.product(*matrices, progress=console.progress, stored=options.stored).report
+    if options.operations:
+        operands = design.random(options.operations, options.seed)
+        report |= made.compute(progress=console.progress, stored=options.stored, **operands).report
     console.show(Outcome(report))
     _surrounded(options, console)
     return 0
@@ -213,7 +221,8 @@ def _surround_outer(options: argparse.Namespace, console: Console, made: Any) ->
 
     for name, given, fix in (("--ports", options.ports is not None, "give --bound ports=N"),
                              ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
-                             ("--stored", options.stored is not None, "leave it out: sums have 32 bits")):
+                             ("--stored", options.stored is not None, "leave it out: sums have 32 bits"),
+                             ("--operations", options.operations is not None, "give --product RxCxT")):
         if given:
             raise UserError("an outer product has no such choice", name, fix)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}

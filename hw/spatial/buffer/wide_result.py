@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.accelerator import Collected
-from ...arch.dma import MOST_SIZE, SPAN_BITS, WORD_BITS
+from ...arch.dma import SPAN_BITS, WORD_BITS
 from ...emit import macro
 from ...stream.lead import lead
 from .result_buffer import ResultBank
+from .rows import rows
 
 
 class WideResult(wiring.Component):
@@ -64,26 +65,5 @@ class WideResult(wiring.Component):
             if self.counted:
                 m.d.comb += bank.count.eq(self.count)
             banks.append(bank)
-        pieces = (count << MOST_SIZE) * 8 // WORD_BITS
-        piece = Signal(range(pieces))
-        last = Signal()
-        goes = Signal()
-        m.d.comb += [self.o.valid.eq(Cat(bank.o.valid for bank in banks).all()), goes.eq(self.o.valid & self.o.ready),
-                     *(bank.o.ready.eq(goes & last) for bank in banks)]
-        for size in self.result.sizes:
-            with m.If(self.size == size):
-                bits = 8 << size
-                row = Signal(count * bits, name=f"row_of_{bits}")
-                m.d.comb += [row.eq(Cat(_as(bank.o.payload, bits) for bank in banks)),
-                             self.o.payload.eq(row.word_select(piece, WORD_BITS)),
-                             last.eq(piece == count * bits // WORD_BITS - 1)]
-        with m.If(goes):
-            m.d.sync += piece.eq(piece + 1)
-            with m.If(last):
-                m.d.sync += piece.eq(0)
+        rows(m, self.result, [bank.o for bank in banks], self.size, self.o)
         return m
-
-
-def _as(value: Any, bits: int) -> Any:
-    """So many low bits of a sum, with its sign where it has fewer."""
-    return value[:bits] if bits <= len(value) else Cat(value, value[-1].replicate(bits - len(value)))

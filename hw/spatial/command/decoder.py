@@ -161,7 +161,8 @@ class Decoder(wiring.Component):
                     m.d.sync += request.size.eq(word.rs2)
             with m.Case(command.PARTS):
                 m.d.comb += done.eq(idle)
-                with m.If((word.rs2 == 0) | (word.rs2 >> SPAN_BITS != 0)):
+                misfit = (word.rs2 == 0) | (word.rs2 >> SPAN_BITS != 0) if self.accelerator.sums else word.rs2 != 1
+                with m.If(misfit):
                     m.d.comb += wrong.eq(command.VALUE)
                 with m.If(setting):
                     m.d.sync += self.parts.eq(word.rs2)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vector_designs import SKIPS, SMALL, c, image, k, operands, output, product, r, s, two_operands, weights, x, y
 
 from sardonyx import designs
 from sardonyx import spatial as sp
@@ -17,16 +18,6 @@ from sardonyx.hw.spatial.convolve.replay import Replay
 from sardonyx.sim.rtl.bench import Bench
 
 stalls = st.none() | st.integers(1, 1 << 30)
-c, y, x, k, r, s = sp.indices("c y x k r s")
-image, weights = sp.inputs("image weights", dtype="int8")
-(product,) = sp.variables("product")
-(output,) = sp.outputs("output")
-SKIPS = [sp.skip(y, x, where=image(c, y, x) == 0), sp.skip(k, r, s, where=weights(k, c, r, s) == 0)]
-SMALL = sp.Design(
-    sp.functionality(product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s)),
-                     output(k, y - r + 1, x - s + 1).add(product(c, y, x, k, r, s))),
-    sp.Vectors((y, x), (k, r, s), sizes=(2, 3)), {"c": 3, "y": 3, "x": 4, "k": 4, "r": 2, "s": 2}, sparsity=SKIPS,
-    buffers={"weights": sp.Held(), "output": sp.Sums(banks=4, words=16)}, name="small")
 
 
 @settings(max_examples=20)
@@ -38,12 +29,6 @@ def test_a_group_is_given_again_until_it_is_let_go(groups: "list[list[int]]", st
     again = Bench(Replay(4, 8)).run({"i": words}, {"free": 0}, stalls, expect={"o": 20}).outputs["o"][:20]
     first = words[:len(groups[0])]
     assert again == (first * 20)[:20]
-
-
-def operands(design: sp.Design, density: float, seed: int) -> "dict[str, np.ndarray]":
-    random = np.random.default_rng(seed)
-    return {each.name: random.integers(-128, 128, (2, *each.shape)) * (random.random((2, *each.shape)) < density)
-            for each in design.tensors}
 
 
 @settings(max_examples=20)
@@ -58,10 +43,10 @@ def test_the_golden_one_is_the_definition() -> None:
     given = {name: each[0] for name, each in operands(SMALL, 1, 1).items()}
     found = SMALL.run("golden", **given).value
     assert found.shape == (4, 4, 5)
-    for k, y, x in np.ndindex(found.shape):
-        assert found[k, y, x] == sum(
-            given["image"][c, y - 1 + r, x - 1 + s] * given["weights"][k, c, r, s] for c, r, s in np.ndindex(3, 2, 2)
-            if 0 <= y - 1 + r < 3 and 0 <= x - 1 + s < 4)
+    for to, down, right in np.ndindex(found.shape):
+        assert found[to, down, right] == sum(
+            given["image"][at, down - 1 + i, right - 1 + j] * given["weights"][to, at, i, j] for at, i, j in np.ndindex(3, 2, 2)
+            if 0 <= down - 1 + i < 3 and 0 <= right - 1 + j < 4)
 
 
 OTHERS = {
@@ -91,34 +76,6 @@ def test_engines_agree_whatever_one_concern_is(what: str) -> None:
             assert np.array_equal(tokens.value, SMALL.run("golden", **given).value)
     if design.vectored.kind == SMALL.vectored.kind or what.startswith("another"):     # others would be models of their own
         assert np.array_equal(design.run("rtl", 5, **given).value, tokens.value)
-
-
-@st.composite
-def two_operands(draw: st.DrawFn) -> sp.Design:
-    """A design of any places, of which either operand, both or none is skipped."""
-    names = sp.indices("h i j l m")
-    bounds = {index.name: draw(st.integers(1, 4)) for index in names}
-    kinds = [draw(st.sampled_from(("first", "second", "shared"))) for _ in names[2:]]
-    kinds = ["first", "second", *kinds]
-    sides = [[index for index, kind in zip(names, kinds) if kind == side] for side in ("first", "second")]
-    shared = [[index for index, kind in zip(names, kinds) if kind == "shared" and draw(st.booleans())] for _ in sides]
-    A, B = sp.inputs("A B", dtype="int8")
-    reads = [tensor(*draw(st.permutations(own + more))) for tensor, own, more in zip((A, B), sides, shared)]
-    places = []
-    for _ in range(draw(st.integers(1, 3))):
-        factors = [draw(st.integers(-2, 2)) for _ in names]
-        least = sum(min(0, factor * (bounds[index.name] - 1)) for factor, index in zip(factors, names))
-        places.append(sum((factor * index for factor, index in zip(factors, names)), draw(st.integers(0, 2)) - least))
-    if draw(st.booleans()):
-        places[0] = draw(st.sampled_from(names))        # parts are made
-    value = draw(st.sampled_from((lambda a, b: a * b, lambda a, b: a * b * 3 - b * a, lambda a, b: sp.minimum(a, b) * b * a)))
-    (p,), (C,) = sp.variables("p"), sp.outputs("C")
-    skips = [sp.skip(*side, where=read == 0) for side, read in zip(sides, reads) if draw(st.booleans())]
-    order = draw(st.sampled_from(((0, 1), (1, 0))))
-    return sp.Design(
-        sp.functionality(p(*names).eq(value(*reads)), C(*places).add(p(*names))),
-        sp.Vectors(*(sides[at] for at in order), sizes=draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))), bounds,
-        sparsity=skips, buffers={"AB"[order[1]]: sp.Held(64), "C": sp.Sums(4, 1024)})
 
 
 @settings(max_examples=60)
@@ -202,7 +159,6 @@ PRODUCT = product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s))
     (lambda: made(balance=[sp.work_queue(k, where=y >= 2)]),
      "balance: the dataflow is one of vectors: in each cycle all PEs have work, so that there is none to move\n"),
     (lambda: SMALL.spatial, "dataflow: 2 positions of y, x with 3 positions of k, r, s: which points meet depends on values\n"),
-    (lambda: SMALL.accelerator(), "dataflow: small takes vectors with places, which no request brings\n"),
     (lambda: SMALL.picture(), "small: its PEs are a row and a column of vectors, of which there is no picture\n"),
     (lambda: SMALL.run("golden", image=np.full((3, 3, 4), 128)), "image: it has values from 128 to 128\n"),
     (lambda: replace(SMALL, buffers=FEW).run("tokens", weights=np.ones((4, 3, 2, 2), int)), None),

@@ -1,0 +1,65 @@
+"""An array of Cartesian products whose fibers are compressed tensors, and whose sums leave as rows of whole words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.accelerator import Collected
+from ...arch.dma import WORD_BITS
+from ...arch.token import DATA_BITS
+from ...arch.vectored import Vectored
+from ...emit import macro
+from ...stream.lead import lead
+from ..buffer.rows import rows
+from .cartesian import CartesianArray
+from .former import Former
+
+
+class BufferedVectors(Component):
+    """The array with what feeds and empties it.
+
+    Parameters
+    ----------
+    array : Vectored
+    result : Collected       Of its sums: a row has one of each bank.
+
+    Members
+    -------
+    A_level, A_values : In(stream)     Of each operand, as of `Former`.
+    C : Out(stream)                    Words of 64 bits, as of `WideResult`; all sums, in the order of their places.
+    size : In(2)                       Likewise.
+    fault : Out(1)                     As of `Former`.
+
+    Timing: that of its parts; a word of sums a cycle.
+    Source: SCNN IV, Fig. 6.
+    """
+
+    def __init__(self, array: Vectored, result: Collected) -> None:
+        self.array, self.result, self.module_name = array, result, f"{array.kind.name.lower()}_buffered"
+        words = In(stream.Signature(DATA_BITS))
+        fills = {f"{each.name}_{name}": words for each in array.operands for name in ("level", "values")}
+        super().__init__({**fills, result.tensor.name: Out(stream.Signature(WORD_BITS)), "size": In(2), "fault": Out(1)})
+
+    @property
+    def emit_key(self) -> str:
+        return repr((self.array, self.result))
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.inside = inside = macro(CartesianArray(self.array.kind))
+        formers = []
+        for name, side in (("left", self.array.left), ("right", self.array.right)):
+            m.submodules[f"form_{name}"] = former = macro(Former(self.array, side))
+            for member in ("level", "values"):
+                lead(m, getattr(self, f"{side.tensor.name}_{member}"), getattr(former, member))
+            for n in range(former.component.size):
+                lead(m, getattr(former, f"o{n}"), getattr(inside, f"{name}{n}"))
+            formers.append(former)
+        m.d.comb += self.fault.eq(formers[0].fault | formers[1].fault)
+        banks = [getattr(inside, port) for port in self.result.ports]
+        rows(m, self.result, banks, self.size, getattr(self, self.result.tensor.name))
+        return m

@@ -1,0 +1,226 @@
+"""Vectors from memory to memory: fibers become vectors, results are NumPy's, and what is no fiber is told."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from riscv import needs_compiler
+from simulators import run_cocotb
+from vector_designs import BYTES, LIMIT, RAM, SMALL, accelerator, operands, two_operands
+
+from sardonyx import designs
+from sardonyx import spatial as sp
+from sardonyx.hw.arch import command
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.vectored import Vectored
+from sardonyx.hw.spatial.convolve.former import Former
+from sardonyx.runtime import spatial_vectors
+from sardonyx.runtime.data.vector_arrays import Laid, laid
+from sardonyx.runtime.spatial_commands import Program, check
+from sardonyx.sim.model.cartesian import simulate
+from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+from sardonyx.sim.rtl.bench import Bench
+
+ARRAY = SMALL.vectored
+assert ARRAY is not None, "its elements meet in vectors"
+
+
+@pytest.fixture(scope="module")
+def simulated() -> "Iterator[SimulatedAccelerator]":
+    with SimulatedAccelerator(accelerator().hardware(), BYTES, 20) as found:
+        yield found
+
+
+Fibers = list[list[tuple[int, int]]]
+
+
+def words(array: Vectored, side: int, tensors: "list[Fibers]") -> "tuple[dict[str, list[int]], dict[str, list[int]]]":
+    """What fills the former of a side with fibers of coordinates and values, and the vectors that it gives."""
+    size, bits = ((array.kind.left, array.kind.left_bits), (array.kind.right, array.kind.right_bits))[side]
+    level: list[int] = []
+    values: list[int] = []
+    given: dict[str, list[int]] = {f"o{n}": [] for n in range(size)}
+    for fibers in tensors:
+        flat = [pair for fiber in fibers for pair in fiber]
+        ends = np.cumsum([0, *map(len, fibers)])
+        level += [len(ends), *map(int, ends), len(flat), *(at for at, _ in flat)]
+        values += [len(flat), *(value % (1 << 16) for _, value in flat)]
+        for nth, fiber in enumerate(fibers):
+            vectors = [fiber[at:at + size] for at in range(0, max(1, len(fiber)), size)]
+            for vector in vectors:
+                last = vector is vectors[-1]
+                for n in range(size):
+                    at, value = vector[n] if n < len(vector) else (0, 0)
+                    marks = (n < len(vector)) | (last and nth == len(fibers) - 1) << 1 | last << 2
+                    word = marks << bits + array.kind.place_bits
+                    given[f"o{n}"].append(word | at << bits | value % (1 << bits) if marks & 1 else word)
+    return {"level": level, "values": values}, given
+
+
+@settings(max_examples=20)
+@given(side=st.integers(0, 1), data=st.data(), stalls=st.none() | st.integers(1, 1 << 30))
+def test_fibers_become_vectors(side: int, data: st.DataObject, stalls: "int | None") -> None:
+    one = (ARRAY.left, ARRAY.right)[side]
+    pairs = st.tuples(st.integers(0, one.reach(ARRAY.extents)), st.integers(-128, 127))
+    tensors = data.draw(st.lists(st.lists(st.lists(pairs, max_size=7), min_size=3, max_size=3), max_size=3))
+    fills, wanted = words(ARRAY, side, tensors)
+    ran = Bench(Former(ARRAY, one)).run(fills, stalls=stalls)
+    size, bits = len(wanted), (ARRAY.kind.left_bits, ARRAY.kind.right_bits)[side] + ARRAY.kind.place_bits
+    # Of an element that is not there value and place do not matter.
+    found = {name: [word if word >> bits & 1 else word >> bits << bits for word in ran.outputs[name]] for name in wanted}
+    assert size and found == wanted and not ran.status["fault"]
+
+
+@settings(max_examples=15)
+@given(density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30), size=st.sampled_from((1, 2)))
+def test_results_in_memory_are_those_of_numpy(simulated: SimulatedAccelerator, density: float, seed: int, size: int) -> None:
+    given = operands(SMALL, density, seed)
+    place = laid(ARRAY, given, 0, size)
+    simulated.write(0, place.content)
+    program = spatial_vectors.vectors(accelerator().kind, place)
+    assert simulated.run(program.words, LIMIT).status >> 16 & 15 == command.NONE
+    found = np.frombuffer(simulated.read(0, len(place.content) + place.result_bytes)[len(place.content):],
+                          (np.int16, np.int32)[size - 1])
+    wanted = SMALL.run("golden", **given).value
+    assert np.array_equal(found.reshape(wanted.shape), wanted.astype(found.dtype))
+
+
+def read(array: Vectored, place: Laid) -> "dict[str, list[int]]":
+    """The streams of an array, out of the arrays in memory."""
+    streams: dict[str, list[int]] = {}
+    for side, name, fed in zip(place.sides, ("left", "right"), zip(*place.tensors, strict=True), strict=True):
+        tensors = []
+        for tensor in fed:
+            at, coordinates, values = side.addresses(tensor)
+            segments = np.frombuffer(place.content, np.int32, side.fibers + 1, at)
+            kind = (np.int8, np.int16)[side.size]
+            tensors.append([[(int(np.frombuffer(place.content, np.uint16, 1, coordinates + 2 * n)[0]),
+                              int(np.frombuffer(place.content, kind, 1, values + (n << side.size))[0]))
+                             for n in range(begin, end)] for begin, end in pairwise(segments)])
+        _, vectors = words(array, name == "right", tensors)
+        streams |= {f"{name}{port[1:]}": found for port, found in vectors.items()}
+    return streams
+
+
+@settings(max_examples=40)
+@given(design=two_operands(), density=st.sampled_from((0.2, 1)), seed=st.integers(0, 1 << 30))
+def test_what_lies_in_memory_is_any_result_of_two_operands(design: sp.Design, density: float, seed: int) -> None:
+    array = design.vectored
+    assert array is not None
+    given = operands(design, density, seed)
+    place = laid(array, given, 0, 2)
+    outputs = simulate(array.kind, read(array, place))
+    # Of each part a row of words has one of every bank.
+    sums = np.array([*outputs.values()]).reshape(array.kind.banks, len(place.sums), -1).transpose(1, 2, 0)
+    found = np.concatenate([part.ravel()[:count] for part, count in zip(sums, place.sums, strict=True)])
+    found = found.astype(np.uint32).astype(np.int32).reshape(2, *array.result.shape)
+    assert np.array_equal(found, design.run("golden", **given).value)
+    assert design.accelerator().kind.streams[0].elements == array.fibers + 1
+
+
+def test_operands_that_parts_share_lie_in_memory_once() -> None:
+    given = operands(SMALL, 1, 1)
+    place = laid(ARRAY, {name: np.stack([each[0]] * 2) for name, each in given.items()}, 0, 2)
+    # Two parts of each operation, by outputs, that is by weights.
+    assert place.tensors == ((0, 0), (0, 1), (0, 0), (0, 1))
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_firmware_and_commands_leave_the_same_memory(simulated: SimulatedAccelerator) -> None:
+    design = accelerator(ram_bytes=RAM)
+    place = laid(ARRAY, operands(SMALL, 0.5, 1), RAM, 2)
+    content = spatial_vectors.firmware(design.kind, place) + place.content[RAM:]
+    size = len(content) + place.result_bytes
+    simulated.write(0, content)
+    simulated.run(spatial_vectors.vectors(accelerator().kind, place).words, LIMIT)
+    by_commands = simulated.read(0, size)
+    with SimulatedAccelerator(design.hardware(), BYTES, 20) as system:
+        system.write(0, content)
+        status = system.run([], LIMIT).status
+        assert status & 1 == 0 and status >> 16 & 15 == command.NONE
+        assert system.read(0, size) == by_commands != content + bytes(place.result_bytes)
+
+
+@pytest.mark.slow
+def test_commands_of_a_bus_that_stalls_leave_the_same_memory(tmp_path) -> None:
+    run_cocotb(accelerator().hardware(), "cocotb_vectors", "verilator", tmp_path)
+
+
+@pytest.mark.slow
+def test_an_array_as_large_as_scnn_s_goes_from_memory_to_memory() -> None:
+    design = designs.design("scnn")
+    report = design.accelerator().compute(stored=1).report
+    assert report["elements_checked"] == 32 * 9 * 9 and report["parts"] == 2
+
+
+def segments(*starts: int, stream: str = "weights", coordinate: int = 0) -> "tuple[bytes, Program]":
+    """Memory with segments and coordinates of a tensor, and a request for it."""
+    program = Program(accelerator().kind)
+    program.arrays(f"{stream}_values", (0, 64, 512), 0)
+    return np.array(starts, np.int32).tobytes().ljust(64, b"\0") + np.full(224, coordinate, np.uint16).tobytes(), program
+
+
+def told(name: str, *words: int) -> "tuple[bytes, Program]":
+    program = Program(accelerator().kind)
+    program.command(name, *words)
+    return b"", program
+
+
+WRONG: "dict[str, tuple[Callable[[], tuple[bytes, Program]], str]]" = {
+    "a fiber longer than is held": (lambda: segments(0, 193, 193, 193), "more than have room"),
+    "segments that fall": (lambda: segments(3, 1, 1, 1), "more than have room"),
+    "a place of weights that there is not": (lambda: segments(0, 1, 1, 1, coordinate=99), "more than have room"),
+    "a place of the image that there is not": (lambda: segments(0, 1, 1, 1, stream="image", coordinate=99), "more than have"),
+    "sums of several operations": (lambda: told("set_constant", command.PARTS, 2), "a value that there is not"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) -> None:
+    memory, program = WRONG[what][0]()
+    simulated.write(0, memory.ljust(1024, b"\0"))
+    with pytest.raises(UserError, match=WRONG[what][1]):
+        check(simulated.run(program.words, LIMIT).status, "small")
+
+
+def test_what_waits_for_weights_is_given_up_and_leaves_nothing_behind(simulated: SimulatedAccelerator) -> None:
+    given = operands(SMALL, 0.5, 3)
+    place = laid(ARRAY, given, 0, 2)
+    kind = accelerator().kind
+    alone, whole = Program(kind), spatial_vectors.vectors(kind, place)
+    alone.patience(500)
+    alone.arrays("image_values", place.sides[0].addresses(0), 0)
+    alone.request("output", place.results[0], [(64, 64, 1)], 2)
+    alone.wait()
+    simulated.write(0, place.content)
+    assert simulated.run(alone.words, LIMIT).status >> 16 & 15 == command.HANG
+    assert simulated.run(whole.words, LIMIT).status >> 16 & 15 == command.NONE
+
+
+def without_room(**changes: object) -> object:
+    return replace(SMALL, **changes).accelerator().kind     # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make,said", [
+    (lambda: SMALL.accelerator(ports=4),
+     "accelerator 'small': dma has 4 ports, and vectors need coordinates and values of both operands at once, and sums\n"),
+    (lambda: without_room(buffers={"weights": sp.Held(), "output": sp.Sums(banks=64, words=1024)}),
+     "accelerator 'small': array has 65,536 sums, and a request moves 65,535 elements\n"),
+    (lambda: without_room(bounds={**SMALL.bounds, "c": 5000}), "accelerator 'small': array has 5,000 fibers of an operand\n"),
+    (lambda: accelerator().product([[1]], [[1]]), "small: requests bring its operands as fibers, part by part"),
+    (lambda: accelerator().compute(image=np.full((3, 3, 4), 128)), "image: it has values from 128 to 128\n"),
+    (lambda: accelerator().compute("tokens"), "there is no engine 'tokens'"),
+    (lambda: accelerator().compute(stored=1),
+     "stored: a row of 4 sums of 1 byte is no word of the bus\n  try: give 2 or 4"),
+    (lambda: accelerator().compute(stored=3), "stored: it is 3\n  try: give 1, 2 or 4 bytes"),
+    (lambda: designs.design("tiled_matmul").accelerator().compute(), "tiled_matmul: its operands are matrices, or req"),
+])
+def test_what_does_not_fit_is_refused(make: "Callable[[], object]", said: str) -> None:
+    with pytest.raises(UserError) as error:
+        make()
+    assert str(error.value).startswith(said) and error.value.fix
