@@ -12,6 +12,10 @@ VENV   = .venv
 RUN    = $(VENV)/bin/python
 STAMP  = $(VENV)/installed
 
+# Tests start hundreds of Pythons. Where none may keep bytecode, as in many containers, each compiles all that it imports:
+# that is half the time of proofs and of benches in cocotb.
+unexport PYTHONDONTWRITEBYTECODE
+
 # An environment that was moved or copied still leads to the sources at its old place: make it anew.
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
