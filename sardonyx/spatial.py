@@ -37,6 +37,7 @@ from .compiler.spatial.private_buffer import Buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.sums import Held, Sums
 from .compiler.spatial.transform import Transform
+from .compiler.spatial.vector_picture import vector_picture
 from .compiler.spatial.vectors import Vectors
 from .concerns import Concerns
 from .dump import Dump
@@ -145,11 +146,12 @@ class Design(Concerns):
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""
+        title = f"{self.name}: {self.dataflow}"
         if self.vectored is not None:
-            raise UserError("its PEs are a row and a column of vectors, of which there is no picture", self.name,
-                            "leave --picture out")
-        drawn = picture(self.spatial, report.left(self.pruned, self.transform), f"{self.name}: {self.dataflow}",
-                        [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts])
+            drawn = vector_picture(self.vectored, title)
+        else:
+            drawn = picture(self.spatial, report.left(self.pruned, self.transform), title,
+                            [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts])
         if path is not None:
             Dump(Path(path).parent).write({Path(path).name: drawn})
         return drawn
@@ -158,11 +160,12 @@ class Design(Concerns):
         """Write the Verilog into a folder.
 
         Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, ``array.svg``, and ``array.json``: the
-        description, whose ports say the order of the words of every stream.
+        description, whose ports say the order of the words of every stream; of vectors ``vectors.json``.
         """
         if self.vectored is not None:
             described = json.dumps(self.vectored.to_json(), indent=1) + "\n"
-            return component_files.write(self.name, self.hardware(), out, {"vectors.json": described},
+            return component_files.write(self.name, self.hardware(), out,
+                                         {"vectors.json": described, "array.svg": self.picture()},
                                          vector_runs.facts(self.vectored), progress)
         self._check_runs()
         buffers = {name: [dataclasses.asdict(each) for each in found] for name, found in
@@ -234,7 +237,7 @@ class Design(Concerns):
             progress(f"running {count} operation{'s' if count > 1 else ''} on '{self.name}', engine {engine}")
             found, cycles, more = vector_runs.results(self.vectored, given, count, engine, stalls)
             assert np.array_equal(found[name], array), f"{name} of engine {engine} is not NumPy's"
-            numbers |= {**more, "elements_checked": array.size} | ({} if cycles is None else {"cycles": cycles})
+            numbers |= {**more, "elements_checked": array.size, "cycles": cycles}
         return Computed({**numbers, "elapsed_s": round(time.perf_counter() - began, 2)},
                         value=array if several else array[0], cycles=cycles)
 

@@ -15,6 +15,7 @@ from .hw.spatial.convolve.cartesian import CartesianArray
 from .outcome import Outcome
 from .runtime.data.vectors import Part, collected, parts, streams
 from .sim.model.cartesian import simulate
+from .sim.model.cartesian_cycles import cycles as timed
 from .sim.model.crossbar import ideal_cycles
 from .sim.rtl.bench import Bench
 
@@ -59,8 +60,8 @@ def _fiber(side: Side) -> str:
 
 
 def results(made: Vectored, given: Mapping[str, np.ndarray], count: int, engine: str, stalls: int | None
-            ) -> tuple[dict[str, np.ndarray], int | None, dict[str, object]]:
-    """What the streams give, the cycles of rtl, and more numbers of the run."""
+            ) -> tuple[dict[str, np.ndarray], int, dict[str, object]]:
+    """What the streams give, the cycles, and more numbers of the run."""
     found: list[Part] = []
     bounds: list[int] = []
     for at in range(count):
@@ -70,19 +71,19 @@ def results(made: Vectored, given: Mapping[str, np.ndarray], count: int, engine:
     if products > MOST_PRODUCTS:
         raise UserError(f"{products:,} products", made.kind.name, f"give operands of {MOST_PRODUCTS:,} or fewer")
     words = streams(made.kind, found)
-    numbers: dict[str, object] = {"parts": len(found), "products": products}
-    cycles = None
     if engine == "tokens":
         outputs: Mapping[str, list[int]] = simulate(made.kind, words)
+        cycles = timed(made.kind, words)
     else:
         patience = products + len(found) * made.kind.places + sum(map(len, words.values()))
         ran = Bench(CartesianArray(made.kind)).run(words, stalls=stalls, idle=PATIENCE + 2 * made.kind.places,
                                                    max_cycles=PATIENCE * patience)
         assert not ran.left, f"words are left at {', '.join(ran.left)}"
         outputs, cycles = ran.outputs, ran.cycles
-        ideal = ideal_cycles(made.kind, found)
-        numbers |= {"cycles_of_ideal_crossbar": ideal, "of_ideal": round(ideal / cycles, 3),
-                    "utilisation": round(products / (made.kind.left * made.kind.right * cycles), 3)}
+    ideal = ideal_cycles(made.kind, found)
+    numbers: dict[str, object] = {
+        "parts": len(found), "products": products, "cycles_of_ideal_crossbar": ideal, "of_ideal": round(ideal / cycles, 3),
+        "utilisation": round(products / (made.kind.left * made.kind.right * cycles), 3)}
     values = []
     for first, end in zip([0, *bounds], bounds):
         mine = {name: each[first * made.kind.words:end * made.kind.words] for name, each in outputs.items()}

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -39,6 +40,17 @@ def test_convolutions_are_those_of_numpy_whatever_stalls(stalls: "int | None", d
     assert found.report["parts"] == 4 and found.report["elements_checked"] == 2 * 4 * 4 * 5
 
 
+@settings(max_examples=20)
+@given(density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30),
+       what=st.sampled_from(("", "another functionality: strides, and the larger of both")))
+def test_cycles_of_tokens_are_those_of_the_verilog(density: float, seed: int, what: str) -> None:
+    design = OTHERS[what] if what else SMALL
+    given = operands(design, density, seed)
+    rtl, tokens = (design.run(engine, **given).report for engine in ("rtl", "tokens"))
+    assert {name: tokens[name] for name in ("cycles", "of_ideal", "utilisation")} == {
+        name: rtl[name] for name in ("cycles", "of_ideal", "utilisation")}
+
+
 def test_the_golden_one_is_the_definition() -> None:
     given = {name: each[0] for name, each in operands(SMALL, 1, 1).items()}
     found = SMALL.run("golden", **given).value
@@ -71,7 +83,7 @@ def test_engines_agree_whatever_one_concern_is(what: str) -> None:
     for density in (0.3, 1):
         given = operands(design, density, 3)
         tokens = design.run("tokens", **given)
-        assert tokens.cycles is None and tokens.report["elements_checked"] == tokens.value.size
+        assert tokens.report["elements_checked"] == tokens.value.size
         if design.functionality is SMALL.functionality:
             assert np.array_equal(tokens.value, SMALL.run("golden", **given).value)
     if design.vectored.kind == SMALL.vectored.kind or what.startswith("another"):     # others would be models of their own
@@ -107,9 +119,19 @@ def test_explain_and_verilog(tmp_path, capsys: pytest.CaptureFixture[str]) -> No
     assert "skip y and x where image(c, y, x) == 0; y by c and x by c" in shown
     assert "weights: fibers of the elements that are not 0 along k, r, s, at 81 * k - 9 * r - s + 20" in shown
     SMALL.verilog(tmp_path)
-    assert {"small.sv", "small.f", "vectors.json"} <= {each.name for each in tmp_path.iterdir()}
+    assert {"small.sv", "small.f", "vectors.json", "array.svg"} <= {each.name for each in tmp_path.iterdir()}
     described = json.loads((tmp_path / "vectors.json").read_text())
     assert described["left"]["factors"] == [["y", 5], ["x", 1]] and described["part"] == "k"
+
+
+def test_the_picture_has_every_pe_bank_and_fiber() -> None:
+    drawn = SMALL.picture()
+    boxes = ElementTree.fromstring(drawn).findall(".//{http://www.w3.org/2000/svg}rect")
+    # The ground, PEs, banks, the buffer that is held, and the crossbar.
+    assert len(boxes) == 1 + 2 * 3 + 4 + 1 + 1
+    for said in ("image", "along y, x", "weights along k, r, s", "64 vectors, twice", "4 banks of 16 sums", "3 of k at once"):
+        assert f">{said}" in drawn or said in drawn
+    assert drawn == replace(SMALL).picture()
 
 
 def made(**changes: object) -> object:
@@ -159,7 +181,6 @@ PRODUCT = product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s))
     (lambda: made(balance=[sp.work_queue(k, where=y >= 2)]),
      "balance: the dataflow is one of vectors: in each cycle all PEs have work, so that there is none to move\n"),
     (lambda: SMALL.spatial, "dataflow: 2 positions of y, x with 3 positions of k, r, s: which points meet depends on values\n"),
-    (lambda: SMALL.picture(), "small: its PEs are a row and a column of vectors, of which there is no picture\n"),
     (lambda: SMALL.run("golden", image=np.full((3, 3, 4), 128)), "image: it has values from 128 to 128\n"),
     (lambda: replace(SMALL, buffers=FEW).run("tokens", weights=np.ones((4, 3, 2, 2), int)), None),
     (lambda: replace(SMALL, dataflow=sp.Vectors((y, x), (k, r, s), sizes=(2, 1)), buffers=FEW).run(
