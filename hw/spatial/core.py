@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch import command
 from ..arch.accelerator import RAM, Accelerator
-from ..arch.dma import ELEMENT_BITS
 from ..arch.elastic import Elastic
 from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ..arch.vectored import Vectored
 from ..arch.written import Written
 from ..dma.dma import BUS
-from ..dma.quiet import WATCHED
+from ..dma.quiet import WATCHED, Quiet
 from ..emit import Macro, macro
 from ..stream.lead import lead
 from .buffer.buffered_array import BufferedArray
@@ -28,7 +27,7 @@ from .buffer.wide_result import WideResult
 from .command.decoder import Decoder
 from .command.dispatch import Dispatch
 from .command.watchdog import Watchdog
-from .command.word import WORD, status_members
+from .command.word import WORD, ram_members, status_members
 from .convolve.buffered import BufferedVectors
 
 
@@ -36,7 +35,8 @@ class Core(wiring.Component):
     """The array with all that its commands need.
 
     Behaviour: commands are done in order. What a request brings fills a private buffer; the array computes as soon as its
-    buffers are full, and a request takes what it gives.
+    buffers are full, and a request takes what it gives. Behind an error of the bus or of a tensor all that is under way is
+    given up when the bus is quiet, and the parts are as after a reset, but for constants; so it is when a watchdog bites.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Core(wiring.Component):
     busy : Out(1)       A command is there, or a request is under way.
     ended : Out(1)      A request ends.
     given_up : Out(32)  If there is a watchdog: the register of this name.
-    ram : Out(stream)   What fills the memory of a RISC-V core, if there is one.
+    ram : Out(stream), ram_over : Out(1), ram_failed : Out(1)     As of `ram_members`.
     m_axi_* : the bus.
 
     Timing: that of its parts.
@@ -59,11 +59,9 @@ class Core(wiring.Component):
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
         self._counted = accelerator.launches > 0 or accelerator.shared > 1
-        # Behind it the parts are as after a reset, but for constants.
-        self._anew = Signal(name="anew") if accelerator.watchdog else None
-        ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if accelerator.ram_bytes else {}
+        self._anew = Signal(name="anew")
         super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog), **BUS,
-                          **ram})
+                          **ram_members(accelerator.ram_bytes)})
 
     @property
     def emit_key(self) -> str:
@@ -79,8 +77,12 @@ class Core(wiring.Component):
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(dispatch, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
+        spoilt = Signal()           # there was an error of the bus or of a tensor, and the parts are as that has left them
         lead(m, self.i, decoder.i)
         lead(m, decoder.o, dispatch.i)
+        with m.If(spoilt & (decoder.error == 0)):
+            # It was cleared already.
+            m.d.comb += [decoder.i.valid.eq(0), self.i.ready.eq(0)]
         for name in ("shared", "launches"):
             if hasattr(array, name):
                 m.d.comb += getattr(array, name).eq(getattr(decoder, name))
@@ -93,18 +95,25 @@ class Core(wiring.Component):
             m.d.comb += array.parts.eq(decoder.parts)
         self._results(m, dispatch, array, decoder)
         misfit = Signal()
-        hang = command.NONE if self._anew is None else Mux(self._anew, command.HANG, command.NONE)
+        m.submodules.quiet = quiet = macro(Quiet())
+        m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
+        watched = self.accelerator.watchdog
+        bites = self._watch(m, dispatch, decoder, quiet) if watched else Const(0)
+        hang = Mux(bites, command.HANG, command.NONE) if watched else command.NONE
         ragged = dispatch.ragged.any() if self.accelerator.dma.wide else 0
         fault = Cat(array.fault, *wrong).any() if wrong else array.fault
         m.d.comb += [
             # The last element of a request is counted in the cycle in which it ends.
             misfit.eq((torn & self._after(m, dispatch.ended)).any() | ragged | fault),
-            decoder.happened.eq(Mux(dispatch.failed, command.BUS, Mux(misfit, command.TENSORS, hang))),
+            decoder.happened.eq(Mux(spoilt, command.NONE, Mux(dispatch.failed, command.BUS, Mux(
+                misfit, command.TENSORS, hang)))),
+            self._anew.eq((spoilt & quiet.quiet) | bites),
             decoder.streams.eq(dispatch.streams), decoder.clear.eq(self.clear), self.error.eq(decoder.error),
             self.refused.eq(decoder.refused), self.busy.eq(self.i.valid | dispatch.streams.any()),
             self.ended.eq(dispatch.ended.any())]
-        if self._anew is not None:
-            self._watch(m, dispatch, decoder, self._anew)
+        m.d.sync += spoilt.eq((spoilt | dispatch.failed | misfit) & ~self._anew)
+        if self.accelerator.ram_bytes:
+            m.d.comb += [self.ram_over.eq(dispatch.ended[-1] | self._anew), self.ram_failed.eq(dispatch.failed | self._anew)]
         return m
 
     def _array(self, written: tuple[Written, ...]) -> BufferedArray | BufferedVectors:
@@ -115,21 +124,22 @@ class Core(wiring.Component):
         return BufferedArray(array, self.accelerator.buffers, written)
 
     def _part(self, component: wiring.Component) -> Macro:
-        """A part that begins anew when a watchdog gives up."""
+        """A part that begins anew when all is given up."""
         return macro(component, flush=self._anew)
 
-    def _watch(self, m: Module, dispatch: Macro, decoder: Macro, anew: Signal) -> None:
-        """Where nothing moves any more, requests are given up, and all that they have brought."""
+    def _watch(self, m: Module, dispatch: Macro, decoder: Macro, quiet: Macro) -> Value:
+        """What tells that nothing moves any more; and which requests are given up, then and behind errors."""
         m.submodules.watchdog = watchdog = macro(Watchdog())
         streams = [getattr(dispatch, f"s{n}") for n in range(len(self.accelerator.streams))]
         m.d.comb += [
-            watchdog.patience.eq(decoder.patience), watchdog.busy.eq(self.busy), anew.eq(watchdog.bites),
-            watchdog.moves.eq((self.i.valid & self.i.ready) | Cat(each.valid & each.ready for each in streams).any()),
-            *(getattr(watchdog, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED)]
+            watchdog.patience.eq(decoder.patience), watchdog.busy.eq(self.busy), watchdog.quiet.eq(quiet.quiet),
+            watchdog.moves.eq((self.i.valid & self.i.ready) | Cat(each.valid & each.ready for each in streams).any())]
         with m.If(self.clear):
             m.d.sync += self.given_up.eq(0)
-        with m.If(watchdog.bites):
+        with m.If(self._anew):
             m.d.sync += self.given_up.eq(dispatch.streams << 1)
+        found: Value = watchdog.bites
+        return found
 
     def _after(self, m: Module, ended: Any) -> Signal:
         later = Signal(len(self.accelerator.streams))

@@ -37,7 +37,8 @@ class CommandingCore(PicoRv32):
 class Boot(wiring.Component):
     """The commands that fill the core's memory, and what does it.
 
-    Behaviour: after reset a request brings memory from address 0 on; its words are written one after the other.
+    Behaviour: after reset a request brings memory from address 0 on. The words of this one and of any later one are written
+    from address 0 of the core's memory on, in order.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ class Boot(wiring.Component):
     -------
     o : Out(stream)     Commands, `WORD`.
     i : In(stream)      Words of 32 bits.
+    over : In(1), failed : In(1)     `ram_over` and `ram_failed` of `ram_members`.
     write : Out(1), at : Out     A word is written, and where.
-    filled : Out(1)     All are, and the core may begin.
+    filled : Out(1)     The first request has not failed, and the core may begin.
 
     Timing: a command and a word a cycle.
     Source: a design of its own.
@@ -58,8 +60,8 @@ class Boot(wiring.Component):
     def __init__(self, ram_bytes: int, stream_index: int) -> None:
         self.ram_bytes, self.stream_index = ram_bytes, stream_index
         self.words = ram_bytes // WORD_BYTES
-        super().__init__({"o": Out(stream.Signature(WORD)), "i": In(stream.Signature(ELEMENT_BITS)), "write": Out(1),
-                          "at": Out(range(self.words)), "filled": Out(1)})
+        super().__init__({"o": Out(stream.Signature(WORD)), "i": In(stream.Signature(ELEMENT_BITS)), "over": In(1),
+                          "failed": In(1), "write": Out(1), "at": Out(range(self.words)), "filled": Out(1)})
 
     module_name = "boot"
 
@@ -81,7 +83,11 @@ class Boot(wiring.Component):
         with m.If(self.i.valid):
             m.d.sync += self.at.eq(self.at + 1)
             with m.If(self.at == self.words - 1):
-                m.d.sync += [self.at.eq(0), self.filled.eq(1)]
+                m.d.sync += self.at.eq(0)
+        with m.If(self.over):
+            m.d.sync += self.at.eq(0)
+            with m.If(~self.failed):
+                m.d.sync += self.filled.eq(1)
         return m
 
 
@@ -101,7 +107,8 @@ class SpatialSystem(wiring.Component):
     status : Out(32)     The register `status`.
     trap : Out(1)        The core stands still for good, has read or written beyond its memory, or could not begin.
 
-    Timing: the core reads its memory in a cycle and writes it in two. One clock; synchronous reset, active high.
+    Timing: the core reads its memory in a cycle and writes it in two, where no word of a request for it comes.
+    One clock; synchronous reset, active high.
     Source: Stellar IV-A and V: RISC-V hosts.
     """
 
@@ -133,6 +140,7 @@ class SpatialSystem(wiring.Component):
         lead(m, coprocessor.o, core.i)
         lead(m, boot.o, coprocessor.first)
         lead(m, core.ram, boot.i)
+        m.d.comb += [boot.over.eq(core.ram_over), boot.failed.eq(core.ram_failed)]
         astray = self._accesses(m, processor, boot)
         m.d.comb += [
             processor.resetn.eq(boot.filled & ~ResetSignal()), self.status.eq(coprocessor.state),
@@ -151,7 +159,8 @@ class SpatialSystem(wiring.Component):
         m.d.comb += [inside.eq(processor.mem_addr < size), asks.eq(processor.mem_valid & ~answered),
                      reads.eq(processor.mem_la_read & (processor.mem_la_addr < size)),
                      processor.mem_ready.eq(answered), processor.mem_rdata.eq(Mux(astray, 0, sram.word))]
-        m.d.sync += answered.eq(reads | asks)
+        # A word that comes is written first; what the core asks for stays until it is answered.
+        m.d.sync += answered.eq((reads | asks) & ~boot.write)
         with m.If(asks & ~inside):
             m.d.sync += astray.eq(1)
         with m.If(boot.write):

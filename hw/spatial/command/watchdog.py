@@ -9,8 +9,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.command import PATIENCE_BITS
-from ...dma.quiet import WATCHED, Quiet
-from ...emit import macro
 
 
 class Watchdog(wiring.Component):
@@ -23,7 +21,7 @@ class Watchdog(wiring.Component):
     patience : In(32)      So many cycles are too many; 0: none are.
     busy : In(1)           A command waits, or a request is under way.
     moves : In(1)          A command or an element of a stream is taken.
-    m_axi_arvalid, ... : In(1)     As of `Quiet`.
+    quiet : In(1)          As of `Quiet`.
     bites : Out(1)         For a cycle: too many have passed. Nothing is under way on the bus.
 
     Timing: `bites` in the cycle behind `patience` of them in which nothing moved.
@@ -31,16 +29,13 @@ class Watchdog(wiring.Component):
     """
 
     def __init__(self) -> None:
-        super().__init__({"patience": In(PATIENCE_BITS), "busy": In(1), "moves": In(1),
-                          **{f"m_axi_{name}": In(1) for name in WATCHED}, "bites": Out(1)})
+        super().__init__({"patience": In(PATIENCE_BITS), "busy": In(1), "moves": In(1), "quiet": In(1), "bites": Out(1)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.quiet = quiet = macro(Quiet())
-        m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
         still = Signal(PATIENCE_BITS)       # cycles without a move
         waits = Signal()
-        m.d.comb += [waits.eq(self.busy & ~self.moves & quiet.quiet),
+        m.d.comb += [waits.eq(self.busy & ~self.moves & self.quiet),
                      self.bites.eq(waits & (self.patience != 0) & (still >= self.patience))]
         m.d.sync += still.eq(still + 1)
         with m.If(~waits | self.bites):

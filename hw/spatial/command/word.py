@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch import command
+from ...arch.dma import ELEMENT_BITS
 
 WORD = data.StructLayout({"rs2": 32, "rs1": 32, "number": command.NUMBER_BITS})
 
@@ -23,6 +24,15 @@ def status_members(watchdog: bool) -> dict[str, wiring.Member]:
     more = {"given_up": Out(32)} if watchdog else {}
     return {"clear": In(1), "error": Out(error_bits(watchdog)), "refused": Out(command.NUMBER_BITS), "busy": Out(1),
             "ended": Out(1), **more}
+
+
+def ram_members(ram_bytes: int) -> dict[str, wiring.Member]:
+    """What fills the memory of a RISC-V core, if there is one: the words of requests, each from its first word on.
+
+    ram_over : Out(1)       A request has ended, with its last word, or is given up.
+    ram_failed : Out(1)     With it: some of its words are not those of memory.
+    """
+    return {"ram": Out(stream.Signature(ELEMENT_BITS)), "ram_over": Out(1), "ram_failed": Out(1)} if ram_bytes else {}
 
 
 def command_word(rs1: Any, rs2: Any, number: Any) -> Any:

@@ -10,13 +10,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch import command, outer_product
-from ...arch.dma import ELEMENT_BITS
 from ...arch.outer_product import OuterProduct
 from ...dma.dma import BUS
 from ...dma.quiet import WATCHED, Quiet
 from ...emit import macro
 from ...stream.lead import lead
-from ..command.word import WORD, status_members
+from ..command.word import WORD, ram_members, status_members
 from .product import OuterProductArray
 from .requests import RAM, OuterRequests
 
@@ -25,7 +24,8 @@ class OuterCore(wiring.Component):
     """Does a product when A, B and C are asked for, one after the other.
 
     Behaviour: between two products the array is reset, when the bus is quiet; so it is when one has met an error: no memory for
-    nodes, a row that is too long or that there is not, which are told as more elements than have room, or an error of the bus.
+    nodes, a row that is too long or that there is not, which are told as more elements than have room, or an error of the bus,
+    of what fills the memory of a core, too.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ class OuterCore(wiring.Component):
 
     Members
     -------
-    i, clear, error, refused, busy, ended, ram, m_axi_*     As of `Core`; a product is one request that ends.
+    i, clear, error, refused, busy, ended, ram, ram_over, ram_failed, m_axi_*
+                           As of `Core`; a product is one request that ends.
 
     Timing: that of its parts.
     Source: Stellar V and VI-C.
@@ -42,8 +43,7 @@ class OuterCore(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         assert kind.queue, "there are commands"
         self.kind, self.module_name = kind, f"{kind.name.lower()}_core"
-        ram = {"ram": Out(stream.Signature(ELEMENT_BITS))} if kind.ram_bytes else {}
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **BUS, **ram})
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **BUS, **ram_members(kind.ram_bytes)})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -62,7 +62,8 @@ class OuterCore(wiring.Component):
         m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
         m.d.comb += [
             array.job.eq(requests.job), array.begins.eq(requests.given[:RAM].all()),
-            anew.eq(requests.given.any() & array.trap & quiet.quiet), requests.ended.eq(anew.replicate(len(requests.ended))),
+            # A request for a core's memory has ended when its error is known.
+            anew.eq(array.trap & quiet.quiet), requests.ended.eq(anew.replicate(len(requests.ended))),
             requests.happened.eq(Mux(array.status == 0, command.NONE,
                                      Mux(array.status == outer_product.BUS, command.BUS, command.TENSORS))),
             requests.clear.eq(self.clear), self.error.eq(requests.error), self.refused.eq(requests.refused),
@@ -70,6 +71,7 @@ class OuterCore(wiring.Component):
         if self.kind.ram_bytes:
             lead(m, array.ram, self.ram)
             m.d.comb += [array.fills.eq(requests.given[RAM]), array.base.eq(requests.base), array.words.eq(requests.words)]
+            m.d.comb += [self.ram_over.eq(array.filled | anew), self.ram_failed.eq(array.failed | anew)]
             with m.If(array.filled):
                 m.d.comb += requests.ended[RAM].eq(1)
         return m

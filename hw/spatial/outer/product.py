@@ -39,6 +39,7 @@ class OuterProductArray(wiring.Component):
     trap : Out(1)        It has ended.
     job : In, begins : In(1)     With commands: the job, which stays from `begins` on, which stays, too.
     fills, base, words, filled, ram      As of `fill_members`; not while it `begins`.
+    failed : Out(1)              With `filled`: an answer of the bus was an error.
 
     Timing: that of its parts; all lanes at once. Nothing is merged before all is multiplied.
     Source: OuterSPACE IV; Stellar VI-C, with 1 to 16 requests under way.
@@ -47,6 +48,7 @@ class OuterProductArray(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, kind.name.lower()
         own = {"job": In(JOB_LAYOUT), "begins": In(1), **fill_members(kind)} if kind.queue else {}
+        own |= {"failed": Out(1)} if kind.ram_bytes else {}
         super().__init__({**BUS, "status": Out(32), "trap": Out(1), **own})
 
     @property
@@ -86,6 +88,8 @@ class OuterProductArray(wiring.Component):
         for lane in range(kind.lanes):
             self._lane(m, lane, phase, ledger, frame, job, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
                        lane // kind.ports)
+        if kind.ram_bytes:
+            m.d.comb += self.failed.eq(Cat(failed).any())
         error = Signal(range(len(outer_product.ERRORS)))
         refused: Any = 0
         for each in (*works[MULTIPLY], *works[MERGE]):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import OuterProduct
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
 from sardonyx.hw.spatial.system import SpatialSystem
-from sardonyx.runtime import spatial_outer
+from sardonyx.runtime import spatial_firmware, spatial_outer
 from sardonyx.runtime.data.outer_product import Laid, laid, rows
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
@@ -60,6 +61,38 @@ def test_firmware_and_commands_leave_the_same_memory(simulated: SimulatedAcceler
         status = system.run([], LIMIT).status
         assert status & 1 == 0 and status >> 16 & 15 == command.NONE
         assert system.read(0, len(content)) == by_commands != content
+
+
+@needs_compiler
+def test_a_request_behind_an_error_of_the_cores_memory_stays(tmp_path: Path) -> None:
+    kind, source = replace(KIND, ram_bytes=RAM), tmp_path / "program.c"
+    source.write_text("""#include "spatial.h"
+static inline void ask(uint32_t stream, uint32_t axis, uint32_t address)
+{
+    spatial_set_src_and_dst(SPATIAL_MEMORY, stream);
+    spatial_set_constant(SPATIAL_ELEMENT, 2);
+    spatial_set_address(SPATIAL_FOR_SRC, address);
+    spatial_set_span(SPATIAL_FOR_BOTH, axis, 4);
+    if (axis)
+        spatial_set_axis_type(SPATIAL_FOR_BOTH, 0, SPATIAL_COMPRESSED);
+    spatial_issue();
+}
+__attribute__((section(".start"), used)) void _start(void)
+{
+    ask(SPATIAL_STREAM_RAM, 0, 0x10000000u);
+    if (spatial_fence() != 6u)
+        __asm__ volatile("j .");
+    spatial_clear();
+    ask(SPATIAL_STREAM_A, 1, 0);
+    spatial_wait(SPATIAL_WAIT_A);
+    /* B and C were not asked for. */
+    (void)spatial_fence();
+    __asm__ volatile("ebreak");
+}
+""")
+    with SimulatedAccelerator(SpatialSystem(kind), BYTES, 20) as system:
+        system.write(0, spatial_firmware.compiled(kind, source, {}))
+        assert system.run([], LIMIT).status >> 16 & 15 == command.ORDER
 
 
 def changed(number: int, rs1: int, value: int) -> "list[Word]":

@@ -94,6 +94,37 @@ PROGRAMS = {
             if (spatial_given_up() || (spatial_status() & SPATIAL_STATUS_BUSY))
                 __asm__ volatile("j .");
         }""", command.NONE),
+    "every request for its memory fills it from its first word": ("""
+        uint32_t first, again;
+        __asm__ volatile("lw %0, 4(zero)" : "=r"(first));
+        fill(0x10000000u, 5u);
+        if (spatial_fence() != 6u)
+            __asm__ volatile("j .");
+        spatial_clear();
+        fill(0u, 3u);
+        fill(0u, SPATIAL_RAM_BYTES / 4u);
+        uint32_t error = spatial_fence();
+        __asm__ volatile("lw %0, 4(zero)" : "=r"(again));
+        if (first != again || error)
+            __asm__ volatile("j .");""", command.NONE),
+    "behind an error of a tensor or the bus all begins anew": ("""
+        for (uint32_t n = 0; n < 2u; ++n) {
+            /* Half a tensor, then none of it, for a result that never comes. */
+            spatial_set_src_and_dst(SPATIAL_STREAM_C, SPATIAL_MEMORY);
+            spatial_set_address(SPATIAL_FOR_DST, 0x1F80u);
+            spatial_set_span(SPATIAL_FOR_BOTH, 0, 6);
+            spatial_issue();
+            spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_A_VALUES);
+            spatial_set_address(SPATIAL_FOR_SRC, n ? 0x10000000u : 0x1000u);
+            spatial_set_span(SPATIAL_FOR_BOTH, 0, n ? 12 : 6);
+            spatial_issue();
+            if (spatial_fence() != 5u + n)
+                __asm__ volatile("j .");
+            spatial_clear();
+            spatial_set_axis_type(SPATIAL_FOR_BOTH, 0, SPATIAL_DENSE);
+            if (spatial_fence())
+                __asm__ volatile("j .");
+        }""", command.NONE),
     "memory that there is not is told": ("""
         spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_A_VALUES);
         spatial_set_address(SPATIAL_FOR_SRC, 0x10000000u);
@@ -111,6 +142,15 @@ def test_what_programs_do(name: str, simulated: SimulatedAccelerator, tmp_path: 
     body, error = PROGRAMS[name]
     source = tmp_path / "program.c"
     source.write_text(f"""#include "spatial.h"
+static inline void fill(uint32_t address, uint32_t words)
+{{
+    spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_RAM);
+    spatial_set_constant(SPATIAL_ELEMENT, 2);
+    spatial_set_address(SPATIAL_FOR_SRC, address);
+    spatial_set_span(SPATIAL_FOR_BOTH, 0, words);
+    spatial_set_data_stride(SPATIAL_FOR_SRC, 0, 1);
+    spatial_issue();
+}}
 __attribute__((section(".start"), used)) void _start(void)
 {{{body}
     __asm__ volatile("ebreak");
@@ -122,6 +162,9 @@ __attribute__((section(".start"), used)) void _start(void)
 
 def test_a_core_does_not_begin_without_its_memory() -> None:
     with SimulatedAccelerator(SpatialSystem(system().kind), RAM // 2, 20) as small:
+        assert small.run([], 50_000).status >> 16 & 15 == command.BUS
+        # What came in its place are instructions, too.
+        small.write(0, bytes.fromhex("6f000000") * (RAM // 8))
         assert small.run([], 50_000).status >> 16 & 15 == command.BUS
 
 
