@@ -23,6 +23,7 @@ from .compiler.spatial.points import Unrolled
 from .compiler.spatial.private_buffer import Buffer, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
+from .compiler.spatial.summed import handed_on
 from .compiler.spatial.sums import Held, Sums
 from .compiler.spatial.transform import Transform
 from .compiler.spatial.tree import whole
@@ -133,7 +134,7 @@ class Concerns:
     @functools.cached_property
     def pruned(self) -> Pruned:
         """What skips leave of it."""
-        found = prune(self.unrolled, self._skips, self.balance)
+        found = handed_on(prune(self.unrolled, self._skips, self.balance), self.transform)
         # An elastic array has no step that could be the last one, and nothing that stops all of it.
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
                    "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}

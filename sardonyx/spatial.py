@@ -134,7 +134,7 @@ class Design(Concerns):
             private, behind = (), []
         cut = [{"variable": cut.use.variable, "distance": cut.use.distance, "along": cut.index, "skipped": cut.skipped,
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
-        shown = self.unrolled if self.pruned.packed is None else self.pruned.unrolled
+        shown = self.unrolled if self.pruned.packed is None and not self.functionality.added else self.pruned.unrolled
         made_of = None if refusal else self.elastic
         text = "\n".join([report.explained(shown, self.transform, self.spatial, self.pruned, made_of, private), *behind,
                           *(f"balance: {each}" for each in self.balance)])
@@ -268,9 +268,6 @@ class Design(Concerns):
             return
         if self.pruned.is_static and self.pruned.unrolled.partial:
             tensor, at, _ = self.pruned.unrolled.partial[0]
-            if tensor in self.functionality.added:
-                raise UserError(f"several points add to {tensor}({', '.join(map(str, at))}), and nothing does that here",
-                                "functionality", "assign a sum that is handed on, or use the dataflow sp.Vectors(...)")
             raise UserError(f"{tensor}({', '.join(map(str, at))}) leaves in parts, which nothing adds up", "sparsity",
                             "give conditions that leave one point of each sum, or leave its wire")
         self.collected()

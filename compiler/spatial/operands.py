@@ -87,7 +87,8 @@ def usual(recurrences: Recurrences) -> Usual:
         raise _mistake(f"there are {len(outputs)} assignments of outputs", "assign one output")
     out = outputs[0]
     if out.adds:
-        raise _mistake(f"points add to {out.target.name}, and no tree of mergers does", "assign sums to it, or use sp.Vectors")
+        raise _mistake(f"points add to {out.target.name}, and no tree of mergers does",
+                       "write an expression, as C(i,j) = A(i,k) * B(k,j), or use sp.Vectors")
     assert isinstance(out.value, Read), "outputs are assigned variables"
     trees = places(recurrences)
     total, indices = out.value.name, _plain(out, out.target, trees)

@@ -28,6 +28,7 @@ from .points import Unrolled
 from .project import project
 from .prune import Pruned, prune
 from .report import Way, ways
+from .summed import handed_on
 from .transform import Row, Transform
 from .tree import whole
 
@@ -101,9 +102,6 @@ def search(unrolled: Unrolled, tell: Callable[[int, int], None] = lambda tried, 
     if count == 1:
         raise UserError("there is one index", "functionality",
                         "use two at least: an array has an axis of space and one of time")
-    if unrolled.partial:
-        raise UserError(f"several points add to an element of {unrolled.partial[0][0]}, which no array of a transform does",
-                        "functionality", "assign sums, or use the dataflow sp.Vectors(...)")
     if len(skips) > MOST_SKIPS:
         raise UserError(f"there are {len(skips)} skips", "sparsity", f"give {MOST_SKIPS} or fewer to a search")
     spaces = list(_choices(unrolled, skips))
@@ -135,6 +133,7 @@ def _choices(unrolled: Unrolled, skips: Sequence[Skip]) -> Iterator[Pruned]:
 
 def _tried(unrolled: Unrolled, space: Pruned, transform: Transform, density: float) -> Found:
     """The array of a transform and skips; UserError if there is none."""
+    space = handed_on(space, transform)
     moved = tuple(ways(space.unrolled, transform))
     if not space.is_static:
         array = elastic(space, transform)

@@ -1,11 +1,17 @@
 """Results to which points add: what they are, and which are refused."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from vector_designs import SMALL, operands
 
 from sardonyx import spatial as sp
+from sardonyx.compiler.spatial.points import Use
+from sardonyx.compiler.spatial.summed import kernel
 from sardonyx.hw.arch.errors import UserError
 
 i, j = sp.indices("i j")
@@ -40,6 +46,76 @@ def test_an_element_to_which_nothing_adds_is_0_and_sums_wrap() -> None:
     assert _golden(what, [100, 27], [1, 1]).tolist() == [(254 + 128) % 256 - 128]
 
 
+@pytest.mark.parametrize("rows", [[[1, 0], [0, 1]], [[0, 1], [2, 1]], [[1, 1], [0, 1]], [[1, -1], [1, 0]], [[1, 0], [1, -1]]])
+def test_sums_are_handed_on_whichever_way_time_goes(rows: "list[list[int]]") -> None:
+    made = sp.Design(sp.functionality(PRODUCT, C(i + j).add(p(i, j))), sp.Transform(rows), {"i": 3, "j": 4})
+    a, b = [1, -2, 3], [4, 5, -6, 7]
+    assert made.run("tokens", A=a, B=b).value.tolist() == np.convolve(a, b).tolist()
+    assert made.pruned.unrolled.distances.keys() <= {Use("C_sum", (1, -1)), Use("C_sum", (-1, 1))}
+
+
+def test_sums_are_handed_on_in_verilog() -> None:
+    made = sp.Design(sp.functionality(PRODUCT, C(i + j).add(p(i, j))), sp.Transform([[1, 0], [1, 1]]), {"i": 3, "j": 4})
+    given = {name: np.random.default_rng(1).integers(-128, 128, (3, size)) for name, size in (("A", 3), ("B", 4))}
+    found = made.run("rtl", 5, **given).value
+    assert [each.tolist() for each in found] == [np.convolve(a, b).tolist() for a, b in zip(given["A"], given["B"])]
+
+
+@st.composite
+def added_to(draw: st.DrawFn) -> sp.Design:
+    """A design whose points add to elements at sums of indices, under some transform; values may be of two variables."""
+    names, tensors = sp.indices("i j k l")[:draw(st.integers(2, 4))], sp.inputs("A B", dtype="int8")
+    bounds = {each.name: draw(st.integers(1, 4)) for each in names}
+    places = []
+    for _ in range(draw(st.integers(1, 2))):
+        factors = [draw(st.integers(-1, 2)) for _ in names]
+        least = sum(min(0, factor * (bounds[each.name] - 1)) for factor, each in zip(factors, names))
+        places.append(sum((factor * each for factor, each in zip(factors, names)), draw(st.integers(0, 1)) - least))
+    lines = [p(*names).eq(tensors[0](*names) * 3), C(*places).add(p(*names))]
+    if draw(st.booleans()):
+        lines += [q(*names).eq(tensors[1](*names[:1]) + 1), C(*places).add(q(*names))]
+    entries = st.integers(-1, 2)
+    rows = draw(st.lists(st.lists(entries, min_size=len(names), max_size=len(names)), min_size=len(names), max_size=len(names)
+                         ).filter(lambda rows: round(np.linalg.det(rows)) != 0))
+    return sp.Design(sp.functionality(*lines), sp.Transform(rows, draw(st.integers(1, len(names) - 1))), bounds)
+
+
+@given(design=added_to(), seed=st.integers(0, 99))
+def test_sums_of_points_are_numpys_under_any_transform(design: sp.Design, seed: int) -> None:
+    try:
+        found = design.run("tokens", seed=seed)
+    except UserError as refused:
+        # In no direction of time would there be a wave, or points are on no lines; never for another reason.
+        assert any(said in refused.what for said in ("are on no lines", "combinational loop")), refused
+        return
+    assert found.report["elements_checked"] > 0 and not design.pruned.unrolled.partial
+
+
+def test_another_dataflow_and_skip_change_nothing_but_the_way_to_one_result() -> None:
+    """The convolution of vectors, on a kernel of PEs."""
+    places = np.zeros((6, 6), int)
+    for row, at in enumerate((4, 5, 1, 2, 0, 3)):       # PEs by r and s; steps by y, x, then c and k
+        places[row, at] = 1
+    made = replace(SMALL, dataflow=sp.Transform(places.tolist(), time_axes=4), sparsity=(), buffers={})
+    given = operands(SMALL, 0.5, 3)
+    assert np.array_equal(made.run("tokens", **given).value, SMALL.run("tokens", **given).value)
+
+
+def test_a_search_finds_arrays_that_hand_sums_on() -> None:
+    found = sp.search(sp.functionality(PRODUCT, C(i + j).add(p(i, j))), {"i": 3, "j": 3})
+    assert found.best and any(way.variable == "C_sum" for way in found.best[0].ways)
+
+
+@given(rows=st.lists(st.tuples(*[st.integers(-3, 3)] * 4), max_size=3))
+def test_a_kernel_has_every_vector_that_rows_make_0(rows: "list[tuple[int, ...]]") -> None:
+    basis = kernel(rows, 4)
+    assert len(basis) == 4 - (np.linalg.matrix_rank(rows) if rows else 0)
+    near = [each for each in itertools.product(range(-2, 3), repeat=4) if all(np.dot(row, each) == 0 for row in rows)]
+    for each in near if basis else ():
+        factors = np.linalg.lstsq(np.array(basis).T, np.array(each), rcond=None)[0]
+        assert np.allclose(factors, np.round(factors)) and np.allclose(np.array(basis).T @ np.round(factors), each)
+
+
 def test_several_assignments_add_to_one_result() -> None:
     what = sp.functionality(PRODUCT, C(i).add(p(i, j)), C(j).add(p(i, j)))
     assert _golden(what, [1, 2], [3, 4]).tolist() == [7 + 3 + 6, 14 + 4 + 8]
@@ -58,8 +134,11 @@ def test_a_skip_on_indices_leaves_out_what_is_added_there() -> None:
     (lambda: sp.functionality(PRODUCT, C(i).add(p(i, j) + 1)), "C is not assigned one variable"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i - j).add(p(i, j))), FLAT, {"i": 2, "j": 2}).run("golden"),
      "C(-1) is before the first element"),
-    (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j))), FLAT, {"i": 2, "j": 2}).run("golden"),
-     "several points add to C(0), and nothing does that here"),
+    (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j)), C(j).add(p(i, j))), FLAT, {"i": 2, "j": 2}).run("golden"),
+     "the point (i = 0, j = 1) adds to C(0) and C(1), and hands one sum on"),
+    (lambda: sp.Design(sp.functionality(p(i, j).eq(A(i, j) * 2), C(0 * i).add(p(i, j))), FLAT, {"i": 4, "j": 4},
+                       sparsity=[sp.skip(i, j, where=(j < i + 2) & (j > i - 2))]).run("golden"),
+     "points that add to C(0) are on no lines along which its sum is handed on"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j))), FLAT, {"i": 2, "j": 2},
                        sparsity=[sp.skip(j, where=B(j) == 0)]).elastic,
      "points add to C, and no tree of mergers does: indices cannot be found by values in this functionality"),
@@ -69,8 +148,6 @@ def test_a_skip_on_indices_leaves_out_what_is_added_there() -> None:
     (lambda: sp.Design(sp.functionality(p(i, j).eq(A(i)), q(i, j).eq(B(j)), C(i).add(p(i, j)), D(j).add(q(i, j))), FLAT,
                        {"i": 2, "j": 2}, sparsity=[sp.skip(j, where=B(j) == 0)]).pruned,
      "it would change C, to which p(i, j) is added that may not be 0 there"),
-    (lambda: sp.search(sp.functionality(PRODUCT, C(i).add(p(i, j))), {"i": 2, "j": 2}),
-     "several points add to an element of C, which no array of a transform does"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j))), FLAT, {"i": 2, "j": 4},
                        sparsity=[sp.optimistic_skip(j, where=B(j) == 0, keep=2, of=4)]).pruned,
      "an optimistic skip stands beside C, to which points add"),
