@@ -14,6 +14,8 @@ from amaranth.lib.wiring import Component, In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
+from sardonyx.hw.arch import vectored
+from sardonyx.hw.arch.cartesian import Cartesian
 from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop
 from sardonyx.hw.arch.spatial import Shaped
 from sardonyx.hw.arch.written import Written
@@ -30,6 +32,8 @@ from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
+from sardonyx.hw.spatial.convolve.former import Former
+from sardonyx.hw.spatial.convolve.replay import Replay
 
 
 class Between(Harness):
@@ -117,6 +121,30 @@ def bank(name: str) -> Held:
     return Held(PrivateBank(kind, name.replace(" ", "_")), VALUES | fifos)
 
 
+class Replayed(Between):
+    """What holds groups of words, whatever lets them go."""
+
+    def __init__(self) -> None:
+        bits = {"giving": 1, "full": 2}
+        probes = {"there": ("part.o__valid", 1), **{name: (f"part.{name}", count) for name, count in bits.items()}}
+        super().__init__(Replay(4, 3), probes, settled=False)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        probe: Any = self
+        always(m, "what is given is held", ~probe.there | probe.full.bit_select(probe.giving, 1))
+
+
+def vectors() -> Side:
+    """What makes vectors of fibers, and what holds them: fibers of 2 and 1 elements, of 2 bits."""
+    x = vectored.Side(Shaped("A", 2, (2, 2)), ("c", "x"), ("x",), True, (("x", 1),), 0)
+    k = vectored.Side(Shaped("B", 2, (2, 2)), ("c", "k"), ("k",), True, (("k", 2),), 0)
+    kind = Cartesian("products", 2, 1, 2, 2, 2, 2, 4, stored=2)
+    made = vectored.Vectored(kind, (("c", 2), ("x", 2), ("k", 2)), x, k, Shaped("X", 4, (2, 2)), "k")
+    return Side({"left": Held(Former(made, made.left), {"lengths": 2}), "right": Held(Former(made, made.right), {"lengths": 2}),
+                 "held": Replayed()})
+
+
 def feeders() -> Side:
     return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
@@ -138,7 +166,7 @@ def writers() -> Side:
         "dealer": Held(Dealer(2, 2, 3), {"told": UNDER_WAY})})
 
 
-@pytest.mark.parametrize("side", [feeders, writers])
+@pytest.mark.parametrize("side", [feeders, writers, vectors])
 def test_what_fills_buffers_and_what_writes_results_keeps_the_contract(side: Any, tmp_path: Path) -> None:
     assert prove(side(), tmp_path, 2) == Verdict(True)
 
