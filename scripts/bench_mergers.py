@@ -2,10 +2,10 @@
 
 A square matrix times itself: condensed column n holds the n-th nonzero of each row, and its product is a partial matrix. The
 smallest are merged first, up to 64 at once, the first time as many as leave full merges for all others. The row-partitioned
-merger has 32 lanes, the flat one takes 16 elements a cycle; memory gives each stream a word in each cycle. Cycles are those of
-the merges, one after the other, each from its first element to its last end. Those of lanes have a closed form, those of the
-flat merger are of the model; both are the Verilog's (tests/hw/spatial/test_merger.py). Every element of the product is
-compared with SciPy's.
+merger has 32 lanes, and again 16, as many as the flat one takes elements in a cycle; memory gives each stream a word in each
+cycle. Cycles are those of the merges, one after the other, each from its first element to its last end. Those of lanes have a
+closed form, those of the flat merger are of the model; both are the Verilog's (tests/hw/spatial/test_merger.py). Every element
+of the product is compared with SciPy's.
 
 Source: Stellar VI-D and Fig. 18; SpArch (HPCA 2020) II, for the order.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
@@ -27,6 +27,8 @@ from sardonyx.sim.spatial import run_merger_tokens
 from sardonyx.tensors.files import read_tensor
 
 SIZE, WAYS = 512, 64
+# The paper's, and those that the flat merger takes.
+LANES = 32, 16
 # SuiteSparse matrices of many kinds, each of a square with up to 200,000 products.
 FILES = ("1138_bus", "bcspwr09", "bcsstk01", "bfwa398", "bwm2000", "can_1072", "cdde1", "fs_541_2", "gr_30_30", "jagmesh7",
          "nos5", "olm2000", "pde225", "sherman1", "tols340", "USAir97", "west0497", "young3c")
@@ -34,16 +36,15 @@ FILES = ("1138_bus", "bcspwr09", "bcsstk01", "bfwa398", "bwm2000", "can_1072", "
 
 @dataclass(frozen=True)
 class Compared:
-    """A matrix: cycles of the row-partitioned and of the flat merger."""
+    """A matrix: cycles of the row-partitioned merger by its lanes, and of the flat one."""
 
     name: str
-    rows: int
+    rows: dict[int, int]
     flat: int
 
-    @property
-    def ratio(self) -> float:
+    def ratio(self, lanes: int) -> float:
         """Elements a cycle, row-partitioned to flat."""
-        return self.flat / self.rows
+        return self.flat / self.rows[lanes]
 
 
 def suite() -> Iterator[tuple[str, scipy.sparse.csr_array]]:
@@ -94,11 +95,10 @@ def compare(name: str, given: scipy.sparse.sparray) -> Compared:
     matrix.sort_indices()
     rows, columns = matrix.shape
     flat = Merger("flat", WAYS, rows, columns, 1, 16)
-    lanes = replace(flat, lanes=32, take=1)
     numbers = itertools.count()
     waiting = [(len(part[0]), next(numbers), part) for part in partial_matrices(matrix)]
     heapq.heapify(waiting)
-    row_cycles = flat_cycles = 0
+    row_cycles, flat_cycles = dict.fromkeys(LANES, 0), 0
     count = (len(waiting) - 2) % (WAYS - 1) + 2
     while len(waiting) > 1:
         parts = [heapq.heappop(waiting)[2] for _ in range(count)]
@@ -107,7 +107,8 @@ def compare(name: str, given: scipy.sparse.sparray) -> Compared:
         (out,) = collected(flat, ran.lanes, 1)
         flat_cycles += ran.cycles
         # Each lane takes a cycle for each of its elements and for the end, behind the levels of the tree and a FIFO.
-        row_cycles += lanes.levels + 2 + int(np.bincount(out[0] // flat.columns % lanes.lanes).max())
+        for lanes in LANES:
+            row_cycles[lanes] += flat.levels + 2 + int(np.bincount(out[0] // columns % lanes).max())
         heapq.heappush(waiting, (len(out[0]), next(numbers), out))
     # SciPy leaves coordinates out whose sums are 0, mergers do not look.
     pattern = scipy.sparse.csr_array((matrix != 0).astype(np.int64))

@@ -1,7 +1,8 @@
 """Areas of parts of spatial arrays: requests of buffers, constant and with settings; mergers, row-partitioned and flat.
 
 A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers. The
-mergers are those of 4 ways that we ship: `merger_gamma`, 32 lanes of one element a cycle, and `merger_sparch`, one of 16.
+mergers are those of 4 ways that we ship: `merger_gamma`, 32 lanes of one element a cycle, and `merger_sparch`, one of 16; and
+the first with 16 lanes, as many as the second takes elements in a cycle.
 
 Source: Stellar IV-C and Listing 6 (hardcoded requests); VI-D (a row-partitioned merger takes 13 times less).
 Cost: the flat merger half an hour on a busy machine; again, what the cache holds: seconds.
@@ -10,6 +11,7 @@ Cost: the flat merger half an hour on a busy machine; again, what the cache hold
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Signal
@@ -19,6 +21,7 @@ from bench_spatial import emitted
 from sardonyx import designs
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas
+from sardonyx.hw.arch.merger import Merger
 from sardonyx.hw.memory.affine import AffineGenerator
 from sardonyx.hw.memory.nest import Nest
 from sardonyx.hw.spatial.merge.merger import MergerArray
@@ -73,17 +76,24 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
 
     constant, settings = (measured(each)[each.module_name].total for each in (ConstantRequest(), SetRequest()))
     yield "request of 4 x 4 words: constant, with settings", constant, settings
-    whole, nodes, each_element = zip(*(_merger(name, measured) for name in ("merger_gamma", "merger_sparch")))
-    yield "merger of 4 ways, FIFOs and all: 32 lanes of an element, one of 16", *whole
-    yield "its nodes alone", *nodes
-    yield "a node, for each element that it takes in a cycle", *each_element
+    lanes, flat = (_shipped(name) for name in ("merger_gamma", "merger_sparch"))
+    (whole, nodes), (half, _), (all_of_flat, nodes_of_flat) = (
+        _merger(kind, measured) for kind in (lanes, replace(lanes, lanes=flat.take), flat))
+    yield f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}", whole, all_of_flat
+    yield "its nodes alone", nodes, nodes_of_flat
+    yield f"as many elements a cycle, FIFOs and all: {flat.take} lanes of an element, one of {flat.take}", half, all_of_flat
+    each = nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
+    yield "a node, for each element that it takes in a cycle", *each
 
 
-def _merger(name: str, measured: Callable[[Component], Mapping[str, ModuleArea]]) -> tuple[float, float, float]:
-    """Of a merger that we ship the area, that of its nodes, and that of a node for each element a cycle."""
+def _shipped(name: str) -> Merger:
     design = designs.any_design(name)
     assert isinstance(design, MergerDesign), "mergers are what is asked for"
-    kind = design.kind
+    return design.kind
+
+
+def _merger(kind: Merger, measured: Callable[[Component], Mapping[str, ModuleArea]]) -> tuple[float, float]:
+    """The area of a merger, and that of its nodes."""
     found = measured(MergerArray(kind))
     node, = (each.total for module, each in found.items() if module.startswith(("merge_node", "merge_matrix")))
-    return found[kind.name].total, node * kind.lanes * (kind.ways - 1), node / kind.take
+    return found[kind.name].total, node * kind.lanes * (kind.ways - 1)
