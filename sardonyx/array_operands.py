@@ -13,7 +13,7 @@ import numpy as np
 
 from . import arguments
 from .compiler.lang.recurrence import Recurrences
-from .compiler.lang.sparsity import Skip
+from .compiler.lang.sparsity import Skip, fibers
 from .compiler.lang.sparsity import zeros as asked
 from .compiler.spatial import promise
 from .hw.arch.errors import UserError
@@ -47,6 +47,12 @@ class Promises:
         """Operands whose zeros are skipped."""
         return frozenset(read.name for skip in self.skips if not skip.of for read in asked(skip.where))
 
+    @cached_property
+    def whole(self) -> dict[str, int]:
+        """Operands whose fibers are skipped whole: along which axis, behind that of operations."""
+        return {read.name: 1 + [str(at) for at in read.at].index(skip.indices[0])
+                for skip in self.skips for read in fibers(skip.where)}
+
 
 def drawn(tensors: Sequence[Shaped], promises: Promises, operations: int, seed: int) -> dict[str, np.ndarray]:
     """Random operands as skips have them."""
@@ -56,7 +62,7 @@ def drawn(tensors: Sequence[Shaped], promises: Promises, operations: int, seed: 
         most = 1 << tensor.bits - 1
         array = random.integers(-most, most, (operations, *tensor.shape))
         if tensor.name in promises.sparse:
-            array *= random.random(array.shape) < DENSITY
+            array *= random.random(_drawn_at_once(array.shape, promises.whole.get(tensor.name))) < DENSITY
         found[tensor.name] = array
     for name, at in promises.zeros:
         place = slice(None), *at
@@ -67,6 +73,11 @@ def drawn(tensors: Sequence[Shaped], promises: Promises, operations: int, seed: 
                 place = operation, *at
                 found[name][place] = 0
     return found
+
+
+def _drawn_at_once(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+    """Of a shape, with fibers along an axis as one."""
+    return tuple(1 if at == axis else extent for at, extent in enumerate(shape))
 
 
 def taken(tensors: Sequence[Shaped], promises: Promises, operands: Mapping[str, object], seed: int

@@ -117,7 +117,7 @@ class Name:
     declared: Declared
 
     def __call__(self, *places: object) -> Place:
-        return Place(Read(self.declared.name, tuple(plain(recurrence.place(each)) for each in places)),
+        return Place(Read(self.declared.name, tuple(plain(each) for each in places)),
                      {self.declared.name: self.declared})
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from . import arguments
 from .compiler.lang import recurrence, sparsity
 from .compiler.lang.recurrence import INPUT, Index, Place, Read, Recurrences, Sum, summed
-from .compiler.lang.sparsity import LARGEST_GROUP, Skip
+from .compiler.lang.sparsity import EVERY, LARGEST_GROUP, Skip
 from .hw.arch.errors import UserError
 
 MOST_PARTS = 32
@@ -78,9 +78,12 @@ class Counted(Index):
         return Condition(sparsity.Compare(relation, left - right, f"{left} {relation} {right}"), alike)
 
 
-def plain(place: Place) -> Place:
-    """A place without comparisons of its own."""
-    return Index.named(place.name) if isinstance(place, Counted) else place
+def plain(place: object) -> Place:
+    """A place without comparisons of its own; ``...`` is every one."""
+    if place is ...:
+        return EVERY
+    found = recurrence.place(place)
+    return Index.named(found.name) if isinstance(found, Counted) else found
 
 
 def is_zero(read: Read, other: object) -> Condition:
@@ -94,9 +97,11 @@ def is_zero(read: Read, other: object) -> Condition:
 def skip(*indices: object, where: object) -> Skip:
     """Skip points along indices where a condition holds.
 
-    indices: one, or several where the condition is on indices alone. where: such as ``B(k, j) == 0`` or ``i != k``.
+    indices: one, or several where the condition is on indices alone. where: such as ``B(k, j) == 0`` or ``i != k``;
+    ``A(i, ...) == 0`` where all elements along the skipped index are 0.
     """
-    return Skip(_names(indices), _condition(where))
+    names = _names(indices)
+    return Skip(names, sparsity.along(_condition(where), names))
 
 
 def optimistic_skip(index: object, *, where: object, keep: int, of: int) -> Skip:
@@ -110,7 +115,8 @@ def optimistic_skip(index: object, *, where: object, keep: int, of: int) -> Skip
     kept = arguments.whole("keep", keep, 1)
     if kept >= group:
         raise UserError(f"it is {kept}", "keep", f"give 1 to {group - 1}: fewer than of = {group}")
-    return Skip(_names((index,)), _condition(where), kept, group)
+    names = _names((index,))
+    return Skip(names, sparsity.along(_condition(where), names), kept, group)
 
 
 def _names(indices: tuple[object, ...]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
     skip(j, where=B(k, j) == 0)         # B is stored by rows of k, without zeros (CSR)
     skip(x, y, where=I(c, x, y) == 0)   # of each c, elements of all x and y that are not 0 are found together
     skip(i, k, where=i != k)            # A is diagonal
+    skip(k, where=A(i, ...) == 0)       # rows of A are there whole, or not at all
     optimistic_skip(k, where=A(i, k) == 0, keep=2, of=4)
 
 The skipped index is not counted any more, but found: by the other indices of its condition, its *dependencies*, and theirs in
@@ -18,11 +19,11 @@ Source:  Stellar III-C, Listing 2; IV-B (dependencies). Departure: skips are pro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.spatial import OPERATIONS
-from .recurrence import INPUT, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
+from .recurrence import INPUT, VARIABLE, Call, Expr, Index, Number, Plane, Read, Recurrences, Sum, own, reads
 
 RELATIONS = {"==": lambda a: a == 0, "!=": lambda a: a != 0, "<": lambda a: a < 0, "<=": lambda a: a <= 0}
 # Of a group of an optimistic skip.
@@ -31,13 +32,26 @@ MOST_SKIPS = 32
 
 
 @dataclass(frozen=True)
-class Zero:
-    """An element of an input is 0."""
-
-    read: Read
+class Every(Plane):
+    """Every place along the index that is skipped."""
 
     def __str__(self) -> str:
-        return f"{self.read} == 0"
+        return "..."
+
+
+EVERY = Every("...", "every")
+
+
+@dataclass(frozen=True)
+class Zero:
+    """An element of an input is 0; with `whole`, all elements along this index are."""
+
+    read: Read
+    whole: str = ""
+
+    def __str__(self) -> str:
+        at = ("..." if self.whole and own(each, self.whole) else str(each) for each in self.read.at)
+        return f"{self.read.name}({', '.join(at)}) == 0"
 
 
 @dataclass(frozen=True)
@@ -112,6 +126,27 @@ def zeros(condition: Condition) -> tuple[Read, ...]:
     if isinstance(condition, Both | Either):
         return (*zeros(condition.first), *zeros(condition.second))
     return (condition.read,) if isinstance(condition, Zero) else ()
+
+
+def fibers(condition: Condition) -> tuple[Read, ...]:
+    """Those of the elements that a condition asks for of which it asks for whole fibers."""
+    if isinstance(condition, Both | Either):
+        return (*fibers(condition.first), *fibers(condition.second))
+    return (condition.read,) if isinstance(condition, Zero) and condition.whole else ()
+
+
+def along(condition: Condition, indices: Sequence[str]) -> Condition:
+    """A condition of a skip of some indices, in which ``...`` was written in place of the skipped one."""
+    if isinstance(condition, Both | Either):
+        return replace(condition, first=along(condition.first, indices), second=along(condition.second, indices))
+    if not isinstance(condition, Zero) or EVERY not in condition.read.at:
+        return condition
+    at = condition.read.at
+    if len(indices) != 1 or at.count(EVERY) > 1 or any(own(each, indices[0]) for each in at):
+        raise UserError("... stands for the index that is skipped", shown(str(condition), 120),
+                        "skip one index, and write ... once, in its place")
+    whole = Index.named(indices[0])
+    return Zero(Read(condition.read.name, tuple(whole if each == EVERY else each for each in at)), indices[0])
 
 
 def checked(skips: Sequence[Skip], recurrences: Recurrences) -> tuple[Skip, ...]:
@@ -203,7 +238,7 @@ def _check(skip: Skip, recurrences: Recurrences) -> None:
                             f"ask for elements that have the index {constant[0]}")
     if not skip.is_static and len(skip.indices) > 1 and len(zeros(skip.where)) > 1:
         raise UserError("it skips two indices together, by several elements", where, "give a condition on one element")
-    if skip.of and (skip.is_static or len(zeros(skip.where)) != 1):
+    if skip.of and (skip.is_static or len(zeros(skip.where)) != 1 or fibers(skip.where)):
         raise UserError("an optimistic skip asks for one element", where, "give a condition as A(i, k) == 0")
 
 

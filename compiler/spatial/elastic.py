@@ -41,8 +41,8 @@ from ...hw.arch.elastic import (
 from ...hw.arch.errors import UserError
 from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
 from ..lang.balance import PE, Balance
-from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number
-from ..lang.sparsity import Skip, dependencies, zeros
+from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number, Read
+from ..lang.sparsity import Skip, dependencies, fibers, zeros
 from .balance import balanced
 from .merged import End, merged
 from .operands import Operand, Usual, usual
@@ -155,7 +155,10 @@ class _Maker:
     def _found(self, index: str) -> Found:
         skips = [skip for skip in self.skips if index in skip.indices]
         reads = tuple(_asked(skips))
-        return Found(index, len(skips) > 1 or len(reads) == 1, reads)
+        # An element that is asked for by itself, too, is found so.
+        alone = {_element(read) for skip in skips for read in zeros(skip.where) if read not in fibers(skip.where)}
+        whole = tuple({_element(read): None for skip in skips for read in fibers(skip.where) if _element(read) not in alone})
+        return Found(index, len(skips) > 1 or len(reads) == 1, reads, whole)
 
     def _places(self) -> Iterator[Place]:
         """The PEs, by the positions of their indices."""
@@ -297,7 +300,11 @@ class _Maker:
 
 def _asked(skips: Sequence[Skip]) -> dict[tuple[str, tuple[str, ...]], None]:
     """Tensor and indices of each element that skips ask for."""
-    return dict.fromkeys((read.name, tuple(str(at) for at in read.at)) for skip in skips for read in zeros(skip.where))
+    return dict.fromkeys(_element(read) for skip in skips for read in zeros(skip.where))
+
+
+def _element(read: Read) -> tuple[str, tuple[str, ...]]:
+    return read.name, tuple(str(at) for at in read.at)
 
 
 def _time(transform: Transform, indices: Sequence[str]) -> str:

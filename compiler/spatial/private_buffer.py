@@ -183,6 +183,9 @@ class _Maker:
             raise self._mistake(f"{name} is read at several places of a point", "give it as two inputs")
         (form, indices), = read
         found = {each.index: each for each in array.found}
+        if any((name, indices) in each.whole for each in array.found):
+            raise self._mistake(f"fibers of {name} are whole, with their zeros, or empty, which no format says",
+                                f"leave the buffer out, or skip where an element of {name} is 0")
         by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
         if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
             return self._dealt(ports, last)

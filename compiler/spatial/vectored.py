@@ -21,7 +21,7 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.spatial import Apply, Constant, Feed, Logic, Shaped
 from ...hw.arch.vectored import MOST_EXTENT, Side, Vectored
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Index, Number, Read, Recurrences, Sum, own, reads, whole
-from ..lang.sparsity import Skip, zeros
+from ..lang.sparsity import Skip, fibers, zeros
 from .sums import Held, Sums
 from .vectors import Vectors
 
@@ -129,7 +129,7 @@ class _Maker:
             asked = zeros(skip.where)
             side = next(((read, along) for read, along in ((left, self.vectors.first), (right, self.vectors.second))
                          if asked == (read,)), None)
-            if side is None or skip.of:
+            if side is None or skip.of or fibers(skip.where):
                 raise UserError("vectors have the elements of an operand that are not 0, and nothing else is skipped",
                                 shown(str(skip), 120), f"give skips where {left} == 0 or {right} == 0, or a transform")
             if set(skip.indices) != set(side[1]):

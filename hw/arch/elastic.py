@@ -181,11 +181,13 @@ class Found:
     index : str
     needs_all : bool
     reads : tuple       Tensor and indices of each element.
+    whole : tuple       Those of `reads` of which all elements along the index count as one: their fibers are whole, or empty.
     """
 
     index: Annotated[str, Identifier()]
     needs_all: bool
     reads: tuple[tuple[str, tuple[str, ...]], ...]
+    whole: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         check(self, "skipped index")

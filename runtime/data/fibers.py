@@ -66,7 +66,8 @@ class _Finder:
         place, time = dict(port.at), self._elastic.time
         coordinates = self._coordinates(place)
         if (port.tensor, self._indices(port)) in self._elastic.carried:
-            alone = Found(time, True, ((port.tensor, self._indices(port)),))
+            own = port.tensor, self._indices(port)
+            alone = Found(time, True, (own,), (own,) if own in self._found[time].whole else ())
             live = self._live(alone, coordinates)
         elif time in self._found:
             live = self._live(self._found[time], coordinates)
@@ -115,5 +116,6 @@ class _Finder:
         hits = []
         for tensor, indices in found.reads:
             at = tuple(slice(None) if index == found.index else known[index] for index in indices)
-            hits.append(self._operands[tensor][at][:self._extents[found.index]] != 0)
+            there = self._operands[tensor][at][:self._extents[found.index]] != 0
+            hits.append(np.full_like(there, there.any()) if (tensor, indices) in found.whole else there)
         return [int(crd) for crd in np.flatnonzero(np.all(hits, 0) if found.needs_all else np.any(hits, 0))]

@@ -1,5 +1,6 @@
 """Elastic arrays give what the recurrences mean, in their model and in generated Verilog, in the time that nonzeros take."""
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ INPUT, WEIGHT, OUTPUT = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[0, 0, 1], [0, 1, 0
                          [[1, 0, 0], [0, 1, 0], [1, 1, 1]])
 ROWS_OF_B, COLUMNS_OF_A, ROWS_OF_A = (sp.skip(j, where=B(k, j) == 0), sp.skip(i, where=A(i, k) == 0),
                                       sp.skip(k, where=A(i, k) == 0))
+WHOLE_ROWS_OF_A = sp.skip(k, where=A(i, ...) == 0)
 LINE = [[1, 0], [1, 1]]
 # What is skipped, on which array; of the first four Verilog is made in every run of the tests.
 DESIGNS = {
@@ -35,6 +37,10 @@ DESIGNS = {
     "sums that are handed on": (PRODUCT, INPUT, [ROWS_OF_A]),
     "CSR * CSR": (TIMES, LINE, [sp.skip(j, where=A(i, j) == 0), sp.skip(j, where=B(i, j) == 0)]),
     "dot products of rows": (PRODUCT, OUTPUT, [ROWS_OF_A]),
+    "dot products of whole rows": (PRODUCT, OUTPUT, [WHOLE_ROWS_OF_A]),
+    "whole rows, and columns of B": (PRODUCT, OUTPUT, [WHOLE_ROWS_OF_A, sp.skip(k, where=B(k, j) == 0)]),
+    "Gustavson of whole rows": (PRODUCT, INPUT, [WHOLE_ROWS_OF_A, sp.skip(j, where=B(k, ...) == 0)]),
+    "whole rows + CSR": (SUM, LINE, [sp.skip(j, where=(A(i, ...) == 0) & (B(i, j) == 0))]),
 }
 
 
@@ -78,6 +84,51 @@ def test_every_word_of_the_verilog_is_right_whatever_stalls(
         name: str, operations: int, stalls: "int | None", seed: int) -> None:
     array = design(name)
     check_verilog(array, operands(array, operations, seed), stalls)
+
+
+def test_a_fiber_that_is_skipped_whole_is_there_with_its_zeros_or_empty() -> None:
+    array = design("dot products of whole rows", 2, 1, 3)
+    assert str(array.sparsity[0]) == "skip k where A(i, ...) == 0"
+    a = np.array([[[0, 5, 0], [0, 0, 0]]])
+    found = fed(array.elastic, {"A": a, "B": np.ones((1, 3, 1), int)})
+    ports = [name for name in found if name.startswith("A_")]
+    assert [[pair for pair in found[name] if pair[0] < 3] for name in ports] == [[(0, 0), (1, 5), (2, 0)], []]
+    # Where elements are asked for, too, these say what is there.
+    both = sp.Design(PRODUCT, sp.Transform(OUTPUT), array.bounds, sparsity=[WHOLE_ROWS_OF_A, ROWS_OF_A])
+    assert [len(fed(both.elastic, {"A": a, "B": np.ones((1, 3, 1), int)})[name]) for name in ports] == [2, 1]
+
+
+def test_whole_rows_are_drawn_and_take_their_time() -> None:
+    array = design("dot products of whole rows", 3, 1, 16)
+    rows = np.count_nonzero(array.random(50, 1)["A"], axis=2)
+    assert (rows == 0).sum() > 50 and rows[rows > 0].min() > 14
+    given = array.random(20, 1)
+    given["A"][:] = 1
+    full = array.run("tokens", **given).cycles or 0
+    given["A"][::2] = 0
+    assert full - (array.run("tokens", **given).cycles or 0) == 10 * 16
+
+
+@pytest.mark.parametrize("made,told", [
+    (lambda: sp.skip(i, k, where=A(i, ...) == 0), "A(i, ...) == 0: ... stands for the index that is skipped\n  try: skip one"),
+    (lambda: sp.skip(k, where=A(..., ...) == 0), "A(..., ...) == 0: ... stands for the index that is skipped\n"),
+    (lambda: sp.skip(k, where=A(k, ...) == 0), "A(k, ...) == 0: ... stands for the index that is skipped\n"),
+    (lambda: sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 4},
+                       sparsity=[sp.optimistic_skip(k, where=A(i, ...) == 0, keep=2, of=4)]).explain(),
+     "skip k where A(i, ...) == 0, 2 of 4 stay: an optimistic skip asks for one element\n"),
+    (lambda: sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 4}, sparsity=[WHOLE_ROWS_OF_A],
+                       buffers={"A": sp.Buffer("dense", "compressed", words=64)}).run(),
+     "fibers of A are whole, with their zeros, or empty, which no format says\n  try: leave the buffer out"),
+    (lambda: sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 4},
+                       sparsity=[sp.skip(j, where=A(i, ...) == 0)]).explain(),
+     "skip j where A(i, ...) == 0: the functionality does not read A(i, j)\n  try: name it as it is read: A(i, k)"),
+    (lambda: sp.functionality(sp.outputs("Y")[0](i).eq(A(i, ...))), ""),
+    (lambda: sp.functionality(sp.variables("y")[0](i, ...).eq(A(i, k))), ""),
+])
+def test_a_whole_fiber_is_that_of_one_skipped_index(made: "Callable[[], object]", told: str) -> None:
+    with pytest.raises(UserError) as error:
+        made()
+    assert told in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["CSR x dense", "CSR + CSR", "outer product"])
