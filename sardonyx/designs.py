@@ -69,7 +69,8 @@ def any_design(name: str) -> AnyDesign:
         raise UserError(f"it ends Python (SystemExit {error.code})", name, "leave that out") from error
     except Exception as error:
         lines = [f":{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) else lines[-1] if lines else ""
+        # Of null bytes a SyntaxError says no line.
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else lines[-1] if lines else ""
         raise UserError(f"{type(error).__name__}: {error}", f"{name}{line}", "correct it; python shows more") from error
     found = variables.get("design")
     if not isinstance(found, AnyDesign):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mutations import try_to_read
 
 import sardonyx
 from sardonyx import component_files, designs
@@ -223,7 +224,7 @@ def test_where_nothing_can_be_written_is_told_before_verilog_is_made(
 @pytest.mark.parametrize("text,said", [
     ("design = 3", "it has no `design` that is a sardonyx.spatial.Design"), ("x = (", "SyntaxError"),
     ("\nx = 1 / 0", "mine.py:2: ZeroDivisionError: division by zero"), ("raise SystemExit(3)", "it ends Python"),
-    ("from sardonyx import spatial as sp\nsp.indices('3')", "is no name"), ("\0", "SyntaxError"),
+    ("from sardonyx import spatial as sp\nsp.indices('3')", "is no name"), ("\0", "mine.py: SyntaxError"),
 ])
 def test_a_file_without_a_design_is_told(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                          monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,3 +232,14 @@ def test_a_file_without_a_design_is_told(text: str, said: str, tmp_path: Path, c
     Path("mine.py").write_text(text)
     assert main(["spatial", "explain", "mine.py"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_damaged_files_of_designs_are_read_or_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = Path(designs.shipped.__path__[0], "fir_filter.py").read_bytes()
+
+    def read(content: bytes) -> object:
+        file.write_bytes(content)
+        return designs.any_design(str(file))
+
+    assert sum(try_to_read(read, text, seed) for seed in range(150)) > 5
