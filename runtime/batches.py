@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
+from typing import TypeVar
 
 from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import PLACES, WORD_BYTES, Transfer
@@ -20,6 +21,8 @@ from .data.result import Part, beside, landed
 from .data.stack import Stack, stacked
 from .data.tile import Source
 from .data.window import Window, boxed, in_step
+
+One = TypeVar("One")
 
 # Without any movement for so long a run is stuck: the longest wait of a correct program is that for a level to be
 # filled by the load DMA of a busy GLB tile, far below it.
@@ -299,13 +302,13 @@ class Runs:
         return joins, self._open
 
 
-def pairs(batches: Iterable[Batch]) -> Iterator[tuple[Batch, Batch | None]]:
+def pairs(every: Iterable[One]) -> Iterator[tuple[One, One | None]]:
     """Every one with the next one."""
-    before: Batch | None = None
-    for batch in batches:
+    before: One | None = None
+    for one in every:
         if before is not None:
-            yield before, batch
-        before = batch
+            yield before, one
+        before = one
     if before is not None:
         yield before, None
 

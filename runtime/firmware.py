@@ -64,7 +64,8 @@ class Firmware:
     saved : tuple               Of every job, byte addresses of what it has kept, by the configuration address of a memory's
                                 first words: 64 bits for two of them, as configuration DMAs read them.
     saves : bool                Some job keeps its memories.
-    streams : int               Streams of a launch whose words are taken while it computes, at most.
+    streams, counted : int      Streams of a launch whose words are taken while it computes, and that are counted when it has
+                                ended, at most.
     """
 
     commands: str
@@ -80,6 +81,7 @@ class Firmware:
     saved: tuple[Mapping[int, int], ...]
     saves: bool
     streams: int
+    counted: int
 
 
 def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequence[int] = ()) -> Firmware:
@@ -92,7 +94,7 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     for number in range(len(jobs)):
         _check_memories(number, jobs, places, next(chain for chain in chains if number in chain.jobs))
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
-    writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, len(places) == 1, memory, noted, number)
+    writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, len(places), memory, noted, number)
                for number, chain in enumerate(chains)]
     found: dict[int, tuple[tuple[Launch, tuple[Result, ...]], ...]] = {}
     backs: list[Chain] = []     # each leads to a job, which goes on there if the one before it was stopped
@@ -111,7 +113,8 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     return Firmware(pages.text(), _tables(places, chains, claimed=bool(columns)), size, first, tuple(memory.content), report,
                     layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
                     tuple(next(writer.saved[job] for writer in writers if job in writer.saved) for job in range(len(jobs))),
-                    any(job.keeps for job in jobs), max(writer.streams for writer in writers))
+                    any(job.keeps for job in jobs), max(writer.streams for writer in writers),
+                    max(writer.counted for writer in writers))
 
 
 @dataclass

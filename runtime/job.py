@@ -1,8 +1,9 @@
 """A job of firmware: the commands that configure the machine for it, and those of its launches; transfers overlap.
 
 Words of its first launch, and of the one that is queued behind it, come behind those of its configuration, where they have
-places of their own and there is one region. Its registers are set while they come, and it is started while the machine is
-configured, so that it begins in the next cycle. Then launches are in the order of `order`.
+places of their own; among several regions if they are few, so that others do not wait. Its registers are set while they come,
+and it is started while the machine is configured, so that it begins in the next cycle. Then launches are in the order of
+`order`.
 
 Input:   `Job`, the `Writer` of its chain.
 Output:  its commands, there; its launches and where each leaves its words.
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import PLACES
 from . import memories
+from .batches import pairs
 from .commands import Command, Start, WriteMemory
 from .order import Phase, beside, ordered, takes_long
 from .outside import Result
@@ -58,8 +60,9 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
     found = launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)
     coming = list(itertools.islice(found, 1))
     prepares, configured = list(prepare(program, writer.arch)), Mark(number, "configured")
-    # Another region's configuration, which is shorter, would wait for them.
-    if coming and job.resumes is None and writer.alone and beside(prepares, coming[0]):
+    # Where they are many another region's configuration, which is shorter, would wait for them.
+    early = coming and job.resumes is None and (writer.alone or not takes_long(coming[0]))
+    if early and beside(prepares, coming[0]):
         if coming[0].goes_on:
             coming += itertools.islice(found, 1)
         begun = _early(writer, prepares, coming, configured)
@@ -127,6 +130,18 @@ def _comment(name: str) -> str:
     return "".join(each if each.isalnum() or each in " _-.(),=+" else "?" for each in name)[:100]
 
 
+def _gone(launch: Launch, number: int, read: Sequence[int], asked: int) -> int:
+    """Transfers that have ended before a launch of a job starts: those from where it stores.
+
+    read: of the launches before, those up to what each gave; the one that has ended last may be left out. asked: all.
+    """
+    if launch.joins:
+        # Launches of a run take places in turn.
+        return read[number - PLACES] if number >= PLACES else 0
+    # Those of the launch before go while this one computes.
+    return (read[-1] if read else 0) if launch.apart else asked
+
+
 def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phase, Launch]],
               begun: _Begun) -> Iterator[tuple[Launch, tuple[Result, ...]]]:
     """The launches of a job, and where each leaves its words."""
@@ -136,7 +151,7 @@ def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phas
     read: list[int] = []                # of each launch, those up to what it gave
     lines = writer.jobs[-1]
     taken: int | None = None        # where what is taken stands, if nothing stands behind it
-    for phase, launch in phases:
+    for (phase, launch), after in pairs(phases):
         match phase:
             case Phase.LOADS:
                 brought, first = len(lines), not loaded
@@ -149,9 +164,7 @@ def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phas
                 if taken is not None:
                     writer.both_ways(taken, brought)
             case Phase.STARTS:
-                # Launches of a run take places in turn: of this one the words of another one have gone.
-                other = len(numbers) - PLACES
-                gone = writer.moves[TAKEN] if not launch.joins else read[other] if other >= 0 else 0
+                gone = _gone(launch, len(numbers), read, writer.moves[TAKEN])
                 starts = launch.starts if numbers else () if begun.starts else launch.starts[-1:]
                 writer.write(starts, needs={BROUGHT: loaded[launch], TAKEN: gone})
                 numbers[launch] = len(numbers)
@@ -161,7 +174,8 @@ def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phas
                     writer.write([begun.waits], Mark(number, "configured"))
                     writer.write([configured_seen()])
             case Phase.ENDS:
-                counted[launch] = tuple(writer.ended(launch, job.program, Mark(number, "end", numbers[launch])))
+                counted[launch] = tuple(writer.ended(launch, job.program, Mark(number, "end", numbers[launch]),
+                                                      after is not None and after[0] is Phase.STARTS))
             case Phase.READS:
                 taken = len(lines)
                 yield launch, (*counted[launch], *writer.read(launch))

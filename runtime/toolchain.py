@@ -76,7 +76,8 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
     found, room = tools(), arch.system.ram_bytes
     sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
              "REPORT": made.report, "REPORT_BYTES": 4 * head(made.layout.jobs), "JOBS": max(1, made.layout.jobs),
-             "REGIONS": len(made.places), "WAITING": WAITING, "SAVES": int(made.saves), "STREAMS": made.streams}
+             "REGIONS": len(made.places), "WAITING": WAITING, "SAVES": int(made.saves), "STREAMS": made.streams,
+             "COUNTED": max(1, made.counted)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sardonyx.h").write_text(header)

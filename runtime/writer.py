@@ -56,6 +56,8 @@ CYCLES_PER_BYTE = 16
 
 # What waits for transfers of each way.
 WAYS = BROUGHT, TAKEN = "BROUGHT", "TAKEN"
+# From so many bytes on the processor's memory has room for what takes words while they are stored.
+MEANWHILE_BYTES = 8192
 # Words behind the last launch of a job: wait for what is taken, note the time, and that all is done.
 LEAD = 3
 # Registers, or of any region those of its controller and of its GLB tiles.
@@ -69,18 +71,21 @@ class Writer:
     ----------
     place : Place        Where they run.
     fixed : bool         They run nowhere else.
-    alone : bool         There is no other region, which would have to wait for what is done before a processor attends to it.
+    regions : int        How many there are.
     memory : Memory      Where words outside are.
     noted : Noted        Takes what is noted.
     chain : int          Its number.
     """
 
-    def __init__(self, place: Place, fixed: bool, alone: bool, memory: Memory, noted: Noted, chain: int) -> None:
+    def __init__(self, place: Place, fixed: bool, regions: int, memory: Memory, noted: Noted, chain: int) -> None:
         self.arch, self.memory = place.arch, memory
         self.jobs: list[list[Line]] = []
         self.limit = 0      # of cycles
-        self.streams = 0    # whose words are taken while they are stored, at most
-        self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, alone
+        # Streams of a launch whose words are taken while they are stored, and of one that are counted, at most.
+        self.streams, self.counted = 0, 0
+        self._counted: dict[Launch, list[str]] = {}     # from and to where what was counted is still to be taken
+        self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, regions == 1
+        self._page, self._room = page_bytes(self.arch.system, regions), self.arch.system.ram_bytes >= MEANWHILE_BYTES
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._notes = 0
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
@@ -243,24 +248,27 @@ class Writer:
                     raise UserError("firmware configures by DMAs, and this machine has none", f"machine '{self.arch.name}'",
                                     "give it glb.configuration_dma")
 
-    def ended(self, launch: Launch, program: Program, ends: Mark) -> Iterator[Result]:
-        """Wait for the end of a launch, and take what it gave of streams that are counted, before any of the next one is; where
-        that will be."""
+    def ended(self, launch: Launch, program: Program, ends: Mark, follows: bool) -> Iterator[Result]:
+        """Wait for the end of a launch, and see to what it gave of streams that are counted; where these will be.
+
+        follows: another launch starts at once, so that what counts begins anew. Then words are counted here, and `read` takes
+        them; else they are taken while they are stored, where the processor's memory has room for what does that.
+        """
         room = {each.name: each.room for each in program.stores}
         addresses = {each.stream: each.address for each in launch.reads if isinstance(each, Read)}
         counts = [each for each in launch.ends if isinstance(each, Count)]
         places = [self.memory.room(_whole(room[each.stream])) for each in counts]
-        where = [f"{self._tile(each.glb_tile)}u, {self._byte(addresses[each.stream]):#x}u, {place:#x}u"
-                 for each, place in zip(counts, places, strict=True)]
-        if (self.alone and (launch.joins or launch.goes_on) and counts
-                and fits(page_bytes(self.arch.system), 2 + 3 * len(counts) + LEAD, 3 + len(counts))):
-            notes = self._meanwhile(launch, where, ends)
+        where = [f"{self._byte(addresses[each.stream]):#x}u, {place:#x}u" for each, place in zip(counts, places, strict=True)]
+        if counts and not follows and self._room and fits(self._page, 2 + 3 * len(counts) + LEAD, 3 + len(counts)):
+            notes = self._meanwhile(launch, [f"{self._tile(each.glb_tile)}u, {text}"
+                                             for each, text in zip(counts, where, strict=True)], ends)
         else:
             self.write((each for each in launch.ends if not isinstance(each, Count)), ends)
-            notes = [self.add(f"TAKE_COUNTED{'_BEFORE' * each.before}({given})", 3, 1)
-                     for each, given in zip(counts, where, strict=True)]
+            notes = [self.add(f"COUNT{'_BEFORE' * each.before}({self._tile(each.glb_tile)}u, {place}u)", notes=1)
+                     for place, each in enumerate(counts)]
+            self.counted = max(self.counted, len(counts))
+            self._counted[launch] = where
         for each, place, noted in zip(counts, places, notes, strict=True):
-            self.moves[TAKEN] += 1
             self._noted.counts.append(noted)
             yield Result(each.stream, place, None, len(self._noted.counts) - 1)
 
@@ -275,6 +283,7 @@ class Writer:
                                 2 + 3 * len(where), 2 + len(where), f"{ends.what} {ends.launch}",
                                 0 if launch.goes_on else LEAD)
         self.streams = max(self.streams, len(where))
+        self.moves[TAKEN] += len(where)
         if isinstance(wait, WaitTaken):
             self._passes(wait, (chain, first), ends)
         else:
@@ -292,7 +301,9 @@ class Writer:
         return sum(1 << self._tile(tile) for tile in tiles)
 
     def read(self, launch: Launch) -> Iterator[Result]:
-        """Take what a launch gave of the other streams; where it will be."""
+        """Take what a launch gave of streams that were counted, and of those that need not be; where these will be."""
+        for place, where in enumerate(self._counted.pop(launch, ())):
+            self.move(f"TAKE_COUNTED({place}u, {where})", 3, TAKEN)
         for each in launch.reads:
             assert isinstance(each, Read), "words are read"
             if each.landing is not None:

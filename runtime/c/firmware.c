@@ -16,6 +16,9 @@ enum way { IN, OUT };
 /* What a region does: its commands wait for the system DMA, or for the interrupt; nothing is left for it. */
 enum state { MOVES, RUNS, ENDED };
 
+/* What became of a command that may take long: it is done again, it is done, what it waits for was stopped. */
+enum step { LATER, WELL, STOPS };
+
 /* Where the processor is in the commands of a region. In each half is a page, and what its commands have noted; what the system
  * DMA reads or writes is volatile. */
 struct queue {
@@ -28,6 +31,10 @@ struct queue {
     uint32_t pair;                          /* of SAVE, the one that comes next */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
+    uint32_t counted[COUNTED];              /* of COUNT */
+#if STREAMS
+    uint32_t gone[STREAMS], stream, counts; /* of TAKE_MEANWHILE: lines of each that were asked for, which is next; the run has begun */
+#endif
     _Alignas(8) volatile uint32_t pages[2][PAGE_WORDS];
     _Alignas(8) volatile uint32_t notes[2][NOTE_WORDS];
 };
@@ -130,9 +137,10 @@ static uint32_t wait_for_interrupt(void)
     return lines;
 }
 
-/* Whether the interrupt of a region has come. Where there is one region it waits for it; else it is answered here, as the line is
- * that of all. */
-static inline int rang(uint32_t region)
+/* Whether the interrupt of a region has come, of an event or of what stops it. Where there is one region it waits for it; else that
+ * event is answered here, as the line is that of all. A run that begins with its configuration may have ended by then, which is for
+ * whoever waits for that. */
+static inline int rang(uint32_t region, uint32_t event)
 {
     if (REGIONS == 1u) {
         /* An interrupt of before may be cleared in a list. */
@@ -142,7 +150,7 @@ static inline int rang(uint32_t region)
     }
     const uint32_t events = *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_STATUS)
                             & *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_ENABLE);
-    *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_STATUS) = events;
+    *machine(SARDONYX_REGION(region) + SARDONYX_IRQ_STATUS) = events & 1u << event;
     return events != 0;
 }
 
@@ -240,54 +248,64 @@ static inline uint32_t words_before(uint32_t tile) { return tile; }
 #if STREAMS
 /* Lines that are worth a transfer while more of them come. Of the words that a store has counted the last ones are on their way: a line
  * is filled, and one waits for its bank (hw/glb/deserialiser.py). */
-#define WORTH 80u
+#define WORTH 128u
 #define ON_THEIR_WAY 2u
 
-/* Takes what streams of a launch store, piece by piece; whether all went well. */
-SELDOM int take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams, const volatile uint32_t *words, volatile uint32_t *note)
+/* Takes lines of a stream, so many after so many. */
+static inline void take_lines(struct queue *queue, const volatile uint32_t *stream, uint32_t first, uint32_t lines)
 {
-    static uint32_t gone[STREAMS];      /* lines */
-    const uint32_t next = *words++;
-    uint32_t goes_on = 1, well = 0;
-    for (uint32_t stream = 0; stream < streams; ++stream)
-        gone[stream] = 0;
-    while (goes_on) {
-        const uint32_t status = *machine(SARDONYX_REGION(region) + SARDONYX_STATUS);
-        well = next ? !(waiting(region) & next) : status >> SARDONYX_STATUS_DONE_LSB & 1u;
-        goes_on = !well && status >> SARDONYX_STATUS_BUSY_LSB & 1u;
-        if (!goes_on) {
-            *note++ = *host(SARDONYX_HOST_TIME);
-            *note++ = *machine(SARDONYX_REGION(region) + SARDONYX_CYCLES);
-            /* Of a job that is stopped nothing is wanted, and what it counted may be of either launch. */
-            if (!well)
-                break;
+    queue->taken = move(OUT, stream[1] + first_byte(queue) + 8u * first, stream[2] + 8u * first, 8u * lines);
+}
+
+/* Takes what streams of a launch store, piece by piece, until that has ended. Where there is one region it waits for the end; else it
+ * looks at a stream, and is done again. */
+SELDOM enum step take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams, const volatile uint32_t *words, volatile uint32_t *note)
+{
+    const uint32_t base = SARDONYX_REGION(region), next = *words++ << first_tile(queue);
+    do {
+        const uint32_t status = *machine(base + SARDONYX_STATUS);
+        const uint32_t well = next ? !(waiting(region) & next) : status >> SARDONYX_STATUS_DONE_LSB & 1u;
+        if (!well && status >> SARDONYX_STATUS_BUSY_LSB & 1u) {
+            /* Before a run begins what stores count is of the one before. */
+            if (!queue->counts && !(queue->counts = *machine(base + SARDONYX_CYCLES)))
+                continue;
+            /* One at a time, so that the end is seen soon. */
+            const uint32_t stream = queue->stream;
+            queue->stream = stream + 1u == streams ? 0 : stream + 1u;
+            const volatile uint32_t *const each = words + 3u * stream;
+            const uint32_t tile = first_tile(queue) + each[0], first = queue->gone[stream];
+            const uint32_t lines = *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS) / 4u - ON_THEIR_WAY;
+            if ((int32_t)(lines - first) < (int32_t)WORTH || !room(OUT))
+                continue;
+            /* A stream that has ended with this launch is at the next one, whatever others do: then these words are of that. */
+            if (next && !(waiting(region) & QUEUED(0u, 1u << tile)))
+                continue;
+            queue->gone[stream] = lines;
+            take_lines(queue, each, first, lines - first);
+            continue;
         }
+        if (well && !spare(OUT, streams))
+            continue;
+        *note++ = *host(SARDONYX_HOST_TIME);
+        *note++ = *machine(base + SARDONYX_CYCLES);
+        queue->counts = queue->stream = 0;
         for (uint32_t stream = 0; stream < streams; ++stream) {
             const volatile uint32_t *const each = words + 3u * stream;
-            const uint32_t first = gone[stream];
-            const uint32_t stored = goes_on || !next ? *machine(SARDONYX_GLB(each[0]) + SARDONYX_GLB_STORE_WORDS) : words_before(each[0]);
-            uint32_t lines = stored / 4u;
-            if (goes_on) {
-                if (lines < first + ON_THEIR_WAY + WORTH)
-                    continue;
-                /* A stream that has ended with this launch is at the next one, whatever others do: then these words are of that. */
-                if (next && !(waiting(region) & QUEUED(0u, 1u << each[0])))
-                    continue;
-                lines -= ON_THEIR_WAY;
-            } else {
-                *note++ = stored;
-                lines = (stored + 3u) / 4u;
-                if (lines == first)
-                    continue;
-            }
-            gone[stream] = lines;
-            queue->taken = move(OUT, each[1] + 8u * first, each[2] + 8u * first, 8u * (lines - first));
-            /* One at a time, so that the end is seen soon. */
-            if (goes_on)
-                break;
+            const uint32_t tile = first_tile(queue) + each[0], first = queue->gone[stream];
+            queue->gone[stream] = 0;
+            /* Of a job that is stopped nothing is wanted, and what it counted may be of either launch. */
+            if (!well)
+                continue;
+            const uint32_t stored = next ? words_before(tile) : *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS);
+            *note++ = stored;
+            const uint32_t lines = (stored + 3u) / 4u;
+            /* Each stream has a transfer at least, so that those are counted: of a line if there are no words. */
+            if (lines != first || !first)
+                take_lines(queue, each, first, lines ? lines - first : 1u);
         }
-    }
-    return well;
+        return well ? WELL : STOPS;
+    } while (REGIONS == 1u);
+    return LATER;
 }
 #endif
 
@@ -345,7 +363,7 @@ static enum state execute(struct queue *queue, uint32_t region)
             continue;
         }
         case KIND_WAIT: {
-            if (!rang(region)) {
+            if (!rang(region, number)) {
                 state = RUNS;
                 goto later;
             }
@@ -400,14 +418,18 @@ static enum state execute(struct queue *queue, uint32_t region)
             queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
             next += 3;
             continue;
-        case KIND_TAKE_COUNTED:
-        case KIND_TAKE_COUNTED_BEFORE: {
+        case KIND_COUNT:
+        case KIND_COUNT_BEFORE: {
+            const uint32_t tile = first_tile(queue) + (number & ((1u << PLACE_LSB) - 1u));
+            const uint32_t words = kind == KIND_COUNT ? *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS) : words_before(tile);
+            *note++ = queue->counted[number >> PLACE_LSB] = words;
+            continue;
+        }
+        case KIND_TAKE_COUNTED: {
             if (!room(OUT))
                 goto later;
-            const uint32_t tile = first_tile(queue) + number;
-            const uint32_t words = kind == KIND_TAKE_COUNTED ? *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS) : words_before(tile);
-            *note++ = words;
             /* A line if there are none, so that all transfers are counted. */
+            const uint32_t words = queue->counted[number];
             queue->taken = move(OUT, next[0] + first_byte(queue), next[1], words ? (words + 3u) / 4u * 8u : 8u);
             next += 2;
             continue;
@@ -415,10 +437,12 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_TAKE_MEANWHILE:
 #if STREAMS
         {
-            const int well = take_meanwhile(queue, region, number, next, note);
+            const enum step step = take_meanwhile(queue, region, number, next, note);
+            if (step == LATER)
+                goto later;
             note += 2u + number;
             next += 1u + 3u * number;
-            if (!well) {
+            if (step == STOPS) {
                 stop(queue, region, *machine(SARDONYX_REGION(region) + SARDONYX_STATUS));
                 next = queue->following ? &go_on : &give_up;
             }

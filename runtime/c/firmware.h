@@ -12,8 +12,8 @@
 #include "sardonyx.h"
 
 /* 32 of them have room in a word. */
-enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_TAKE_COUNTED,
-            KIND_TAKE_COUNTED_BEFORE, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
+enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_COUNT,
+            KIND_COUNT_BEFORE, KIND_TAKE_COUNTED, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
             KIND_RESUMES, KIND_WAIT_TAKEN, KIND_TAKE_MEANWHILE, KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
@@ -54,12 +54,14 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 /* Take so many rows of bytes each, with pitches of their own in the global buffer and outside. */
 #define TAKE_ROWS(rows, glb, outside, bytes, pitch, pitch_outside) COMMAND(KIND_TAKE_ROWS, (rows)), SARDONYX_GLB_WINDOW + (glb), \
                                                                    (outside), (bytes), (pitch), (pitch_outside)
-/* Read register store_words of a GLB tile, or store_words_before, note it, and take as many 16-bit words. */
-#define TAKE_COUNTED(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
-#define TAKE_COUNTED_BEFORE(tile, glb, outside) COMMAND(KIND_TAKE_COUNTED_BEFORE, (tile)), SARDONYX_GLB_WINDOW + (glb), (outside)
+/* Read register store_words of a GLB tile, or store_words_before, note it, and keep it in one of COUNTED places; take as many 16-bit
+ * words as that place has. */
+#define COUNT(tile, place) COMMAND(KIND_COUNT, (tile) | (place) << PLACE_LSB)
+#define COUNT_BEFORE(tile, place) COMMAND(KIND_COUNT_BEFORE, (tile) | (place) << PLACE_LSB)
+#define PLACE_LSB 8
+#define TAKE_COUNTED(place, glb, outside) COMMAND(KIND_TAKE_COUNTED, (place)), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Take what that many streams store as it comes, until descriptors that wait, as of WAIT_TAKEN, have begun, or with none of these until
- * the run has ended, as it should; note the time then, cycles of the run, and how many words each stream has. Where there is one
- * region. */
+ * the run has ended, as it should; note the time then, cycles of the run, and how many words each stream has. */
 #define TAKE_MEANWHILE(streams, loads, stores) COMMAND(KIND_TAKE_MEANWHILE, (streams)), QUEUED(loads, stores)
 #define STREAM(tile, glb, outside) (tile), SARDONYX_GLB_WINDOW + (glb), (outside)
 /* Wait until all is brought, or taken, or all but so many of the last ones. */
@@ -71,7 +73,11 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #define WAIT(bit) COMMAND(KIND_WAIT, (bit))
 /* Wait until no descriptor of the loads and stores of these GLB tiles, a bit each, waits, and note the time. */
 #define WAIT_TAKEN(loads, stores) COMMAND(KIND_WAIT_TAKEN, 0u), QUEUED(loads, stores)
+#ifdef SARDONYX_QUEUED
 #define QUEUED(loads, stores) ((loads) << SARDONYX_QUEUED_LOADS_LSB | (stores) << SARDONYX_QUEUED_STORES_LSB)
+#else
+#define QUEUED(loads, stores) 0u
+#endif
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

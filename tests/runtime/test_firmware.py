@@ -88,7 +88,7 @@ def test_nothing_starts_before_its_words_are_there_and_those_before_are_gone(que
             held[found[1]] = int(found[2], 16)
         elif found := re.match(r"SET_BRING\(0x\w+u, (0x\w+)u", line):
             asked["BROUGHT"].append(int(found[1], 16))
-        elif found := re.match(r"(?:TAKE_COUNTED(?:_BEFORE)?\(|TAKE_MEANWHILE.*STREAM\()1u, (0x\w+)u", line):
+        elif found := re.match(r"(?:TAKE_COUNTED\(0u|TAKE_MEANWHILE.*STREAM\(1u), (0x\w+)u", line):
             asked["TAKEN"].append(int(found[1], 16))
         elif found := re.match(r"(BROUGHT|TAKEN)(?:_BUT\((\d)u\))?,", line):
             gone[found[1]] = max(gone[found[1]], len(asked[found[1]]) - int(found[2] or 0))

@@ -26,7 +26,7 @@ def test_lists_of_a_region_ask_for_transfers_of_its_own_bytes_only(region: int) 
     window = range(first, first + place.arch.glb_tiles * place.arch.glb.tile_bytes)
     asked = [(int(at, 16), int(size, 16)) for at, size in re.findall(r"SET_BRING\(0x\w+u, (0x\w+)u, (0x\w+)u\)", text)]
     assert len(asked) >= 2 and all(at in window and at + size - 1 in window for at, size in asked)
-    taken = [int(at, 16) for at in re.findall(r"TAKE_COUNTED(?:_BEFORE)?\(\d+u, (0x\w+)u", text)]
+    taken = [int(at, 16) for at in re.findall(r"(?:TAKE_COUNTED|STREAM)\(\d+u, (0x\w+)u", text)]
     assert taken and all(at in window for at in taken)
     assert {int(tile) for tile in re.findall(r"SARDONYX_GLB\((\d+)\)", text)} == set(range(place.first, place.first + 2))
 

@@ -1,0 +1,63 @@
+"""In which order firmware does what comes between two launches that are not in one run."""
+
+import itertools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import BESIDE, LEAST, PART, copier
+from riscv import needs_compiler
+
+from sardonyx.hw.arch.system import System
+from sardonyx.runtime.firmware import Firmware, Job, firmware
+from sardonyx.sim import system
+
+ARCH = replace(LEAST, glb=replace(LEAST.glb, queue=False, bank_bytes=16384),
+               system=System(processor=True, ram_bytes=16384, serial_cycles=4))
+PROGRAM = copier(ARCH)
+BLOCKS = [np.array([2000, *range(number, number + 2000)], np.uint16) for number in range(7)]
+
+
+def job() -> Job:
+    return Job("copy", PROGRAM, [{"a_vals": each} for each in BLOCKS], {"b_vals": 2001})
+
+
+def commands(made: Firmware) -> "list[str]":
+    """What commands of launches there are: an end, a count, a start, words that are taken, and what is waited for."""
+    return re.findall(r"WAIT\(1u|COUNT\(|CONTROL, 0x1u|TAKE_COUNTED|TAKE_MEANWHILE|TAKEN(?:_BUT\(\d+u)?", made.commands)
+
+
+def test_words_of_a_launch_are_counted_before_the_next_one_starts_and_taken_behind_that() -> None:
+    """It waits for none of them: its places are others. Those of the last launch go while they are stored."""
+    text = " ".join(commands(firmware([job()], ARCH, 1 << 20)))
+    assert text.count("WAIT(1u COUNT( CONTROL, 0x1u TAKE_COUNTED TAKE") == 3
+    assert text.endswith("TAKE_MEANWHILE TAKEN")
+
+
+def test_a_small_memory_of_the_processor_has_words_taken_when_they_are_all_there() -> None:
+    """It has no room for what takes them before."""
+    small = replace(ARCH, system=replace(ARCH.system, ram_bytes=4096))
+    found = commands(firmware([job()], small, 1 << 20))
+    assert "TAKE_MEANWHILE" not in found and found[-3:] == ["COUNT(", "TAKE_COUNTED", "TAKEN"]
+
+
+@needs_compiler
+def test_the_next_launch_starts_soon_and_words_go_while_it_computes() -> None:
+    found: list[list[int]] = []
+    ran = system.run_jobs([job()], [lambda stored: found.append(stored["b_vals"].tolist())], ARCH, lambda stage: None)
+    assert found == [each.tolist() for each in BLOCKS]
+    spans = ran.spans(0, "start")
+    gaps = [later[0] - former[1] for former, later in itertools.pairwise(spans)]
+    assert len(gaps) == 3 and max(gaps) < 400, "of two launches 1,000 lines go"
+    assert all(any(begun < first and end < ended for first, end in ran.taken if end - first > 400)
+               for begun, ended in spans[1:-1])
+    assert ran.left(0) - spans[-1][1] < 400
+
+
+@pytest.mark.parametrize("region", [None, 1])
+def test_a_region_of_several_begins_with_its_configuration_and_has_words_taken_meanwhile(region: "int | None") -> None:
+    """As the only one does."""
+    given = [{"a_vals": np.array([3, 1, 2, number], np.uint16)} for number in range(4)]
+    text = firmware([Job("copy", copier(PART), given, {"b_vals": 4}, region)], BESIDE, 1 << 20, (2, 2)).commands
+    assert "CONTROL, 0x5u" in text and "TAKE_MEANWHILE(1u" in text
