@@ -1,4 +1,5 @@
-"""Operations of a sparse graph whose rows are dealt to parts of it: each part counts its own rows, and their sums are merged.
+"""Operations of a sparse graph whose rows are dealt to lanes or parts of it: these have the same rows, or each part counts its
+own, and their sums are merged.
 
     part 0   rows 0 1 S0 D    coordinates * 2        0 2 S0 D,  sums  5 7 S0 D  -+-> 0 1 2 3 S0 D,  5 N 7 N S0 D
     part 1   rows 0 1 S0 D    coordinates * 2 + 1    1 3 S0 D,  sums  6 8 S0 D  -+                  N 6 N 8 S0 D
@@ -14,7 +15,21 @@ from typing import ClassVar
 
 from ...hw.arch.op import BY_NAME
 from ...hw.arch.primitive import ALU, JOINER, Primitive
+from .sam_levels import Scanner
 from .sam_ops import CRD, VAL, Operation, Ports, Settings, Space, need
+
+
+@dataclass(frozen=True)
+class RowScanner(Scanner):
+    """Counts the rows of an operand once more, for who does not wait for them together with the operand's next level.
+
+    of: the scanner that gives the same coordinates.
+    """
+
+    of: str = ""
+
+    def spaces(self, name: str, given: Mapping[str, Space]) -> dict[str, Space]:
+        return super().spaces(self.of, given)
 
 
 @dataclass(frozen=True)

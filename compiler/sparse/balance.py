@@ -8,6 +8,8 @@ follow (Onyx JSSC IV-E). Tokens of the short path wait for about as many cycles 
 deep as that never stops the fork. Where the JSSC chains SplitFIFOs placed like tiles, we set spare PEs to pass_through,
 whose FIFO has the depth that `Arch` gives: one tile does what two register pairs do, and the router stays free.
 
+Paths that part nowhere, as they begin at different blocks, need none: each begins when the other takes what it gives.
+
 Needs:   acyclic MappedGraph.
 Gives:   MappedGraph in which every edge with more slack than its FIFOs hold goes through pass_through blocks.
 """
@@ -78,11 +80,14 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
     depth = arch.pe.pass_depth
     wanted = {}
     for net in graph.nets:
+        latency = graph.blocks[net.source.block].latency + net_latency
+        begun = arrival[net.source.block]
         for sink in net.sinks:
-            ready = arrival[net.source.block] + graph.blocks[net.source.block].latency + net_latency
-            slack = arrival[sink.block] - ready
+            if net.layer != "data" or not _in_step(graph.blocks[sink.block], sink.port):
+                continue
+            slack = max((arrival[sink.block][root] - begun[root] - latency for root in begun), default=0)
             holds = LOCATED_TOKENS if graph.blocks[sink.block].primitive == LEVEL.name else NET_TOKENS
-            if net.layer == "data" and _in_step(graph.blocks[sink.block], sink.port) and slack > holds:
+            if slack > holds:
                 wanted[net.source, sink] = min(MOST, -(-(slack - holds) // depth))
     return wanted
 
@@ -99,18 +104,27 @@ def _keeps(block: Block, port: str) -> bool:
     return block.primitive == LEVEL.name and port == WRITTEN and block.config["output"] != LOCATE
 
 
-def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, int]:
-    """Cycle in which the first token can be at every input of a block, by longest path.
+def _loaded(block: Block, port: str) -> bool:
+    """Whether what comes at an input is there before the block begins."""
+    return block.primitive == LEVEL.name and port == BLOCK
 
-    What waits for a level that is kept waits for all of it, which no FIFO outlasts. When it is there its path is a short one:
-    slack on those that it meets would make it the shorter one by that, with nothing on it to hold tokens.
+
+def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, Mapping[str, int]]:
+    """Cycle in which the first token can be at every input of a block, by longest path from each block that begins streams.
+
+    What begins elsewhere waits for nothing of it, and a level that is loaded begins when it is whole. What waits for a level
+    that is kept waits for all of it, which no FIFO outlasts. When it is there its path is a short one: slack on those that it
+    meets would make it the shorter one by that, with nothing on it to hold tokens.
     """
     feeds: dict[str, set[str]] = defaultdict(set)
     for net in graph.nets:
         for sink in net.sinks:
-            if not _keeps(graph.blocks[sink.block], sink.port):
+            if not _keeps(graph.blocks[sink.block], sink.port) and not _loaded(graph.blocks[sink.block], sink.port):
                 feeds[sink.block].add(net.source.block)
-    arrival: dict[str, int] = {}
+    arrival: dict[str, dict[str, int]] = {}
     for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
-        arrival[name] = max((arrival[f] + graph.blocks[f].latency + net_latency for f in feeds[name]), default=0)
+        arrival[name] = {} if feeds[name] else {name: 0}
+        for feed in feeds[name]:
+            for root, cycle in arrival[feed].items():
+                arrival[name][root] = max(arrival[name].get(root, 0), cycle + graph.blocks[feed].latency + net_latency)
     return arrival

@@ -7,7 +7,9 @@
 
 A row takes the cycles of its longest lane. Nonzeros of a row go to the lanes in turn, so that none has more than one more than
 another, and each row begins with another lane. Rows are the same for all: references of the level above, which is dense, are
-those of all lanes, and an empty row sums to 0 in each. What is looked up is written to a MEM tile for each lane.
+those of all lanes, and an empty row sums to 0 in each. What guides their sums is counted apart from these references, in a MEM
+tile more, so that no tiles have to hold it for as long as references take to become products. What is looked up is written to a
+MEM tile for each lane.
 
 That is for programs whose intermediates stay in the array: they have one sub-tile, which copies of the program cannot share.
 

@@ -43,6 +43,7 @@ from sardonyx.compiler.ir.sam import Edge, Pin, SamGraph
 from sardonyx.compiler.ir.sam_kept import KeptScanner, KeptValues
 from sardonyx.compiler.ir.sam_levels import LevelWriter, Locator, RootLocator, Scanner, Values, ValuesWriter
 from sardonyx.compiler.ir.sam_ops import Operation
+from sardonyx.compiler.ir.sam_parts import RowScanner
 from sardonyx.compiler.ir.sam_reduce import Accumulator, MaxReducer, Reducer
 from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
 from sardonyx.compiler.ir.sam_verify import verify
@@ -293,6 +294,7 @@ class _Builder:
             return self._sum(part, above)
         if lanes := split(part, self.lanes):
             self.refs |= {slot: self.refs[slot.rpartition(LANE)[0]] for slot in lanes}
+            above = self._again(above) if above else None
             values = [self.value(each, above) for each in lanes.values()]
             value = added(self.add, [(1, each) for each in values]) if not rows_of(lanes, self.lanes) else \
                 self._merged(rows_of(lanes, self.lanes), above, values)
@@ -307,6 +309,18 @@ class _Builder:
                 Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
         return scaled(self.add, value, part.coefficient)
+
+    def _again(self, rows: Pin) -> Pin:
+        """The same rows from a scanner of their own, where they are counted.
+
+        Sums wait for them, who are behind the scan and the look-ups of a lane: where they come with the references that begin
+        these, either waits for the other, or tokens have to be held.
+        """
+        op = self.nodes[rows.node]
+        if not (type(op) is Scanner and op.dense and op.root):
+            return rows
+        again = RowScanner(op.slot, op.level, op.index, dense=True, root=True, of=rows.node)
+        return Pin(self.add(f"rows_{op.slot}_{op.index}", again), "crd")
 
     def _merged(self, index: str, rows: Pin | None, values: list[Pin]) -> Pin:
         """Sums of all rows from those of parts, whose coordinates replace those that each part counts."""

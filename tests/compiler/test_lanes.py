@@ -83,6 +83,7 @@ def test_four_lanes_take_the_longest_of_them_for_each_row_and_are_certain():
     work, rows = Work(tiling, lanes_of(made)), np.bincount(data["A"].coords[:, 0], minlength=40)
     compiled = compile_fused(sharing(made, tiling), presets.get("onyx"))
     assert not compiled.waits
+    assert compiled.slack == 4, "36, where what guides sums has to be held beside references and products"
     cycles = fabric.ideal_cycles(compiled.graph, list(work.transactions()))
     # Loading, two products, and 60 for each latency; one lane takes 1,066.
     assert cycles < data["A"].nnz / 4 + 40 + 2 * (np.ceil(rows / 4) + 1).sum() + 3 * 60 < 600

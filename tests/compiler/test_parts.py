@@ -11,8 +11,9 @@ from test_fuse import operands
 from test_lanes import TWICE, fused, program
 
 from sardonyx.compiler.einsum import compile_fused
+from sardonyx.compiler.ir.sam_levels import Scanner
 from sardonyx.compiler.ir.sam_ops import SpaceError
-from sardonyx.compiler.ir.sam_parts import PartMerger, PartRows
+from sardonyx.compiler.ir.sam_parts import PartMerger, PartRows, RowScanner
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import Deal, lanes_of
@@ -96,6 +97,7 @@ def test_seven_parts_take_the_longest_row_of_each_seven_and_are_certain():
     work, rows = Work(tiling, lanes_of(made)), np.bincount(data["A"].coords[:, 0], minlength=size)
     compiled = compile_fused(sharing(made, tiling), presets.get("onyx"))
     assert made.parts and not compiled.waits
+    assert compiled.slack < 20, "127, where what guides sums has to be held beside references and products"
     cycles = fabric.ideal_cycles(compiled.graph, list(work.transactions()))
     # Loading, two products, and 60 for each latency; lanes take 400.
     loading, product = max(rows[part::7].sum() for part in range(7)) + 10, (rows.reshape(10, 7).max(axis=1) + 1).sum()
@@ -119,6 +121,12 @@ def test_rows_of_two_parts_are_merged_in_order():
     found = streams(PartMerger("i"), {"crd0": "0 2 4 S0 D", "val0": "5 0 9 S0 D", "crd1": "1 3 S0 D", "val1": "6 8 S0 D"})
     assert found == {"crd": parse_stream("0 1 2 3 4 S0 D"), "val0_o": parse_stream("5 N 0 N 9 S0 D"),
                      "val1_o": parse_stream("N 6 N 8 N S0 D")}
+
+
+def test_rows_that_are_counted_again_are_the_same_ones():
+    once, again = Scanner("A", 0, "i", True, True), RowScanner("A", 0, "i", True, True, of="rows")
+    assert once.spaces("rows", {}) == again.spaces("others", {}) and once.moved == again.moved
+    assert once.settings == again.settings
 
 
 def test_values_that_are_not_of_the_rows_of_a_part_are_found():
