@@ -31,6 +31,7 @@ from .tiles import Tiling
 CHUNK = 1 << 18     # Items at once.
 ROOM = 1 << 16      # 16-bit words of a bank of the global buffer, if nothing else is said.
 FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
+NAMED_LOAD, NAMED_STORE = 1, 2      # Words of the number of a copy (`hw/sparse/filter.py`, `hw/sparse/arbiter.py`).
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Expected:
     cycles : float          Of one copy of the program.
     result_words : float    The most words of a half of a level buffer that the result of an item takes.
     items, longest          How many items, and the cycles of the longest one.
-    busiest : float         Words of the fullest link, of those that load and those that store.
+    loaded, stored : float  Words of the fullest link that loads, and of the fullest one that stores.
     fill : float            Cycles of launches in which nothing is computed.
     apart : float           Cycles of one copy where each item is a launch of its own, in which nothing overlaps.
     """
@@ -78,7 +79,8 @@ class Expected:
     result_words: float
     items: int
     longest: float
-    busiest: float
+    loaded: float
+    stored: float
     fill: float
     apart: float
 
@@ -87,11 +89,12 @@ class Expected:
         return min((self._on(copies, copying.grouped(copies), times), copies) for copies in copying.counts)
 
     def _on(self, copies: int, groups: int, times: float) -> float:
-        """Cycles of the copies, or of the links of their groups, in which a word in front of each block says its copy. The
-        largest group has the most to bring."""
+        """Cycles of the copies, or of the links of their groups, in which a word in front of each block that is loaded says its
+        copy, and two words in front of each that is stored. The largest group has the most to bring."""
         if copies == 1:
             return times * self.cycles
-        link = (self.busiest + self.items * (copies > groups)) * ceil(copies / groups) / copies
+        named = self.items if copies > groups else 0
+        link = max(self.loaded + NAMED_LOAD * named, self.stored + NAMED_STORE * named) * ceil(copies / groups) / copies
         work = (self.cycles - self.fill) / min(copies, max(1, self.items * times))
         return times * (max(work, link) + self.fill) + self.longest
 
@@ -128,10 +131,10 @@ def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
         for name, words in estimate.stores.items():
             stored[name] = stored.get(name, 0.0) + float(words.sum())
     loaded = max(sums.values(), default=0.0)
-    busiest = max(loaded, *stored.values(), 0.0)
     launch = FILL + FILL_LOOP * len(tiling.einsum.order)
     fill = _launches(root, tiling, loaded, room) * launch
-    return Expected(total + fill, result_words, len(tiling), longest, busiest, fill, apart + len(tiling) * launch)
+    gives = max(stored.values(), default=0.0)
+    return Expected(total + fill, result_words, len(tiling), longest, loaded, gives, fill, apart + len(tiling) * launch)
 
 
 def _launches(root: Node, tiling: Tiling, loaded: float, room: int) -> int:
