@@ -145,6 +145,8 @@ def dataflow(order: Sequence[str], result: Sequence[str], edges: Mapping[str, in
               any(edges[each] == 1 or order.index(each) < order.index(index) for each in summed)]
     if not summed:
         return "no sum"
+    if all(edge == 1 for edge in edges.values()):
+        return "single products"
     return "inner product" if not inside else "outer product" if len(inside) == len(result) else "Gustavson"
 
 

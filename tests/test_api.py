@@ -241,7 +241,7 @@ def test_explanations_name_what_was_asked_for(tmp_path):
     assert explained.explain_register("status").report["address"] == "0x0010"
     assert explained.explain_register("0x10").report["name"] == "controller.status"
     assert api.explain_program("x(i) = b(i) * c(i)").report["tiles"]["mem"] == 6
-    sardonyx.einsum("x(i) = b(i) * c(i)", b=np.arange(4), c=np.arange(4), engine="tokens", dump=tmp_path)
+    sardonyx.einsum("x(i) = b(i) * c(i)", b=np.arange(4), c=np.arange(4), engine="tokens", tile=4, dump=tmp_path)
     assert "intersect_i" in explained.explain_bitstream(tmp_path / "app.bits").text
 
 

@@ -110,7 +110,8 @@ def test_what_no_order_can_do_is_refused_as_the_default_order_is() -> None:
 
 @pytest.mark.parametrize("order,edges,name", [
     ("ijk", (9, 9, 9), "inner product"), ("ikj", (9, 9, 9), "Gustavson"), ("kij", (9, 9, 9), "outer product"),
-    ("ijk", (9, 9, 1), "outer product"), ("ijk", (1, 9, 1), "Gustavson"), ("ijk", (1, 1, 9), "inner product")])
+    ("ijk", (9, 9, 1), "outer product"), ("ijk", (1, 9, 1), "Gustavson"), ("ijk", (1, 1, 9), "inner product"),
+    ("kij", (1, 1, 1), "single products")])
 def test_loops_have_the_name_of_what_they_do_with_sums(order: str, edges: "tuple[int, ...]", name: str) -> None:
     assert dataflow(order, "ij", dict(zip("ijk", edges, strict=True))) == name
     assert dataflow("ij", "ij", {"i": 1, "j": 9}) == "no sum"

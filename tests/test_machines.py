@@ -12,7 +12,7 @@ from sardonyx.machines import SMALLEST_FIRST
 
 SMALL, SPARSE = SMALLEST_FIRST[:2]
 # What does not fit `small`.
-ON_SPARSE = ("mask_tri_four", "mat_elemdiv", "mat_vecmul_iter_statements", "spmv_iter")
+ON_SPARSE = ("mat_elemdiv", "mat_vecmul_iter_statements", "spmv_iter")
 
 
 @pytest.mark.parametrize("name", [*kernel_names(), *program_names()])

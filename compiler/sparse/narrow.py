@@ -2,14 +2,17 @@
 
     X(i,j) = B(i,k) * C(k,j), tiles of one k                =>  X(i,j) = B(i) * C(j)
     X(i,j) = B(i,k,l) * C(j,k) * D(j,l), of one j, k and l   =>  X(i) = B(i) * C * D
+    X(i,j) = B(i,j) * C(i,j), of one i and j                 =>  X = B * C
 
 The loop over such an index turns once, so what it scans, joins and adds up is known before: without it an item loads fewer
 levels, a copy of the program takes fewer tiles, and more copies have links of their own. Where tiles stand in the whole
 operands and result says the tiling, as before.
 
 A term of a sum needs a level that can be empty, for items in which it has no nonzeros, a function may be of a sum, and a
-level below a dense one says which of its coordinates occur: indices of such levels stay. So do all where none would be left:
-then an item is a single product, and what takes the time is handing it over.
+level below a dense one says which of its coordinates occur: indices of such levels stay.
+
+Where no index is left an item is one product of numbers, in 4.5 cycles; with levels of one coordinate it takes 5.5 and more.
+A copy keeps its loops then, as nothing would be left of it for the array.
 
 Needs:   Tiling.
 Gives:   Tiling of a statement with fewer indices, or the same one.
@@ -42,7 +45,7 @@ def narrow(einsum: Einsum, edges: Mapping[str, int]) -> tuple[Einsum, frozenset[
     if _has_functions(einsum.expr):
         return einsum, frozenset()
     lone = frozenset(index for index in einsum.order if edges[index] == 1) - _needed(einsum, edges)
-    if not lone or len(lone) == len(einsum.order):
+    if not lone or (len(lone) == len(einsum.order) and isinstance(einsum.expr, Access)):
         return einsum, frozenset()
     result, expr = _access(einsum.result, lone), changed(einsum.expr, lambda access: _access(access, lone))
     order = tuple(index for index in einsum.order if index not in lone)

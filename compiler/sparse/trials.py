@@ -173,4 +173,4 @@ def too_many_items(edges: Mapping[str, int], count: int) -> str:
     """What so many items would need."""
     return (f"tiles of {', '.join(f'{index} {edge}' for index, edge in edges.items())} make {count:,} sub-tiles of work, "
             f"more than {MOST_ITEMS:,}: {count * ITEM_BYTES / 1e9:,.1f} GB in the host and more than "
-            f"{count * LEAST:,} cycles")
+            f"{count * LEAST:,.0f} cycles")
