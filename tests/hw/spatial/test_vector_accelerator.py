@@ -17,6 +17,7 @@ from sardonyx import spatial as sp
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.vectored import Vectored
+from sardonyx.hw.spatial.convolve.buffered import BufferedVectors
 from sardonyx.hw.spatial.convolve.former import Former
 from sardonyx.runtime import spatial_vectors
 from sardonyx.runtime.data.vector_arrays import Laid, laid
@@ -75,6 +76,15 @@ def test_fibers_become_vectors(side: int, data: st.DataObject, stalls: "int | No
     assert size and found == wanted and not ran.status["fault"]
 
 
+@pytest.mark.parametrize("side,fiber", [(0, [(14, 1)]), (1, [(47, 1)]), (1, [(0, 1)] * 193)])
+def test_a_place_out_of_reach_and_a_fiber_longer_than_is_held_are_told(side: int, fiber: "list[tuple[int, int]]") -> None:
+    one = (ARRAY.left, ARRAY.right)[side]
+    nearer = [(at - 1, value) for at, value in fiber[:192]] if fiber[0][0] else fiber[:192]
+    for found, told in ((fiber, 1), (nearer, 0)):
+        assert Bench(Former(ARRAY, one)).run(words(ARRAY, side, [[found, [], []]])[0]).status["fault"] == told
+
+
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30), size=st.sampled_from((1, 2)))
 def test_results_in_memory_are_those_of_numpy(simulated: SimulatedAccelerator, density: float, seed: int, size: int) -> None:
@@ -89,8 +99,9 @@ def test_results_in_memory_are_those_of_numpy(simulated: SimulatedAccelerator, d
     assert np.array_equal(found.reshape(wanted.shape), wanted.astype(found.dtype))
 
 
-def read(array: Vectored, place: Laid) -> "dict[str, list[int]]":
-    """The streams of an array, out of the arrays in memory."""
+def read(array: Vectored, place: Laid) -> "tuple[dict[str, list[int]], dict[str, list[int]]]":
+    """What fills formers, out of the arrays in memory, and the streams of an array."""
+    fills: dict[str, list[int]] = {}
     streams: dict[str, list[int]] = {}
     for side, name, fed in zip(place.sides, ("left", "right"), zip(*place.tensors, strict=True), strict=True):
         tensors = []
@@ -101,9 +112,10 @@ def read(array: Vectored, place: Laid) -> "dict[str, list[int]]":
             tensors.append([[(int(np.frombuffer(place.content, np.uint16, 1, coordinates + 2 * n)[0]),
                               int(np.frombuffer(place.content, kind, 1, values + (n << side.size))[0]))
                              for n in range(begin, end)] for begin, end in pairwise(segments)])
-        _, vectors = words(array, name == "right", tensors)
+        filled, vectors = words(array, name == "right", tensors)
+        fills |= {f"{array.operands[name == 'right'].name}_{member}": found for member, found in filled.items()}
         streams |= {f"{name}{port[1:]}": found for port, found in vectors.items()}
-    return streams
+    return fills, streams
 
 
 @settings(max_examples=40)
@@ -113,13 +125,26 @@ def test_what_lies_in_memory_is_any_result_of_two_operands(design: sp.Design, de
     assert array is not None
     given = operands(design, density, seed)
     place = laid(array, given, 0, 2)
-    outputs = simulate(array.kind, read(array, place))
+    outputs = simulate(array.kind, read(array, place)[1])
     # Of each part a row of words has one of every bank.
     sums = np.array([*outputs.values()]).reshape(array.kind.banks, len(place.sums), -1).transpose(1, 2, 0)
     found = np.concatenate([part.ravel()[:count] for part, count in zip(sums, place.sums, strict=True)])
     found = found.astype(np.uint32).astype(np.int32).reshape(2, *array.result.shape)
     assert np.array_equal(found, design.run("golden", **given).value)
     assert design.accelerator().kind.streams[0].elements == array.fibers + 1
+
+
+@settings(max_examples=15)
+@given(density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30), stalls=st.none() | st.integers(1, 1 << 30))
+def test_fibers_become_rows_of_sums(density: float, seed: int, stalls: "int | None") -> None:
+    given = operands(SMALL, density, seed)
+    place = laid(ARRAY, given, 0, 2)
+    result, = accelerator().kind.rows
+    ran = Bench(BufferedVectors(ARRAY, result)).run(read(ARRAY, place)[0], {"size": 2}, stalls=stalls, idle=500)
+    sums = np.array(ran.outputs["output"], np.uint64).view(np.int32).reshape(len(place.sums), -1)
+    found = np.concatenate([part[:count] for part, count in zip(sums, place.sums, strict=True)])
+    wanted = SMALL.run("golden", **given).value
+    assert np.array_equal(found.reshape(wanted.shape), wanted) and not ran.status["fault"] and not ran.left
 
 
 def test_operands_that_parts_share_lie_in_memory_once() -> None:
@@ -180,6 +205,7 @@ WRONG: "dict[str, tuple[Callable[[], tuple[bytes, Program]], str]]" = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) -> None:
     memory, program = WRONG[what][0]()
@@ -188,6 +214,7 @@ def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) ->
         check(simulated.run(program.words, LIMIT).status, "small")
 
 
+@pytest.mark.slow
 def test_what_waits_for_weights_is_given_up_and_leaves_nothing_behind(simulated: SimulatedAccelerator) -> None:
     given = operands(SMALL, 0.5, 3)
     place = laid(ARRAY, given, 0, 2)
