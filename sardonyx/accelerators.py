@@ -47,8 +47,8 @@ from .sparse_products import sparse_product
 
 # The names of modules that accelerators are made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
-                   r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|sum_bank_\w+|waiting|watchdog|"
-                   r"wide_result_\w+")
+                   r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|"
+                   r"stall_counters|sum_bank_\w+|waiting|watchdog|wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Places in memory are multiples of this.
 LINE = 64
@@ -238,7 +238,8 @@ class AcceleratorDesign:
 
 
 def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *, buffers: Mapping[str, Buffer],
-                stored: Sequence[Written], dma: Dma, queue: int, ram_bytes: int, watchdog: bool = False) -> AcceleratorDesign:
+                stored: Sequence[Written], dma: Dma, queue: int, ram_bytes: int, watchdog: bool = False,
+                counters: bool = False) -> AcceleratorDesign:
     """The accelerator around an array and its private buffers, of its name.
 
     buffers: of the design, those of results too; stored: those of results that are fibers.
@@ -249,7 +250,7 @@ def accelerator(array: Spatial | Elastic, private: tuple[PrivateBuffer, ...], *,
     rows = any(isinstance(result, Collected) and result.wide for result in results)
     wide = rows or any(bank.wide for buffer in private for bank in buffer.banks)
     return AcceleratorDesign(Accelerator(array.name, inside, private, results, replace(dma, wide=wide), queue, ram_bytes,
-                                         watchdog))
+                                         watchdog, counters))
 
 
 def wrapped_sums(values: np.ndarray, bits: int) -> np.ndarray:

@@ -84,7 +84,8 @@ class Design(Concerns):
     """A spatial array: its concerns (`Concerns` says which), explained, as Verilog, and in runs that are checked."""
 
     def accelerator(self, ports: int | None = None, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
-                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False) -> AcceleratorDesign:
+                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False,
+                    counters: bool = False) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
@@ -95,14 +96,15 @@ class Design(Concerns):
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
         watchdog : bool                    Commands may say how long nothing may move until all is given up: `Program.patience`.
+        counters : bool                    Registers say in how many cycles streams wait, and for what.
         """
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
                   (128 if wide else 32) if room is None else room, lists)
         if self.vectored is not None:
-            return vector_accelerators.around(self.vectored, self, dma, queue, ram_bytes, watchdog)
+            return vector_accelerators.around(self.vectored, self, dma, queue, ram_bytes, watchdog, counters)
         return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written, dma=dma,
-                      queue=queue, ram_bytes=ram_bytes, watchdog=watchdog)
+                      queue=queue, ram_bytes=ram_bytes, watchdog=watchdog, counters=counters)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group; the

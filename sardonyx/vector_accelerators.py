@@ -85,12 +85,12 @@ class VectorAcceleratorDesign(AcceleratorDesign):
 
 
 def around(array: Vectored, concerns: Concerns, dma: Dma, queue: int, ram_bytes: int,
-           watchdog: bool) -> VectorAcceleratorDesign:
+           watchdog: bool, counters: bool) -> VectorAcceleratorDesign:
     """The accelerator around an array, of its name; its sums leave as rows, one of each bank."""
     kind = array.kind
     sums = Collected(Shaped(array.result.name, kind.sum_bits, (kind.words, kind.banks)), (0, 1),
                      tuple(f"o{n}" for n in range(kind.banks)), kind.words, 0,
                      (Loop(kind.banks, 0, 1), Loop(kind.words, 0, 0)), wide=True)
     inside = replace(array, kind=replace(kind, name=f"{kind.name}_array"))
-    found = Accelerator(kind.name, inside, (), (sums,), replace(dma, wide=True), queue, ram_bytes, watchdog)
+    found = Accelerator(kind.name, inside, (), (sums,), replace(dma, wide=True), queue, ram_bytes, watchdog, counters)
     return VectorAcceleratorDesign(found, concerns)

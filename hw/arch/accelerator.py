@@ -142,6 +142,7 @@ class Accelerator:
     queue : int          Commands that wait at most.
     ram_bytes : int      Memory of a RISC-V core that gives the commands; 0: there is none, and they come over a bus.
     watchdog : bool      Commands may say how long nothing may move, until what waits is given up.
+    counters : bool      Registers say in how many cycles streams wait, and for what.
     """
 
     name: Annotated[str, Identifier()]
@@ -152,6 +153,7 @@ class Accelerator:
     queue: Annotated[int, PowerOfTwo(2, 128)] = 16
     ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
     watchdog: bool = False
+    counters: bool = False
 
     def __post_init__(self) -> None:
         check(self, "accelerator", self._misfits)

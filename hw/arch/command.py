@@ -40,6 +40,15 @@ ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXI
 WAIT = 13
 # Of a core alone, past the queue: the registers `given_up` and `status`, and what a write of `clear` does.
 READ_GIVEN_UP, READ_STATUS, CLEAR = 125, 126, 127
+# Where there are counters: registers of why streams wait, what each counts; a core reads the nth by command READ_STALL + n.
+STALLS = {
+    "operand_late": "a request for an operand had no element: memory had not given it",
+    "operand_held": "an element had come that had no room in its buffer: the array was not done with those before",
+    "result_late": "a request for a result had nothing to store: the array had not computed it",
+    "result_held": "an element of a result waited for the bus",
+    "command_held": "a command waited for a port of the DMA, or for the request before it of its stream",
+}
+READ_STALL = 112
 # Of `wait`: every request; streams follow from bit 1 on.
 ALL = 1
 
@@ -111,6 +120,7 @@ REGISTERS: tuple[Register, ...] = register_file(
     ("ended", RO, "requests that have ended since reset"),
     ("given_up", RO, "where there is a watchdog: the requests that were under way when it gave all up, bits as of `wait`; "
                      "until the error is cleared"),
+    *((name, RO, f"where there are counters: cycles since reset in which {what}") for name, what in STALLS.items()),
 )
 REGISTER_BITS = 6
 

@@ -97,6 +97,11 @@ class OuterProduct:
         return False
 
     @property
+    def counters(self) -> bool:
+        """There are none: its array takes what it needs from memory itself, and no stream waits."""
+        return False
+
+    @property
     def fingerprint(self) -> int:
         """32 bits that identify it."""
         return int.from_bytes(hashlib.sha256(repr(self).encode()).digest()[:4], "big")

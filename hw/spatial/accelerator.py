@@ -50,10 +50,11 @@ class SpatialAccelerator(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue, self.accelerator.watchdog))
+        m.submodules.queue = queue = macro(
+            CommandQueue(self.accelerator.queue, self.accelerator.watchdog, self.accelerator.counters))
         m.submodules.core = core = macro(core_of(self.accelerator))
         lead(m, queue.o, core.i)
-        for name, member in status_members(self.accelerator.watchdog).items():
+        for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():
             front, behind = getattr(queue, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for part, ports in ((queue, PORTS), (core, BUS)):

@@ -26,6 +26,7 @@ from .buffer.result_buffer import ResultBuffer
 from .buffer.wide_result import WideResult
 from .command.decoder import Decoder
 from .command.dispatch import Dispatch
+from .command.stalls import StallCounters
 from .command.watchdog import Watchdog
 from .command.word import WORD, ram_members, status_members
 from .convolve.buffered import BufferedVectors
@@ -49,6 +50,7 @@ class Core(wiring.Component):
     busy : Out(1)       A command is there, or a request is under way.
     ended : Out(1)      A request ends.
     given_up : Out(32)  If there is a watchdog: the register of this name.
+    operand_late, ... : Out(32)     If there are counters: the registers `STALLS`.
     ram : Out(stream), ram_over : Out(1), ram_failed : Out(1)     As of `ram_members`.
     m_axi_* : the bus.
 
@@ -60,7 +62,7 @@ class Core(wiring.Component):
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
         self._counted = accelerator.launches > 0 or accelerator.shared > 1
         self._anew = Signal(name="anew")
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog), **BUS,
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog, accelerator.counters), **BUS,
                           **ram_members(accelerator.ram_bytes)})
 
     @property
@@ -112,6 +114,8 @@ class Core(wiring.Component):
             self.refused.eq(decoder.refused), self.busy.eq(self.i.valid | dispatch.streams.any()),
             self.ended.eq(dispatch.ended.any())]
         m.d.sync += spoilt.eq((spoilt | dispatch.failed | misfit) & ~self._anew)
+        if self.accelerator.counters:
+            self._count(m, dispatch, decoder)
         if self.accelerator.ram_bytes:
             m.d.comb += [self.ram_over.eq(dispatch.ended[-1] | self._anew), self.ram_failed.eq(dispatch.failed | self._anew)]
         return m
@@ -140,6 +144,18 @@ class Core(wiring.Component):
             m.d.sync += self.given_up.eq(dispatch.streams << 1)
         found: Value = watchdog.bites
         return found
+
+    def _count(self, m: Module, dispatch: Macro, decoder: Macro) -> None:
+        """Why streams wait that have a request under way."""
+        m.submodules.stalls = stalls = macro(StallCounters())
+        found: dict[str, list[Value]] = {name: [] for name in command.STALLS}
+        for n, each in enumerate(self.accelerator.streams):
+            elements, side = getattr(dispatch, f"s{n}"), "result" if each.is_result else "operand"
+            found[f"{side}_late"].append(dispatch.streams[n] & ~elements.valid)
+            found[f"{side}_held"].append(dispatch.streams[n] & elements.valid & ~elements.ready)
+        found["command_held"].append(decoder.o.valid & ~decoder.o.ready)
+        for name, causes in found.items():
+            m.d.comb += [getattr(stalls, f"is_{name}").eq(Cat(causes).any()), getattr(self, name).eq(getattr(stalls, name))]
 
     def _after(self, m: Module, ended: Any) -> Signal:
         later = Signal(len(self.accelerator.streams))

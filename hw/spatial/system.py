@@ -125,13 +125,14 @@ class SpatialSystem(wiring.Component):
         m = Module()
         size = self.accelerator.ram_bytes
         m.submodules.core = core = macro(core_of(self.accelerator))
-        m.submodules.coprocessor = coprocessor = macro(Coprocessor(self.accelerator.queue, self.accelerator.watchdog))
+        m.submodules.coprocessor = coprocessor = macro(
+            Coprocessor(self.accelerator.queue, self.accelerator.watchdog, self.accelerator.counters))
         m.submodules.boot = boot = macro(Boot(size, len(self.accelerator.streams) - 1))
         m.submodules.processor = processor = macro(CommandingCore(size))
         for name, member in BUS.items():
             own, inner = getattr(self, name), getattr(core, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
-        for name, member in status_members(self.accelerator.watchdog).items():
+        for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():
             front, behind = getattr(coprocessor, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for name, member in PCPI.items():

@@ -73,6 +73,7 @@ def add(commands: Any) -> None:
     soc.add_argument("--ports", metavar="N", type=whole(1),
                      help="requests of the DMA at once, 1 to 16 (default: 4, of vectors 5)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
+    soc.add_argument("--counters", action="store_true", help="registers say in how many cycles streams wait, and for what")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
@@ -201,7 +202,7 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
     design = dataclasses.replace(design, bounds=bounds)
-    made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog)
+    made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog, counters=options.counters)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product
@@ -221,6 +222,7 @@ def _surround_outer(options: argparse.Namespace, console: Console, made: Any) ->
 
     for name, given, fix in (("--ports", options.ports is not None, "give --bound ports=N"),
                              ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
+                             ("--counters", options.counters, "leave it out: no stream of it waits by itself"),
                              ("--stored", options.stored is not None, "leave it out: sums have 32 bits"),
                              ("--operations", options.operations is not None, "give --product RxCxT")):
         if given:

@@ -11,11 +11,12 @@ TILE = {"i": 3, "j": 2, "k": 4}
 
 
 @cache
-def accelerator(ports: int = 2, ram_bytes: int = 0, watchdog: bool = False) -> AcceleratorDesign:
+def accelerator(ports: int = 2, ram_bytes: int = 0, watchdog: bool = False, counters: bool = False) -> AcceleratorDesign:
     buffers = {"A": sp.Buffer("dense", "dense", words=16), "B": sp.Buffer("dense", "dense", words=16, banks=2)}
     design = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"),
                        sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), TILE, buffers=buffers, name="tiled")
-    return design.accelerator(ports, ram_bytes=ram_bytes, lists=ports == 2 and not ram_bytes, watchdog=watchdog)
+    return design.accelerator(ports, ram_bytes=ram_bytes, lists=ports == 2 and not ram_bytes, watchdog=watchdog,
+                              counters=counters)
 
 
 def operands(shape: "tuple[int, int, int]", seed: int) -> "tuple[np.ndarray, np.ndarray]":

@@ -18,7 +18,7 @@ from sardonyx.hw.arch.command import HANG, UNKNOWN, Word
 from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_products import Matrix, product
 
-KIND = accelerator(watchdog=True).kind
+KIND = accelerator(watchdog=True, counters=True).kind
 SHAPE, TILE = (4, 3, 5), (3, 2, 4)
 # Longer than an operation takes, and not much longer than a memory that stalls at random.
 PATIENCE = 60
@@ -151,6 +151,9 @@ async def a_request_that_has_to_wait_for_a_port_is_given_up(dut: Any) -> None:
         await queue.give(word)
     assert await queue.ended() >> 16 & 15 == HANG
     await queue.write("clear", 1)
+    # C has nothing to store, A no room, B no port, while the watchdog waits.
+    assert {name for name in command.STALLS if await queue.read(name) > PATIENCE // 2} == {
+        "result_late", "operand_held", "command_held"}
     for word in words:
         await queue.give(word)
     assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
@@ -167,3 +170,5 @@ async def memory_that_is_late_is_waited_for(dut: Any) -> None:
         await queue.give(word)
     assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
     assert await queue.read("cycles") > late // 2 > PATIENCE
+    waits = {name: await queue.read(name) for name in command.STALLS}
+    assert waits["operand_late"] > late // 2 > waits["operand_held"] + waits["result_held"], waits

@@ -23,13 +23,14 @@ class Coprocessor(wiring.Component):
     """Takes the instructions that are commands, and gives them to the queue.
 
     Behaviour: every instruction gives the register `status` of before it. The core waits while the queue is full, and for
-    nothing else; `READ_STATUS` and `CLEAR` go past the queue, and where there is a watchdog `READ_GIVEN_UP`, which gives that
-    register. Other instructions are left to others.
+    nothing else; `READ_STATUS` and `CLEAR` go past the queue, and where there is a watchdog `READ_GIVEN_UP`, with counters
+    those from `READ_STALL` on, which give these registers. Other instructions are left to others.
 
     Parameters
     ----------
     depth : int         Commands that wait.
     watchdog : bool     The core has one.
+    counters : bool     It counts why streams wait.
 
     Members
     -------
@@ -37,17 +38,17 @@ class Coprocessor(wiring.Component):
     first : In(stream)  `WORD`, commands that go before those of the core.
     o : Out(stream)     `WORD`.
     state : Out(32)     The register `status`.
-    clear : Out(1); error, refused, busy, ended, given_up : In      See `Core`.
+    clear : Out(1); error, refused, busy, ended, given_up, operand_late, ... : In      See `Core`.
 
     Timing: an instruction takes a cycle here, and what the core takes for it.
     Source: Stellar V (custom instructions); PicoRV32's documentation of the port.
     """
 
-    def __init__(self, depth: int, watchdog: bool = False) -> None:
-        self.depth, self.watchdog = depth, watchdog
+    def __init__(self, depth: int, watchdog: bool = False, counters: bool = False) -> None:
+        self.depth, self.watchdog, self.counters = depth, watchdog, counters
         words = stream.Signature(WORD)
         super().__init__({**PCPI, "first": In(words), "o": Out(words), "state": Out(32),
-                          **{name: member.flip() for name, member in status_members(watchdog).items()}})
+                          **{name: member.flip() for name, member in status_members(watchdog, counters).items()}})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -80,4 +81,9 @@ class Coprocessor(wiring.Component):
                 m.d.comb += past.eq(1)
                 with m.If(goes):
                     m.d.sync += self.pcpi_rd.eq(self.given_up)
+        for nth, name in enumerate(command.STALLS if self.counters else ()):
+            with m.If(number == command.READ_STALL + nth):
+                m.d.comb += past.eq(1)
+                with m.If(goes):
+                    m.d.sync += self.pcpi_rd.eq(getattr(self, name))
         return m

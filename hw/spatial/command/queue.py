@@ -28,12 +28,13 @@ class CommandQueue(wiring.Component):
     ----------
     depth : int         Commands that wait.
     watchdog : bool     The core has one.
+    counters : bool     It counts why streams wait.
 
     Members
     -------
     s_axil_* : the bus.
     o : Out(stream)     `WORD`.
-    clear : Out(1); error, refused, busy, ended, given_up : In      See `Core`.
+    clear : Out(1); error, refused, busy, ended, given_up, operand_late, ... : In      See `Core`.
 
     Timing: as of `AxiLite`; a command leaves in the cycle after it came.
     Source: Arm IHI 0022, AXI4-Lite.
@@ -41,9 +42,9 @@ class CommandQueue(wiring.Component):
 
     module_name = "command_queue"
 
-    def __init__(self, depth: int, watchdog: bool = False) -> None:
-        self.depth, self.watchdog = depth, watchdog
-        status = {name: member.flip() for name, member in status_members(watchdog).items()}
+    def __init__(self, depth: int, watchdog: bool = False, counters: bool = False) -> None:
+        self.depth, self.watchdog, self.counters = depth, watchdog, counters
+        status = {name: member.flip() for name, member in status_members(watchdog, counters).items()}
         super().__init__({**PORTS, "o": Out(stream.Signature(WORD)), **status})
 
     def elaborate(self, platform: Any) -> Module:
@@ -66,6 +67,7 @@ class CommandQueue(wiring.Component):
                     with m.If(bus.write):
                         m.d.sync += value.eq(bus.data)
             more = [("given_up", self.given_up)] if self.watchdog else []
+            more += [(name, getattr(self, name)) for name in command.STALLS] if self.counters else []
             for name, value in (("status", waiting.state), ("cycles", waiting.cycles), ("ended", waiting.ended_all), *more):
                 with m.Case(at[name]):
                     m.d.comb += [bus.value.eq(value), bus.error.eq(bus.write)]

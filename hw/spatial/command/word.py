@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch import command
 from ...arch.dma import ELEMENT_BITS
+from .stalls import stall_members
 
 WORD = data.StructLayout({"rs2": 32, "rs1": 32, "number": command.NUMBER_BITS})
 
@@ -19,9 +20,10 @@ def error_bits(watchdog: bool) -> int:
     return (command.HANG if watchdog else command.HANG - 1).bit_length()
 
 
-def status_members(watchdog: bool) -> dict[str, wiring.Member]:
+def status_members(watchdog: bool, counters: bool = False) -> dict[str, wiring.Member]:
     """What a front of commands sees of a core, from its side."""
     more = {"given_up": Out(32)} if watchdog else {}
+    more |= stall_members() if counters else {}
     return {"clear": In(1), "error": Out(error_bits(watchdog)), "refused": Out(command.NUMBER_BITS), "busy": Out(1),
             "ended": Out(1), **more}
 

@@ -191,7 +191,7 @@ def test_what_cannot_be_done_is_told_and_nothing_follows(name: str, simulated: "
 
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=[pytest.mark.icarus, pytest.mark.slow])])
 def test_commands_over_a_bus_under_random_stalls(simulator: str, tmp_path: Path) -> None:
-    run_cocotb(SpatialAccelerator(accelerator(watchdog=True).kind), "cocotb_accelerator", simulator, tmp_path)
+    run_cocotb(SpatialAccelerator(accelerator(watchdog=True, counters=True).kind), "cocotb_accelerator", simulator, tmp_path)
 
 
 word = st.integers(0, (1 << 32) - 1)
