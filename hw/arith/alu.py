@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import combinations
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -23,6 +21,7 @@ from ..sparse.interface import every, fork, is_value, members
 from .delay_lines import DelayLines
 from .multiplier import Multiplier
 from .register_file import RegisterFile
+from .words import add, choice, extended, full_add, less
 
 # Operations that begin with an adder of their own, and those that end with a subtraction.
 ADDS_FIRST = ("taa", "tas", "tsa", "tss")
@@ -75,8 +74,8 @@ class Alu(wiring.Component):
     p : Out                    The predicate: one for every result that is data.
 
     Timing: one token per cycle, latency 2. `valid` of the outputs comes from registers; `ready` of the inputs follows that of
-    the outputs. Longest paths: the multiplier in the second cycle; in the third an adder or the shifter, the choice between
-    them, the test for 0 and the condition.
+    the outputs. Longest paths: the multiplier in the second cycle; in the third an adder or the shifter and the choice between
+    them, for a predicate the choice between two of them.
     Source: Onyx JSSC V-A and Fig. 11; Amber JSSC for the operations of two 16-bit operands.
     """
 
@@ -134,7 +133,7 @@ class Alu(wiring.Component):
         crops = Signal()
         far = Signal()          # by 16 places or more
         index = Signal()
-        made = Mux(passes, a, self._short(m, a, b, carry)) | self._product(m, a, factor)
+        made = self._short(m, a, b, carry, passes) | self._product(m, a, factor)
         with m.If(moves & begun):
             m.d.sync += [
                 word.eq(made),
@@ -146,8 +145,8 @@ class Alu(wiring.Component):
                 far.eq(late[4:].any()),
                 index.eq(table),
             ]
-        result, tested = self._second(m, word, other, carry_in, shifts, far, crops)
-        m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(self._predicate(m, *tested, index))]
+        result, predicate = self._second(m, word, other, carry_in, shifts, far, crops, index)
+        m.d.comb += [self.res.payload.data.eq(result), self.p.payload.eq(predicate)]
         if registers is not None:
             m.d.comb += registers.res.eq(result)
         return m
@@ -250,7 +249,7 @@ class Alu(wiring.Component):
         """The part of the product that the operation takes, or 0. It comes last, so nothing is chosen behind it."""
         product = Signal(2 * DATA_BITS)
         if not self.multiplier_tree:
-            m.d.comb += product.eq(_extended(a, self.cfg.signed) * _extended(factor, self.cfg.signed))
+            m.d.comb += product.eq(extended(a, self.cfg.signed) * extended(factor, self.cfg.signed))
         elif set(MULTIPLIES) & set(self.ops):
             m.submodules.multiplier = multiplier = macro(Multiplier(DATA_BITS))
             m.d.comb += [multiplier.a.eq(a), multiplier.digits.eq(factor), multiplier.is_signed.eq(self.cfg.signed),
@@ -260,76 +259,63 @@ class Alu(wiring.Component):
             found |= product[low:low + DATA_BITS] & self._is_op(*names).replicate(DATA_BITS)
         return found
 
-    def _short(self, m: Module, a: Value, b: Value, d: Value) -> Value:
-        """The word that the second cycle makes where it does not multiply; one adder, for fused operations only."""
+    def _short(self, m: Module, a: Value, b: Value, d: Value, passes: Value) -> Value:
+        """The word that the second cycle makes where it does not multiply: a, where it passes on. One adder, for fused
+        operations only."""
         minus_b = self._is_op("tsa", "tss", "crop")
+        inverted = b ^ minus_b.replicate(DATA_BITS)
         sum1 = Signal(DATA_BITS + 1)
-        m.d.comb += sum1.eq(_sum(a, b ^ minus_b.replicate(DATA_BITS), minus_b))
-        low = Mux(_less(a, b, sum1, self.cfg.signed), a, b)
-        words: dict[tuple[str, ...], Value] = {
-            ("adc", "sbc", "shr"): a, ("shl",): a[::-1], ("abs",): a ^ a[-1].replicate(DATA_BITS), ("sel",): Mux(d, a, b),
-            ("or",): a | b, ("and",): a & b, ("xor",): a ^ b, ADDS_FIRST: sum1, ("crop",): low,
-            **dict.fromkeys(PRODUCTS, Const(0))}
-        assert set(self.ops) <= {name for names in words for name in names}, "every operation of the table has a datapath"
-        first = Signal(DATA_BITS)
-        with m.Switch(self.cfg.op):
-            for names, value in words.items():
-                if codes := [BY_NAME[name].code for name in names if name in self.ops]:
-                    with m.Case(*codes):
-                        m.d.comb += first.eq(value)
-        return first
+        m.d.comb += sum1.eq(add(a, inverted, minus_b))
+        is_less = less(a, b, sum1[-1], self.cfg.signed)
+        # Each word has one select for all operations that take it, so a bit is one OR of ANDs; a | b is both.
+        takes_a = (self._is_op("adc", "sbc", "shr", "or") | self._is_op("sel") & d | self._is_op("crop") & is_less
+                   | self._is_op("abs") & ~a[-1])
+        takes_b = self._is_op("or") | self._is_op("sel") & ~d | self._is_op("crop") & ~is_less
+        parts = [(a, passes | takes_a), (b, ~passes & takes_b), (~a, ~passes & self._is_op("abs") & a[-1]),
+                 (a[::-1], ~passes & self._is_op("shl")), (a & inverted, ~passes & self._is_op("and")),
+                 (a ^ inverted, ~passes & self._is_op("xor")), (sum1[:DATA_BITS], ~passes & self._is_op(*ADDS_FIRST))]
+        return choice(parts)
 
     def _second(self, m: Module, word: Value, other: Value, carry_in: Value, shifts: Value, far: Value,
-                crops: Value) -> tuple[Value, tuple[Value, Value, Value, Value]]:
-        """The result and its flags Z, N, C and V. `other` is the late operand, inverted where it is subtracted."""
+                crops: Value, index: Value) -> tuple[Value, Value]:
+        """The result and the predicate. `other` is the late operand, inverted where it is subtracted."""
         top = DATA_BITS - 1
-        total = Signal(DATA_BITS + 1)
-        m.d.comb += total.eq(_sum(word, other, carry_in))
-        flags_valid = self._is_op("adc", "sbc")
-        carry = total[DATA_BITS] & flags_valid
-        overflow = (word[top] == other[top]) & (word[top] != total[top]) & flags_valid
+        signed = self.cfg.signed
+        low = Signal(DATA_BITS)     # the sum of all bits but the top one, and the carry into that
+        m.d.comb += low.eq(add(word[:top], other[:top], carry_in))
+        sum_top, carry = full_add(word[top], other[top], low[top])
+        is_less = less(word, ~other, carry, signed)
 
         # One shifter: right with a fill bit; left with the bits in reverse, as they come from the first cycle. 16 places or
         # more leave the fill bit.
         is_left = self._is_op("shl")
         shifted = Signal(DATA_BITS)
-        fill = word[top] & self.cfg.signed & ~is_left
-        m.d.comb += shifted.eq(_extended(word, self.cfg.signed & ~is_left) >> other[:4])
-        parts = [(total[:DATA_BITS], ~shifts & ~crops), (fill.replicate(DATA_BITS), shifts & far),
+        fill = word[top] & signed & ~is_left
+        m.d.comb += shifted.eq(extended(word, signed & ~is_left) >> other[:4])
+        parts = [(Cat(low[:top], sum_top), ~shifts & ~crops), (fill.replicate(DATA_BITS), shifts & far),
                  (shifted, shifts & ~far & ~is_left), (shifted[::-1], shifts & ~far & is_left)]
-        # Z is found beside the adder, not behind it: a sum is 0 if every carry is what its bits have to give away.
-        zero = Mux(shifts, Mux(far, ~fill, shifted == 0), (word ^ other) == Cat(carry_in, (word | other)[:top]))
         if "crop" in self.ops:
-            is_less = _less(word, ~other, total, self.cfg.signed)
-            parts.append((Mux(is_less, ~other, word), crops))
-            zero = Mux(crops, Mux(is_less, other.all(), word == 0), zero)
+            parts += [(~other, crops & is_less), (word, crops & ~is_less)]
         result = Signal(DATA_BITS)
-        m.d.comb += result.eq(reduce(or_, (part & one.replicate(DATA_BITS) for part, one in parts)))
-        return result, (zero, result[top], carry, overflow)
+        m.d.comb += result.eq(choice(parts))
 
-    def _predicate(self, m: Module, *flags: Value) -> Value:
+        # Z is found beside the adder, not behind it: a sum is 0 if every carry is what its bits have to give away. The carry
+        # into the top bit, which is the last to come, chooses between two predicates.
+        zero = Mux(shifts, Mux(far, ~fill, shifted == 0), (word ^ other) == Cat(carry_in, (word | other)[:top]))
+        shifted_top = choice([(part[top], one) for part, one in parts[1:4]])
+        has_flags = self._is_op("adc", "sbc")
+
+        def predicate(carried: Value) -> Value:
+            total, carry = full_add(word[top], other[top], carried)
+            takes_other = crops & less(word, ~other, carry, signed)
+            kept = Mux(takes_other, ~other[top], word[top])
+            negative = shifted_top | total & ~shifts & ~crops | kept & crops
+            is_zero = Mux(crops, Mux(takes_other, other.all(), word == 0), zero)
+            return self._condition(is_zero, negative, carry & has_flags, (carry ^ carried) & has_flags, index)
+
+        return result, Mux(low[top], predicate(Const(1, 1)), predicate(Const(0, 1)))
+
+    def _condition(self, *flags: Value) -> Value:
         """The condition of Z, N, C, V and the bit of the truth table."""
-        predicate = Signal()
-        with m.Switch(self.cfg.cond):
-            for condition in CONDITIONS:
-                with m.Case(condition.code):
-                    # The meanings use only & | ^, so they apply to signals as they do to integers.
-                    m.d.comb += predicate.eq(condition.meaning(*flags))
-        return predicate
-
-
-def _extended(word: Value, is_signed: Value) -> Value:
-    """The integer that a word stands for, one bit wider."""
-    return Cat(word, word[-1] & is_signed).as_signed()
-
-
-def _sum(left: Value, right: Value, carry: Value) -> Value:
-    """left + right + carry with the carry that leaves, by one adder."""
-    return (Cat(Const(1, 1), left) + Cat(carry, right))[1:]
-
-
-def _less(left: Value, right: Value, difference: Value, is_signed: Value) -> Value:
-    """Whether left < right, given left + ~right + 1 with its carry."""
-    top = len(left) - 1
-    borrow = ~difference[top + 1]
-    return Mux(is_signed & (left[top] != right[top]), left[top], borrow)
+        # The meanings use only & | ^, so they apply to signals as they do to integers.
+        return Cat((self.cfg.cond == condition.code) & condition.meaning(*flags) for condition in CONDITIONS).any()

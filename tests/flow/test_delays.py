@@ -1,6 +1,7 @@
 """Between which ports of which modules delays are measured."""
 
-from dataclasses import replace
+import re
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,14 @@ def test_delays_of_boxes_lie_between_words_on_tracks_and_at_cores() -> None:
     assert named(there, "input", "both") == "[get_ports {n_data_i_payload* n_data_i_valid* res0__payload*}]"
     assert named(there, "output", "tracks") == "[get_ports {e_data_o_payload*}]"
     assert named(there, "output", "core") == "[get_ports {data0__valid*}]"
+
+
+def test_a_description_holds_no_delay_shorter_than_what_was_measured() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "silicon.md").read_text()
+    table = document.partition("<!-- delays: begin -->")[2].partition("<!-- delays: end -->")[0]
+    rows = {field: (int(measured), int(held)) for field, measured, held in re.findall(r"`(\w+)` \| (\d+) \| (\d+)", table)}
+    assert {field: held for field, (_, held) in rows.items()} == asdict(PRESETS["onyx"].timing)
+    assert all(measured <= held for measured, held in rows.values()), rows
 
 
 @pytest.mark.opensta
