@@ -159,12 +159,14 @@ class Read:
     """Read what a stream stored, from a byte address of the global buffer on.
 
     words: how many; None: as many as its `Count` has found. landing: where they belong, if that is part of an image.
+    rising: each of its words is stored before any that lies behind it.
     """
 
     stream: str
     address: int
     words: int | None
     landing: Landing | None = None
+    rising: bool = False
 
 
 @dataclass(frozen=True)

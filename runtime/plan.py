@@ -66,12 +66,13 @@ from .batches import (
     lone,
     pairs,
 )
-from .commands import Command, Configure, Landing, Read, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
 from .data.load_loops import Reads, in_order
 from .data.result import Writes, landed
 from .data.tile import Source, Tile
+from .pieces import reads as read_back
 from .registers import (
     going_on,
     interrupts,
@@ -256,7 +257,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         for name, each in writes.items():
             if each.box is not None:
                 pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
-        gives = tuple(_reads(program, place, writes, pictures, count))
+        gives = tuple(read_back(program, place, writes, pictures, count))
         placed = sum(each.words or 0 for each in gives if each.landing)
         ends = (launch_ended if goes_on else run_ended)(program, place, runs.cycles)
         yield Launch(loads, tuple(starts), tuple(ends), gives, count,
@@ -341,13 +342,3 @@ def _stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -
     parts = [work.parts[each.name] for work in works if each.name in work.parts]
     found = landed(parts, place.glb.store_loops - sliced, place.room(each)) if parts else None
     return found or Writes(each.loops, each.count)
-
-
-def _reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
-           transactions: int) -> Iterator[Read]:
-    """What the store streams gave."""
-    for each in program.stores:
-        how = writes.get(each.name)
-        landing = Landing(pictures[each.name], how.box.corner, how.box.shape, how.pitch) if how and how.box else None
-        words = landing.words if landing is not None else each.count * transactions if each.loops else None
-        yield Read(each.name, place.address(each), words, landing)

@@ -42,6 +42,7 @@ from .held import Held, falls
 from .lines import Note, Noted, line, together
 from .outside import Memory, Result
 from .pages import Line, fits, page_bytes
+from .pieces import pieces
 from .plan import Launch
 from .region import Place
 from .registers import QUEUED
@@ -83,6 +84,7 @@ class Writer:
         self.limit = 0      # of cycles
         # Streams of a launch whose words are taken while they are stored, and of one that are counted, at most.
         self.streams, self.counted = 0, 0
+        self._left: dict[Launch, tuple[Read, ...]] = {}     # of what went piece by piece the rest
         self._counted: dict[Launch, list[str]] = {}     # from and to where what was counted is still to be taken
         self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, regions == 1
         self._page, self._room = page_bytes(self.arch.system, regions), self.arch.system.ram_bytes >= MEANWHILE_BYTES
@@ -263,7 +265,11 @@ class Writer:
             notes = self._meanwhile(launch, [f"{self._tile(each.glb_tile)}u, {text}"
                                              for each, text in zip(counts, where, strict=True)], ends)
         else:
-            self.write((each for each in launch.ends if not isinstance(each, Count)), ends)
+            needs = dict(self.moves)
+            # Before a run begins what its stores count is of another one.
+            if launch.joins and not launch.goes_on:
+                self._pieces(launch)
+            self.write((each for each in launch.ends if not isinstance(each, Count)), ends, needs)
             notes = [self.add(f"COUNT{'_BEFORE' * each.before}({self._tile(each.glb_tile)}u, {place}u)", notes=1)
                      for place, each in enumerate(counts)]
             self.counted = max(self.counted, len(counts))
@@ -271,6 +277,18 @@ class Writer:
         for each, place, noted in zip(counts, places, notes, strict=True):
             self._noted.counts.append(noted)
             yield Result(each.stream, place, None, len(self._noted.counts) - 1)
+
+    def _pieces(self, launch: Launch) -> None:
+        """Take rows that a launch gives while it computes, as they are stored."""
+        reads = [each for each in launch.reads if isinstance(each, Read)]
+        found = [pieces(each) for each in reads]
+        for some in zip_longest(*(early for early, _ in found)):
+            for piece in filter(None, some):
+                landing = piece.read.landing
+                assert landing is not None, "rows belong somewhere"
+                self.add(f"WAIT_STORED({self._tile(piece.read.address // self.arch.glb.tile_bytes)}u, {piece.stored}u)", 2)
+                self.take(piece.read.address, landing, self.memory.result(landing.image))
+        self._left[launch] = tuple(left for _, left in found)
 
     def _meanwhile(self, launch: Launch, where: Sequence[str], ends: Mark) -> list[Note]:
         """Take what streams of a launch of a run give while it computes, so that few words are left when it ends; notes of how
@@ -304,7 +322,7 @@ class Writer:
         """Take what a launch gave of streams that were counted, and of those that need not be; where these will be."""
         for place, where in enumerate(self._counted.pop(launch, ())):
             self.move(f"TAKE_COUNTED({place}u, {where})", 3, TAKEN)
-        for each in launch.reads:
+        for each in self._left.pop(launch, launch.reads):
             assert isinstance(each, Read), "words are read"
             if each.landing is not None:
                 image = each.landing.image

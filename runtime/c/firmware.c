@@ -389,6 +389,13 @@ static enum state execute(struct queue *queue, uint32_t region)
             }
             continue;
         }
+        case KIND_WAIT_STORED:
+            while (*machine(SARDONYX_GLB(first_tile(queue) + number) + SARDONYX_GLB_STORE_WORDS) < *next
+                   && *machine(SARDONYX_REGION(region) + SARDONYX_STATUS) >> SARDONYX_STATUS_BUSY_LSB & 1u)
+                if (REGIONS != 1u)
+                    goto later;
+            ++next;
+            continue;
         case KIND_MARK:
             *note++ = *host(SARDONYX_HOST_TIME);
             continue;

@@ -14,7 +14,7 @@
 /* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_COUNT,
             KIND_COUNT_BEFORE, KIND_TAKE_COUNTED, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
-            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_TAKE_MEANWHILE, KIND_NEXT, KIND_END };
+            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_WAIT_STORED, KIND_TAKE_MEANWHILE, KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
 #define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
@@ -78,6 +78,8 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #else
 #define QUEUED(loads, stores) 0u
 #endif
+/* Wait until the store of a GLB tile has counted so many words, or its run goes on no more. */
+#define WAIT_STORED(tile, words) COMMAND(KIND_WAIT_STORED, (tile)), (words)
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

@@ -9,7 +9,11 @@ import pytest
 from machines import BESIDE, LEAST, PART, copier
 from riscv import needs_compiler
 
+import sardonyx.halide
+from sardonyx import together
+from sardonyx.apps.dense import gaussian
 from sardonyx.hw.arch.system import System
+from sardonyx.picture_job import Wanted
 from sardonyx.runtime.firmware import Firmware, Job, firmware
 from sardonyx.sim import system
 
@@ -61,3 +65,14 @@ def test_a_region_of_several_begins_with_its_configuration_and_has_words_taken_m
     given = [{"a_vals": np.array([3, 1, 2, number], np.uint16)} for number in range(4)]
     text = firmware([Job("copy", copier(PART), given, {"b_vals": 4}, region)], BESIDE, 1 << 20, (2, 2)).commands
     assert "CONTROL, 0x5u" in text and "TAKE_MEANWHILE(1u" in text
+
+
+@needs_compiler
+def test_rows_of_the_last_tile_go_while_it_is_computed() -> None:
+    """All of them take 1,326 beats and more: lines of which a row has a part count for it."""
+    photo = np.random.default_rng(0).integers(0, 256, (206, 206), dtype=np.uint8)
+    arch = together.demo_arch()
+    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, lambda stage: None)
+    ran, _ = together.run({"blur": picture.job(Wanted(picture.size, (102, 51), 1, arch, 0), lambda stage: None)}, arch)
+    assert ran.firmware.commands.count("WAIT_STORED") == 3
+    assert ran.left(0) - ran.spans(0, "start")[-1][1] < 1000

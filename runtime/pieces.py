@@ -1,0 +1,79 @@
+"""What a launch gives, and which rows of it are taken while it computes: those of a last one else move alone.
+
+Input:   a program, places of its streams, how they are written.
+Output:  `Read`s; for each that is stored row after row the rows that go early, and those that are left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..compiler.ir.program import Program
+from ..hw.arch.glb import LANES
+from .batches import Place
+from .commands import Landing, Read
+from .data.load_loops import Loop
+from .data.result import Writes
+
+# Rows go in so many pieces, the last one when the launch has ended. The processor takes some 170 cycles to ask for one.
+PIECES = 4
+# Of the words that a store has counted so many may be on their way to their bank: those of two lines (hw/glb/deserialiser.py).
+ON_THEIR_WAY = 2 * LANES
+
+
+def reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
+          transactions: int) -> Iterator[Read]:
+    """What the store streams of a launch give. writes: of static ones. pictures: of which images they are parts."""
+    for each in program.stores:
+        how = writes.get(each.name)
+        landing = Landing(pictures[each.name], how.box.corner, how.box.shape, how.pitch) if how and how.box else None
+        words = landing.words if landing is not None else each.count * transactions if each.loops else None
+        # Each element is stored once.
+        rises = how is not None and transactions == 1 and rising(how.loops)
+        yield Read(each.name, place.address(each), words, landing,
+                   rises and landing is not None and each.count == math.prod(landing.shape))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a result, from a byte address of the global buffer on.
+
+    read : Read      Of these rows.
+    stored : int     16-bit words that the stream has counted when they are in their bank.
+    """
+
+    read: Read
+    stored: int
+
+
+def rising(loops: Sequence[Loop]) -> bool:
+    """Whether loops, the innermost one first, go on from each address to a higher one."""
+    reach = 0
+    for extent, stride in loops:
+        if extent > 1 and stride <= reach:
+            return False
+        reach += (extent - 1) * stride
+    return True
+
+
+def pieces(read: Read) -> tuple[list[Piece], Read]:
+    """What of a result goes early, and the rest; nothing unless it is rows that are stored one after the other."""
+    landing = read.landing
+    if landing is None or not read.rising or len(landing.shape) != 2 or landing.shape[0] < PIECES:
+        return [], read
+    rows, width = landing.shape
+    borders = [rows * number // PIECES for number in range(PIECES + 1)]
+    *early, rest = [_rows(read, landing, first, last - first) for first, last in itertools.pairwise(borders)]
+    return [Piece(each, width * last + ON_THEIR_WAY) for each, last in zip(early, borders[1:], strict=False)], rest
+
+
+def _rows(read: Read, landing: Landing, first: int, count: int) -> Read:
+    """Some rows of what is read."""
+    y, x = landing.corner
+    part = replace(landing, corner=(y + first, x), shape=(count, landing.shape[1]))
+    return replace(read, address=read.address + 2 * landing.pitch * first, words=part.words, landing=part)
