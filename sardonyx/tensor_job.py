@@ -72,7 +72,7 @@ class TensorJob:
 
     def take(self, stored: Blocks) -> None:
         """Keep the blocks of the next sub-tile; those of many are compared at once."""
-        self._waiting.append(stored)
+        self._waiting.append(self.work.joined(stored))
         if len(self._waiting) == TOGETHER:
             self._compare()
 

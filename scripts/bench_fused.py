@@ -39,7 +39,7 @@ from sardonyx.tensors.values import random_tensor
 
 # Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
 # cycles, as each takes some 300 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
-ITERATED = ((30, 180, 2), (64, 400, 2), (128, 900, 4), (256, 2000, 6), (512, 4000, 7), (1000, 6500, 7))
+ITERATED = ((30, 180, 2), (64, 400, 3), (128, 900, 4), (256, 2000, 6), (512, 4000, 7), (1000, 6500, 7))
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 

@@ -37,6 +37,7 @@ def faults(graph: SamGraph) -> list[str]:
     feeds, tags = graph.feeds, Tags()
     spaces: dict[Pin, Space] = {}
     written: dict[int, Space] = {}
+    stored: set[tuple[str, int | str]] = set()
     scattered: ScatterWriter | None = None
     for name in order:
         op = graph.nodes[name]
@@ -47,9 +48,12 @@ def faults(graph: SamGraph) -> list[str]:
             return [f"{name}: {error}"]
         spaces.update({Pin(name, port): tags.of(space) for port, space in outputs.items()})
         if op.moved and op.moved.direction == STORE:
-            if op.moved.level in written:
+            space = given["at" if isinstance(op, ScatterWriter) else "wr"]
+            # Values of parts have slots of their own, and rows that are the same in each.
+            if (op.moved.slot, op.moved.level) in stored or written.get(op.moved.level, space) != space:
                 found.append(f"{name}: this level is written twice")
-            written[op.moved.level] = given["at" if isinstance(op, ScatterWriter) else "wr"]
+            stored.add((op.moved.slot, op.moved.level))
+            written[op.moved.level] = space
             scattered = op if isinstance(op, ScatterWriter) else scattered
             if isinstance(op, ScatterWriter) and given["at"][-1] != given["val"][-1]:
                 found.append(f"{name}: the values are not those of the coordinates")

@@ -24,7 +24,8 @@ from sardonyx.compiler.lang.expr import Access
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.fibertree import DENSE
 
-from .normalize import Node, Product, live, located, nested
+from .counted import everywhere
+from .normalize import Node, Product, located, nested
 
 
 def with_dense(user: Einsum, made: Mapping[str, Einsum]) -> Einsum:
@@ -44,22 +45,13 @@ def _check(user: Einsum, access: Access, made: Einsum) -> None:
         raise UserError(f"{tensor} has dense levels, and MEM tiles hand over one dense level, or compressed ones", user.text,
                         keep)
     index, = made.result.stored
-    if not _everywhere(nested(made)[0], index):
+    if not everywhere(nested(made)[0], index):
         raise UserError(f"{tensor} is kept dense, but loop {index} meets only what is stored of compressed levels", made.text,
                         f"store a level of {index} dense, as in format ds of a matrix, or {keep}")
     at, = access.stored
     if all(each.slot != access.slot for each in _located(nested(user)[0], at, user)):
         raise UserError(f"{tensor} is kept dense, but no other factor of {at} says at which coordinates it is read",
                         user.text, keep)
-
-
-def _everywhere(part: Node, index: str) -> bool:
-    """Whether the loop over an index, the outermost one, meets all its coordinates."""
-    if isinstance(part, Access):
-        return index in part.stored and part.format.is_dense(part.stored.index(index))
-    if isinstance(part, Product):
-        return all(_everywhere(each, index) for each in part.factors if index in live(each))
-    return any(_everywhere(term, index) for _, term in part.terms)
 
 
 def _located(part: Node, index: str, user: Einsum) -> tuple[Access, ...]:

@@ -22,9 +22,10 @@ times extent. In the outermost level the coordinate is the reference, and nothin
 
 A fiber that is absent gives absent references there, whose values are 0, where an intersection would give nothing.
 
-Dense levels of the result that are the outermost ones: their coordinates are united with all that there are, counted by
-scanners of the result's own levels: what is absent comes as references N, and so as fibers without entries and values 0. They
-are neither thinned out nor written. Others are scattered (`places.py`), for which nothing is united.
+Dense levels of the result that are the outermost ones: where operands may miss some (`counted.py`), their coordinates are
+united with all that there are, counted by scanners of the result's own levels: what is absent comes as references N, and so as
+fibers without entries and values 0. They are neither thinned out nor written. Others are scattered (`places.py`), for which
+nothing is united.
 
 A result of another nest that is taken from MEM tiles (`fuse.py`) is computed by loops of its own; the tiles that take its
 levels are those that this nest scans.
@@ -45,7 +46,7 @@ from sardonyx.compiler.ir.sam_levels import LevelWriter, Locator, RootLocator, S
 from sardonyx.compiler.ir.sam_ops import Operation
 from sardonyx.compiler.ir.sam_parts import RowScanner
 from sardonyx.compiler.ir.sam_reduce import Accumulator, MaxReducer, Reducer
-from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
+from sardonyx.compiler.ir.sam_streams import Dropper, Repeater
 from sardonyx.compiler.ir.sam_verify import verify
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
@@ -54,10 +55,12 @@ from sardonyx.hw.arch.primitive import EXTENT_BITS
 from sardonyx.tensors.fibertree import COMPRESSED, Format
 
 from .arithmetic import added, applied, multiplied, quotient, scaled
+from .counted import counted
 from .fuse import Fused, Nest, alone
+from .joins import Coordinates, combined
 from .lanes import LANE, Deal, lane_slot, lanes_of, split
 from .normalize import Node, Product, Sum, begun, intersected, leaves, located, nested
-from .parts import merged, rows_of
+from .parts import merged, result_parts, rows_of
 from .places import positions, scatter
 
 # The end of the slot of sums that are kept for a result.
@@ -74,21 +77,34 @@ def lower_fused(fused: Fused) -> SamGraph:
     build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest, fused.einsum
     build.lanes = lanes_of(fused)
     result = whole.result
+    values = _written(build, nest, result_parts(result, build.lanes))
+    kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
+    formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
+               if access.slot not in fused.shared} | build.formats | dict.fromkeys(values, str(result.format))
+    formats |= {lane_slot(slot, lane): formats[slot] for slot, how in build.lanes.items() if slot in formats
+                for lane in range(how.lanes)}
+    nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
+    return verify(SamGraph(whole.text, whole.order, formats, nodes, tuple(build.edges)))
+
+
+def _written(build: _Builder, nest: Nest, parts: int) -> list[str]:
+    """Compute a nest and store its result, of parts apart; the slots that have its values."""
+    build.apart = [] if parts else None
     crds, value = _computed(build, nest)
+    result = nest.einsum.result
+    if build.apart:
+        slots = [lane_slot(result.slot, part) for part in range(parts)]
+        for slot, each in zip(slots, build.apart, strict=True):
+            build.add(f"write_{slot}_vals", ValuesWriter(slot), wr=each)
+        return slots
     for level in range(nest.einsum.framed, len(crds) - nest.einsum.scattered):
-        index = nest.einsum.result.stored[level]
+        index = result.stored[level]
         build.add(f"write_{result.slot}_{index}", LevelWriter(result.slot, level, index), wr=crds[level])
     if nest.einsum.scattered:
         scatter(build.add, nest.einsum, crds[-1], value)
     else:
         build.add(f"write_{result.slot}_vals", ValuesWriter(result.slot), wr=value)
-    kept = [access for each in (*nest.walk(), nest) for access in each.einsum.operands if access.slot in each.kept]
-    formats = {access.slot: str(access.format) for access in (result, *whole.operands, *kept)
-               if access.slot not in fused.shared} | build.formats
-    formats |= {lane_slot(slot, lane): formats[slot] for slot, how in build.lanes.items() if slot in formats
-                for lane in range(how.lanes)}
-    nodes = {name: _shared(op, fused.shared) for name, op in build.nodes.items()}
-    return verify(SamGraph(whole.text, whole.order, formats, nodes, tuple(build.edges)))
+    return [result.slot]
 
 
 def _shared(op: Operation, shared: Mapping[str, str]) -> Operation:
@@ -122,8 +138,8 @@ def _looped(build: _Builder, einsum: Einsum, kept: bool = False) -> tuple[list[P
     """The same, by the loops of a statement."""
     root, after = nested(einsum)
     result = einsum.result
-    dense = einsum.framed
-    framed = root if kept else Sum(((1, root), (1, result)))
+    dense, build.result = einsum.framed, not kept
+    framed = root if kept or not counted(einsum) else Sum(((1, root), (1, result)))
     build.locate, build.begun = einsum.locate, begun(root, einsum)
     loops = {index: build.loop(framed if index in result.stored[:dense] else root, index) for index in einsum.nest}
     value = build.value(root, loops[einsum.nest[-1]] if loops else None)
@@ -157,14 +173,6 @@ def _drop(build: _Builder, einsum: Einsum, exact: bool, crds: list[Pin], value: 
 
 
 @dataclass
-class _Set:
-    """Coordinates of a part of the tree at a loop, and the references that come with them."""
-
-    crd: Pin
-    refs: dict[str, Pin]
-
-
-@dataclass
 class _Builder:
     """A graph under construction: where the reference of each tensor has got to.
 
@@ -180,6 +188,9 @@ class _Builder:
     lanes: Mapping[str, Deal] = field(default_factory=dict)
     # The coordinates of the only loop of the nest at hand, where its rows have been dealt to parts and merged.
     rows: list[Pin] = field(default_factory=list)
+    # Whether the nest at hand gives the result, and the values of it that parts give, if these store theirs apart.
+    result: bool = False
+    apart: list[Pin] | None = None
     # What is accumulated, by the slot of the result.
     sums: dict[str, Pin] = field(default_factory=dict)
     # Of what MEM tiles keep besides intermediates, by slot.
@@ -213,24 +224,24 @@ class _Builder:
         node = self.add(f"repeat_{access.slot}_{index}", Repeater(access.slot, index, root=not current), crd=crd, **current)
         return Pin(node, "ref_o")
 
-    def _join(self, part: Node, index: str) -> _Set | None:
+    def _join(self, part: Node, index: str) -> Coordinates | None:
         """The coordinates a part has at a loop; None if it does not depend on the index."""
         if isinstance(part, Access):
             return self._scan(part, index) if index in part.indices else None
         if isinstance(part, Product):
             return self._intersect(part, index)
-        return self._combine("union", index, [self._join(term, index) for _, term in part.terms])
+        return combined(self.add, "union", index, [self._join(term, index) for _, term in part.terms])
 
-    def _intersect(self, part: Product, index: str) -> _Set | None:
+    def _intersect(self, part: Product, index: str) -> Coordinates | None:
         """The coordinates of all factors, and the references at them of those whose dense level is located."""
         found = located(part, index, self.locate)
         here = [each for each in intersected(part) if each in found] if found else []
         others = [each for each in intersected(part) if each not in here] if here else part.factors
-        joined = self._combine("intersect", index, [self._join(each, index) for each in others])
+        joined = combined(self.add, "intersect", index, [self._join(each, index) for each in others])
         if joined is None or not here:
             return joined
         refs = {access.slot: self._locate(access, index, joined.crd) for access in here if isinstance(access, Access)}
-        return _Set(joined.crd, joined.refs | refs)
+        return Coordinates(joined.crd, joined.refs | refs)
 
     def _locate(self, access: Access, index: str, crd: Pin) -> Pin:
         """The reference of an access at each coordinate of its dense level."""
@@ -240,7 +251,7 @@ class _Builder:
         ref = self._repeat(access, index, crd)
         return Pin(self.add(name, Locator(access.slot, level, index), ref=ref, crd=crd), "ref_o")
 
-    def _scan(self, access: Access, index: str) -> _Set:
+    def _scan(self, access: Access, index: str) -> Coordinates:
         level = access.stored.index(index)
         current = {"ref": self.refs[access.slot]} if access.slot in self.refs else {}
         if access.slot in self.kept:
@@ -249,36 +260,7 @@ class _Builder:
         else:
             scanner = Scanner(access.slot, level, index, access.format.is_dense(level), root=not current)
             node = self.add(f"scan_{access.slot}_{index}", scanner, **current)
-        return _Set(Pin(node, "crd"), {access.slot: Pin(node, "ref_o")})
-
-    def _combine(self, op: str, index: str, parts: list[_Set | None]) -> _Set | None:
-        """Join all sets, those with the fewest references first, since a join costs as many joiners as its
-        larger side has references."""
-        sets = [part for part in parts if part is not None]
-        while len(sets) > 1:
-            sets.sort(key=lambda part: len(part.refs))
-            sets = [self._pair(op, index, sets[0], sets[1]), *sets[2:]]
-        return sets[0] if sets else None
-
-    def _pair(self, op: str, index: str, left: _Set, right: _Set) -> _Set:
-        crd: Pin | None = None
-        refs: dict[str, Pin] = {}
-        lefts, rights = list(left.refs), list(right.refs)
-        for nth in range(max(len(lefts), len(rights))):
-            sides = (nth < len(lefts), nth < len(rights))
-            inputs = {"crd0": left.crd, "crd1": right.crd}
-            if sides[0]:
-                inputs["ref0"] = left.refs[lefts[nth]]
-            if sides[1]:
-                inputs["ref1"] = right.refs[rights[nth]]
-            node = self.add(f"{op}_{index}", Joiner(op, index, sides), **inputs)
-            crd = crd or Pin(node, "crd")
-            if sides[0]:
-                refs[lefts[nth]] = Pin(node, "ref0_o")
-            if sides[1]:
-                refs[rights[nth]] = Pin(node, "ref1_o")
-        assert crd is not None, "every set of coordinates brings a reference"
-        return _Set(crd, refs)
+        return Coordinates(Pin(node, "crd"), {access.slot: Pin(node, "ref_o")})
 
     def value(self, part: Node, above: Pin | None) -> Pin:
         """The values of a part; `above` are the coordinates of the innermost loop around it."""
@@ -296,6 +278,9 @@ class _Builder:
             self.refs |= {slot: self.refs[slot.rpartition(LANE)[0]] for slot in lanes}
             above = self._again(above) if above else None
             values = [self.value(each, above) for each in lanes.values()]
+            if self.result and self.apart is not None:
+                self.apart += [scaled(self.add, each, part.coefficient) for each in values]
+                return values[0]
             value = added(self.add, [(1, each) for each in values]) if not rows_of(lanes, self.lanes) else \
                 self._merged(rows_of(lanes, self.lanes), above, values)
             return scaled(self.add, value, part.coefficient)

@@ -7,7 +7,8 @@
 
 Lanes (`lanes.py`) take a cycle for the end of every row, all of them; parts take one for that of each of their own. Parts wait
 for one that has a long row, as rows are merged in order, so lanes are better for few rows of very different lengths. Rows are
-filled up with empty ones to as many for each part, so that all count the same ones; the last ones give 0.
+filled up with empty ones to as many for each part, so that all count the same ones; the last ones give 0. A result that is
+stored dense is not merged: each part stores its rows.
 
 Needs:   fused statements of which each is one sum over the rows of an operand that is dealt.
 Source:  ours.
@@ -24,8 +25,11 @@ from sardonyx.compiler.ir.sam import Pin
 from sardonyx.compiler.ir.sam_alu import Alu
 from sardonyx.compiler.ir.sam_parts import PartMerger, PartRows
 from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.expr import Access
 from sardonyx.tensors.coordinates import Coo, Ints
+from sardonyx.tensors.fibertree import DENSE
 
+from .counted import counted
 from .fuse import Fused
 from .lanes import LANE, Deal, deal, dealt, of_lane
 from .normalize import Product, leaves, live, nested
@@ -59,7 +63,7 @@ def _may_have_parts(fused: Fused) -> bool:
     """Whether all sums are of rows that are dealt, and give nothing else."""
     slots = dealt(fused)
     last = fused.nest.einsum
-    return bool(slots) and not (last.framed or last.scattered) and \
+    return bool(slots) and not (counted(last) or last.scattered) and \
         all(_is_sum_of_rows(each.einsum, slots) for each in (*fused.nest.walk(), fused.nest))
 
 
@@ -93,6 +97,16 @@ def _part(tiles: Tiles, mode: int, parts: int, part: int, owners: Ints) -> Tiles
     counts[:, 0] = rows
     edges = tuple(rows if at == mode else edge for at, edge in enumerate(tiles.edges))
     return replace(found, edges=edges, coords=coords, counts=counts)
+
+
+def result_parts(result: Access, deals: Mapping[str, Deal]) -> int:
+    """How many parts store their rows of a result apart, 0 where these are merged; deals: of the operands, by slot.
+
+    A vector that is stored dense needs no coordinates, so each part gives its rows when it has them, over a link of its own,
+    and the host puts them in order.
+    """
+    parts = {how.lanes for how in deals.values() if how.parts}
+    return parts.pop() if parts and result.format.letters == DENSE else 0
 
 
 def rows_of(lanes: Mapping[str, Product], deals: Mapping[str, Deal]) -> str:

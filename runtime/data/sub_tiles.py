@@ -13,12 +13,13 @@ import numpy as np
 
 from ...compiler.ir.mapped import VALUES, level_name
 from ...compiler.lang.expr import Access
+from ...compiler.sparse.counted import counted
 from ...compiler.sparse.estimate import cycles
 from ...compiler.sparse.lanes import Deal, lane_slot
 from ...compiler.sparse.meetings import most_rows, most_words, shape_words
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.pairing import ABSENT
-from ...compiler.sparse.parts import dealt_tiles
+from ...compiler.sparse.parts import dealt_tiles, result_parts
 from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
@@ -82,7 +83,7 @@ class Work:
     def _counted(self) -> Blocks:
         """The blocks of the dense levels of the result that are counted."""
         einsum, dense = self.tiling.einsum, self._dense
-        return {name: dense[name] for name in dense_levels(einsum.result)[:einsum.framed]}
+        return {name: dense[name] for name in dense_levels(einsum.result)[:counted(einsum)]}
 
     @property
     def _dense(self) -> Blocks:
@@ -151,9 +152,19 @@ class Work:
         edges = tuple(self.tiling.edges[index] for index in result.indices)
         return replace(tensors.decode([_whole(found[name]) for name in names], result.format, edges), shape=shape)
 
+    def joined(self, blocks: Mapping[str, np.ndarray]) -> Blocks:
+        """The blocks that an item gave, rows of parts that are stored apart in order."""
+        result = self.tiling.einsum.result
+        parts = result_parts(result, self.lanes)
+        if not parts:
+            return dict(blocks)
+        rows = np.stack([blocks[level_name(lane_slot(result.slot, part), VALUES)][1:] for part in range(parts)], axis=1)
+        count = self.tiling.edges[result.stored[0]]
+        return {level_name(result.slot, VALUES): np.concatenate(([count], rows.reshape(-1)[:count])).astype(np.uint16)}
+
     def result(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Coo:
         """The whole result from the blocks of every item; partial results are added, sums wrap."""
-        return self.tiling.combine(self.part(item, found) for item, found in enumerate(blocks))
+        return self.tiling.combine(self.part(item, self.joined(found)) for item, found in enumerate(blocks))
 
 
 def dense_levels(result: Access) -> tuple[str, ...]:

@@ -235,3 +235,11 @@ def test_sums_that_are_accumulated_around_dense_levels_are_read_with_all_coordin
     assert einsum.reframed
     for seed, densities in enumerate(([0.0], [0.1, 0.3], [0.7], [1.0])):
         check(einsum, random_operands(einsum, {"i": 5, "j": 4, "k": 3, "l": 6}, densities, seed))
+
+
+@pytest.mark.parametrize("text,form,counted", [
+    ("x(i) = B(i,j) * c(j)", "ds", 0), ("x(i) = B(i,j) * c(j)", "ss", 1), ("x(i) = B(i,j) * c(j) + d(i)", "ds", 0),
+    ("x(i) = B(i,j) * c(j) * d(i)", "ds", 1)])
+def test_a_dense_level_of_the_result_is_counted_where_operands_may_miss_some(text, form, counted):
+    nodes = lower(parse(text, "ij", {"B": form, "x": "d"})).nodes.values()
+    assert len([op for op in nodes if isinstance(op, Scanner) and op.slot == "x"]) == counted

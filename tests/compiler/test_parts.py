@@ -11,6 +11,7 @@ from test_fuse import operands
 from test_lanes import TWICE, fused, program
 
 from sardonyx.compiler.einsum import compile_fused
+from sardonyx.compiler.ir.mapped import STORE
 from sardonyx.compiler.ir.sam_levels import Scanner
 from sardonyx.compiler.ir.sam_ops import SpaceError
 from sardonyx.compiler.ir.sam_parts import PartMerger, PartRows, RowScanner
@@ -59,7 +60,7 @@ def test_a_part_has_every_so_many_th_row_and_all_have_as_many(rows, density, par
 @settings(max_examples=20, deadline=None)
 @given(size=st.integers(1, 7), density=st.sampled_from([0.0, 0.2, 0.6, 1.0]), seed=st.integers(0, 99), parts=st.integers(2, 5),
        edge=st.none() | st.integers(1, 4), text=st.sampled_from((
-           TWICE, "y(i) = A(i,j) * x(j) * 3; z(i) = B(i,j) * y(j)",
+           TWICE, "y(i) = A(i,j) * x(j) * 3; z(i) = B(i,j) * y(j)", "y(i) = A(i,j) * x(j); w(i) = A(i,j) * y(j) * 3",
            "y(i) = A(i,j) * x(j); w(i) = A(i,j) * y(j); z(i) = A(i,j) * w(j) * x(j)")))
 def test_parts_give_what_statements_give_one_by_one(size, density, seed, parts, edge, text):
     made, statements = in_parts(text, parts), program(text)
@@ -67,7 +68,19 @@ def test_parts_give_what_statements_give_one_by_one(size, density, seed, parts, 
     tiling = tile_fused(made, data, CAPACITY, {"i": edge} if edge else None)
     work = Work(tiling, lanes_of(made))
     found = work.result(fabric.run_graph(map_graph(lower_fused(sharing(made, tiling))), work.transactions()))
-    assert work.lanes and found == golden.evaluate_all(statements.statements, data)["z"]
+    assert work.lanes and found == golden.evaluate_all(statements.statements, data)[statements.result.result.tensor]
+
+
+def test_a_dense_result_is_stored_by_each_part_as_it_has_its_rows():
+    data = {"A": matrix(*[2] * 9), "x": random_tensor((9,), 1.0, 1)}
+    made = with_parts(fused("y(i) = A(i,j) * x(j); w(i) = A(i,j) * y(j)", 4), data, CAPACITY)
+    graph = map_graph(lower_fused(made))
+    stores = [stream.name for stream in graph.streams if stream.direction == STORE]
+    assert made.parts and stores == [f"w.lane{part}_vals" for part in range(4)]
+    assert sum(block.primitive == "joiner" for block in graph.blocks.values()) == 3, "one vector is merged"
+    work = Work(tile_fused(made, data, CAPACITY), lanes_of(made))
+    rows = {name: np.array([3, part, 4 + part, 8 + part]) for part, name in enumerate(stores)}
+    assert work.joined(rows)["w_vals"].tolist() == [9, *range(9)]
 
 
 @pytest.mark.parametrize("text,lengths,parts,why", [
