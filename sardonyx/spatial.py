@@ -153,7 +153,8 @@ class Design(Concerns):
             drawn = vector_picture(self.vectored, title)
         else:
             drawn = picture(self.spatial, report.left(self.pruned, self.transform), title,
-                            [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts])
+                            [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts],
+                            waits=not self.pruned.is_static)
         if path is not None:
             Dump(Path(path).parent).write({Path(path).name: drawn})
         return drawn

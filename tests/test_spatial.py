@@ -149,6 +149,12 @@ def test_a_picture_has_every_pe_and_way(tmp_path: Path) -> None:
     assert "b moves by (0, 1) in 1 step" in drawn and "a stays in its PE for 1 step" in drawn
 
 
+def test_a_picture_of_an_array_that_waits_for_coordinates_says_no_steps() -> None:
+    drawn = sp.Design(PRODUCT, STATIONARY, SMALL.bounds, sparsity=ROWS).picture()
+    assert "4 PEs  ·  wait for coordinates: no step is known in advance" in drawn
+    assert 'class="mid span"' in SMALL.picture() and 'class="mid span"' not in drawn and "steps for" not in drawn
+
+
 def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["spatial", "list"]) == 0
     assert all(name in capsys.readouterr().out for name in ("matmul_hexagonal",))

@@ -24,8 +24,8 @@ font-weight: 600; } .wire { fill: none; stroke-width: 2; } .port { stroke: #868e
 """
 
 
-def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Sequence[str] = ()) -> str:
-    """The picture as SVG text; `notes` are lines below it."""
+def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Sequence[str] = (), waits: bool = False) -> str:
+    """The picture as SVG text; `notes` are lines below it. With `waits` PEs wait for coordinates, and have no steps."""
     places = _places(spatial)
     colours = {name: _colour(at, len(spatial.variables)) for at, (name, _) in enumerate(spatial.variables)}
     right, bottom = (max(place[axis] for place in places.values()) + SIZE + MARGIN for axis in (0, 1))
@@ -34,8 +34,9 @@ def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Seque
                for at, note in enumerate(notes)]
     width = max(right, 560, *(30 + 6 * len(note) for note in notes))
     height = bottom + 24 + 22 * (len(ways) + len(notes))
-    facts = (f"{len(spatial.cells)} PEs  ·  {spatial.steps} steps for an operation, the next one {spatial.interval} later  ·  "
-             "in a PE: its place and its steps")
+    when = ("wait for coordinates: no step is known in advance" if waits
+            else f"{spatial.steps} steps for an operation, the next one {spatial.interval} later")
+    facts = f"{len(spatial.cells)} PEs  ·  {when}  ·  in a PE: its place{'' if waits else ' and its steps'}"
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         f"<title>{escape(title or spatial.name)}</title><style>{STYLE}</style>",
@@ -43,7 +44,7 @@ def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Seque
         f'<text x="20" y="34" class="title">{escape(title or spatial.name)}</text>',
         f'<text x="20" y="56" class="quiet">{escape(facts)}</text>',
         *_wires(spatial, places, colours), *_ports(spatial, places),
-        *(_pe(cell, places[cell.position], spatial.steps) for cell in spatial.cells), *legend]) + "\n</svg>\n"
+        *(_pe(cell, places[cell.position], 0 if waits else spatial.steps) for cell in spatial.cells), *legend]) + "\n</svg>\n"
 
 
 def _places(spatial: Spatial) -> dict[Position, tuple[int, int]]:
@@ -62,15 +63,16 @@ def _places(spatial: Spatial) -> dict[Position, tuple[int, int]]:
 
 
 def _pe(cell: Cell, at: tuple[int, int], steps: int) -> str:
+    """steps: of an operation; 0 where none is known in advance."""
     x, y = at
-    first, last = min(cell.steps), max(cell.steps)
+    first, last = (min(cell.steps), max(cell.steps)) if steps else (0, 0)
     red, green, blue = colorsys.hls_to_rgb(0.61, 0.94 - 0.34 * first / max(steps - 1, 1), 0.75)
     fill = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     place = ", ".join(map(str, cell.position))
     span = str(first) if first == last else f"{first}–{last}"
+    below = f'<text x="{x + SIZE // 2}" y="{y + 48}" class="mid span">{span}</text>' if steps else ""
     return (f'<rect x="{x}" y="{y}" width="{SIZE}" height="{SIZE}" rx="8" fill="{fill}" stroke="#3b5bdb"/>'
-            f'<text x="{x + SIZE // 2}" y="{y + 28}" class="mid">{place}</text>'
-            f'<text x="{x + SIZE // 2}" y="{y + 48}" class="mid span">{span}</text>')
+            f'<text x="{x + SIZE // 2}" y="{y + (28 if steps else 36)}" class="mid">{place}</text>{below}')
 
 
 def _wires(spatial: Spatial, places: Mapping[Position, tuple[int, int]], colours: Mapping[str, str]) -> Iterator[str]:
