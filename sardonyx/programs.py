@@ -51,7 +51,7 @@ def shipped(name: str) -> object:
 def _read(program: object, params: Mapping[str, int | float]) -> Pipeline:
     if isinstance(program, str | Path):
         near = difflib.get_close_matches(str(program), names(), n=1)
-        also = f"; if a program that we ship is meant, {near[0]}" if near else ""
+        also = f"; if a program that we ship is meant, {near[0] if near else 'sardonyx run image --list names them'}"
         content = read_content(Path(program), MOST_BYTES, f"write it with halide.serialize_pipeline{also}")
         return read(content, params, str(program))
     if isinstance(program, bytes):

@@ -38,8 +38,8 @@ def read_tensor(path: str | Path, values: str = "exact", seed: int = 0) -> Coo:
     path = Path(path)
     kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if kind not in KINDS:
-        raise UserError(f"'{path.name}' is no kind of tensor file", str(path),
-                        f"use one of {', '.join(KINDS)}, or .mtx.gz, .tns.gz")
+        what = f"'{kind}' is no kind of tensor file" if kind else "the name does not say which kind of file it is"
+        raise UserError(what, str(path), f"use one of {', '.join(KINDS)}, or .mtx.gz, .tns.gz")
     if kind == ".npy":
         shape, coords, numbers = _numpy(path)
     else:

@@ -130,7 +130,8 @@ def test_what_is_no_program_or_engine_is_refused(tmp_path: Path) -> None:
         "a value of type int is no Halide program\n  try: give a halide.Func, a halide.Pipeline or a .hlpipe file")
     assert refused(tmp_path / "gone.hlpipe", inputs={}) == (
         f"{tmp_path / 'gone.hlpipe'}: cannot be read: No such file or directory\n"
-        "  try: write it with halide.serialize_pipeline")
+        "  try: write it with halide.serialize_pipeline; if a program that we ship is meant, "
+        "sardonyx run image --list names them")
     nothing = hl.Func("nothing")
     assert refused(nothing, inputs={}) == (
         f"Func {nothing.name()}: it has no definition\n  try: define it, as f[x, y] = ...")

@@ -123,7 +123,8 @@ class Einsum:
         found: dict[str, tuple[int, Access]] = {}
         for access in self.operands:
             if access.tensor not in shapes:
-                raise UserError(f"tensor {access.tensor} has no operand", where, f"give {access.tensor}=...")
+                raise UserError(f"tensor {access.tensor} has no operand", where,
+                                f"give {access.tensor}=..., on the command line --{access.tensor} FILE")
             shape = shapes[access.tensor]
             if len(shape) != len(access.modes):
                 raise UserError(f"{access} has {len(access.modes)} indices but operand {access.tensor} has "

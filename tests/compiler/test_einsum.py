@@ -267,7 +267,7 @@ def test_letters_alone_store_every_use_of_a_tensor_in_loop_order():
 
 
 SHAPED = [
-    ({"B": (2, 3)}, "tensor C has no operand\n  try: give C=..."),
+    ({"B": (2, 3)}, "tensor C has no operand\n  try: give C=..., on the command line --C FILE"),
     ({"B": (2, 3), "C": (3, 4), "b": (2,)}, "operand b is not in the expression\n  try: give B, C"),
     ({"B": (2, 3), "C": (3, 4, 5)}, "C(k,j) has 2 indices but operand C has 3 dimensions\n"
      "  try: give a tensor of that many dimensions"),

@@ -77,8 +77,10 @@ def test_files_that_are_not_there_or_broken(write, tmp_path):
     for name in ("no.mtx", "no.tns.gz", "no.npy"):
         assert message(name) == \
             f"{name}: cannot be read: No such file or directory\n  try: give the path of a file"
-    assert message("a.csv") == ("a.csv: 'a.csv' is no kind of tensor file\n"
+    assert message("a.csv") == ("a.csv: '.csv' is no kind of tensor file\n"
                                 "  try: use one of .mtx, .tns, .npy, or .mtx.gz, .tns.gz")
+    assert message("a") == ("a: the name does not say which kind of file it is\n"
+                            "  try: use one of .mtx, .tns, .npy, or .mtx.gz, .tns.gz")
     assert message("a.mtx",
                    "floor") == "'floor' is no way to take values\n  try: use one of exact, round, small"
     for content in (b"no gzip", gzip.compress(MTX)[:-9], gzip.compress(MTX)[:20] + b"xx"):
