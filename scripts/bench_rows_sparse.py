@@ -1,0 +1,118 @@
+"""Rows of `bench.py` about sparse programs: what is chosen, fused and cut, against what else there is."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import bench_dense
+import bench_edges
+import bench_fused
+import bench_orders
+import bench_scanner
+import bench_sparse
+import numpy as np
+from bench_row import Row
+
+from sardonyx import api
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.hw.arch import presets
+from sardonyx.tensors.coordinates import Coo
+
+
+def sparse() -> list[Row]:
+    """Edges of sub-tiles against a sweep, what the host takes to cut large operands, and what fusing gains."""
+    return [*edges(), *fused()]
+
+
+def fused() -> list[Row]:
+    """Fused statements against the same ones in turn, on onyx."""
+    arch = presets.get("onyx")
+    iterated = bench_fused.spmv_iter(bench_fused.ITERATED, arch)
+    most = max(each.with_host for each in iterated)
+    host = ", ".join(f"{1000 * each.apart.host_s:.0f} : {1000 * each.fused.host_s:.0f} ms" for each in iterated)
+    rows = [Row("four products of a matrix with a vector, in turn / fused through MEM tiles, in "
+                f"{', '.join(str(lanes) for *_, lanes in bench_fused.ITERATED)} lanes or parts: all cycles, with what the host "
+                "does over the buses; from start to done; processor time of choosing edges and cutting",
+                f"{bench_fused.told(iterated, lambda each: each.with_host)}; "
+                f"{bench_fused.told(iterated, lambda each: each.ratio)}; {host}",
+                ">= 5x of all cycles (paper: 4.6x)", most >= 5)]
+    for extent, factors, shares in bench_fused.SWEEPS:
+        found = bench_fused.mttkrp(extent, factors, shares, arch)
+        rows.append(Row(f"MTTKRP, {extent}^3 and {extent}^2, {factors:.0%} nonzeros in the matrices, in two statements / "
+                        "fused, by nonzeros of the tensor: cycles from start to done; all cycles",
+                        f"{bench_fused.told(found, lambda each: each.ratio)}; "
+                        f"{bench_fused.told(found, lambda each: each.with_host)}",
+                        ">= 12x (paper: up to 11.8x)", max(each.ratio for each in found) >= 12))
+    return rows
+
+
+def edges() -> list[Row]:
+    """Edges of sub-tiles against a sweep, and what the host takes to cut large operands."""
+    found = list(bench_edges.measure(progress=lambda name: print(name, file=sys.stderr, flush=True)))
+    half = len(bench_edges.CALIBRATION)
+    rows = [Row(f"cycles with chosen edges / with the best of a sweep, {what}", bench_edges.summary(each), "<= 1.1 each",
+                max(one.ratio for one in each) <= 1.1)
+            for what, each in ((f"{half} pairs of kernel and operands", found[:half]),
+                               (f"{len(found) - half} pairs that were not looked at before", found[half:]))]
+    places, count = 100_000, 1_000_000
+    matrices = {name: _scattered((places, places), count, seed) for seed, name in enumerate("BC")}
+    vector = {"c": _scattered((places,), places // 5, 2)}
+    for text, operands in (("X(i,j) = B(i,j) + C(i,j)", matrices), ("x(i) = B(i,j) * c(j)", {"B": matrices["B"]} | vector),
+                           (api.MATRIX_PRODUCT, matrices)):
+        began, spent = time.perf_counter(), time.process_time()
+        work = tile(parse(text), operands, 1024, narrow=True)
+        seconds, busy = time.perf_counter() - began, time.process_time() - spent
+        rows.append(Row(f"cutting `{text}`, matrices of 100,000 x 100,000 with 10^6 nonzeros: processor time; on the clock",
+                        f"{busy:.1f} s; {seconds:.1f} s; {len(work):,} sub-tiles", "<= 5 s", busy <= 5))
+    return rows
+
+
+def _scattered(shape: tuple[int, ...], count: int, seed: int) -> Coo:
+    """Ones at random places."""
+    coords = np.random.default_rng(seed).integers(0, shape, (count, len(shape)))
+    return Coo.make(shape, coords, np.ones(count))
+
+
+def orders() -> list[Row]:
+    """The order of loops that is chosen against all orders."""
+    found = list(bench_orders.measure(progress=lambda name: print(name, file=sys.stderr, flush=True)))
+    half = len(bench_orders.LOOKED_AT)
+    return [Row(f"cycles in the chosen order of loops / in the best of all orders, {what}", bench_orders.summary(each),
+                "<= 1.1 each", max(one.ratio for one in each) <= 1.1)
+            for what, each in ((f"{half} statements on operands", found[:half]),
+                               (f"{len(found) - half} that were not looked at before", found[half:]))]
+
+
+def scanner() -> list[Row]:
+    """The level scanner on the stimuli of others."""
+    found = [cycles for _, cycles in bench_scanner.measure()]
+    theirs = [each.public - each.tokens for each in bench_scanner.STIMULI]
+    return [Row(f"level scanner on {len(found)} stimuli: cycles beyond tokens, from the end of the level on",
+                f"{min(found)} to {max(found)}", f"<= 12 (public hardware: {min(theirs)} to {max(theirs)})", max(found) <= 12)]
+
+
+def crossover() -> list[Row]:
+    """Sparse products of matrices against dense ones."""
+    found = list(bench_dense.measure())
+    gains, at = {point.zeros: point.gain for point in found}, bench_dense.crossing(found)
+    size = f"product of two matrices of {bench_dense.EXTENT} x {bench_dense.EXTENT}"
+    cycles = ", ".join(f"{point.zeros:.1%}: {point.cycles:,}" for point in found)
+    dense = f"dense on a spatial array of 16 x 16 ({bench_dense.DENSE:,} cycles)"
+    what = f"{size}, sparse on `onyx` against {dense}: takes fewer cycles from so many zeros on; cycles by zeros"
+    return [Row(what, f"{at:.1%}; {cycles}", "<= 87 % (paper: 89 %)", at <= 0.87),
+            Row("the same, 99 % and 99.9 % zeros: times fewer", f"{gains[0.99]:.0f}x; {gains[0.999]:,.0f}x",
+                ">= 23x; >= 165x (paper)", gains[0.99] >= 23 and gains[0.999] >= 165)]
+
+
+def features() -> list[Row]:
+    """What all features of sparse programs gain together, against a launch for each sub-tile."""
+    found = bench_sparse.measure()
+    gains = {name: bench_sparse.gain(each) for name, each in found.items()}
+    product = gains.pop(bench_sparse.MTTKRP)
+    mean = bench_sparse.geomean([*gains.values()])
+    said = ", ".join(f"{name} {gain:.1f}" for name, gain in gains.items())
+    return [Row("products of matrices with their transposes, plain cycles / all features", f"geomean {mean:.1f} ({said})",
+                ">= 10", mean >= 10),
+            Row("MTTKRP 100 x 200 x 200, 98 % sparse, the same", f"{product:.1f}", ">= 7", product >= 7)]
