@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from machines import LEAST, copier
 from test_memories import ROMS
-from test_regions import PART, THREE, blocks
-from test_regions import stored as ran
 from test_static import ARCH as STATIC_ARCH
 from test_static import FULL, LATE, PLAIN, SLOW, START, STENCIL_LATENCY, expected, load, stencil, store, stored
+from three_regions import PART, THREE, blocks
+from three_regions import stored as ran
 
 import sardonyx
 import sardonyx.halide
