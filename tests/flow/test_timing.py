@@ -71,12 +71,15 @@ def test_tcl_reads_the_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.tcl
-@pytest.mark.parametrize("least", [1, 707, 1024])
+@pytest.mark.parametrize("least", [1, 707, 1024, 9001])
 def test_tcl_finds_the_least_period_without_slack_below_zero(least: int, tmp_path: Path) -> None:
     # A slack is 0 at best where latches borrow time.
     slack = f"""proc worst_slack {{way}} {{ global period; return [expr {{min(0, $period * 1000 - {least})}}] }}"""
     lines = said(tmp_path, slack + "\n" + timing.least_script("top", ["cells.lib"], 1000))
-    assert lines[-1] == f"== {least}" and "create_clock -name clk -period 0.512 clk" in lines and len(lines) < 100
+    asked = [float(line.split()[4]) for line in lines if line.startswith("create_clock")]
+    assert lines[-1] == f"== {least}" and len(asked) < 20
+    # OpenSTA 2.0.17 crashes on some netlists with latches where the period is hundreds of times what they need.
+    assert 1.0 in asked and max(asked) <= max(1, 2 * least / 1000)
 
 
 def test_without_opensta_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
