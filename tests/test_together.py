@@ -18,7 +18,6 @@ from sardonyx import emission, halide, timeline, together
 from sardonyx.apps.dense import box
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.system import System
 from sardonyx.hw.lint import LINT
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime.region import part
@@ -140,9 +139,9 @@ def test_the_demo_runs_two_programs_and_writes_what_it_says(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file list of the Verilog of a whole system."""
+    """The file list of the Verilog of a whole system, of a description without a processor, as `verilog --soc` has it."""
     folder = tmp_path_factory.mktemp("system")
-    return Path(str(emission.emit_arch(replace(LEAST, system=System(processor=True)), folder).report["file_list"]))
+    return Path(str(emission.emit_arch(LEAST, folder, soc=True).report["file_list"]))
 
 
 def test_a_whole_system_is_emitted(emitted: Path) -> None:
