@@ -286,7 +286,7 @@ class _Builder:
             return scaled(self.add, value, part.coefficient)
         inside = self.loop(part, part.contract) if part.contract else above
         values = [self.value(factor, inside) for factor in part.factors]
-        value = quotient(self.add, *values) if part.divides else multiplied(self.add, values)
+        value = quotient(self.add, *values) if part.divides else multiplied(self.add, self._soonest(values))
         if part.contract:
             guide = {"crd": above} if above else {}
             extent = part.extent if part.extent < 1 << EXTENT_BITS else 0
@@ -294,6 +294,15 @@ class _Builder:
                 Reducer(part.contract, guided=bool(above))
             value = Pin(self.add(f"reduce_{part.contract}", reducer, val=value, **guide), "val_o")
         return scaled(self.add, value, part.coefficient)
+
+    def _soonest(self, values: list[Pin]) -> list[Pin]:
+        """Three factors or more, the one last that is there last, as behind a repeater: the others have met by then."""
+        return sorted(values, key=self._behind) if len(values) > 2 else values
+
+    def _behind(self, pin: Pin) -> int:
+        """Tiles on the longest path to a stream."""
+        own = not isinstance(self.nodes[pin.node], RootLocator)
+        return own + max((self._behind(edge.src) for edge in self.edges if edge.dst.node == pin.node), default=0)
 
     def _again(self, rows: Pin) -> Pin:
         """The same rows from a scanner of their own, where they are counted.

@@ -243,3 +243,10 @@ def test_sums_that_are_accumulated_around_dense_levels_are_read_with_all_coordin
 def test_a_dense_level_of_the_result_is_counted_where_operands_may_miss_some(text, form, counted):
     nodes = lower(parse(text, "ij", {"B": form, "x": "d"})).nodes.values()
     assert len([op for op in nodes if isinstance(op, Scanner) and op.slot == "x"]) == counted
+
+
+def test_the_factor_that_is_there_last_is_multiplied_last():
+    """A repeated one passes a repeater before it is looked up; located ones pass nothing."""
+    graph = lower(replace(parse("X(j) = B * C(j) * D(j)", "j", {"C": "d", "D": "d"}), locate=EVERY))
+    feeds = {(edge.dst.node, edge.dst.port): edge.src.node for edge in graph.edges}
+    assert {feeds["mul", port] for port in "ab"} == {"values_C", "values_D"} and feeds["mul_2", "b"] == "values_B"
