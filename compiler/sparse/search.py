@@ -2,9 +2,9 @@
 
 First one edge for all indices, of 65536, 49152, 32768, 24576, ..., 3, 2, 1 and the whole extent, powers of two before those
 between them around the best. Then tiles of one coordinate of all indices but one, or but those of the result, of which they
-have as much as fits. From the best of these on, for one index after the other, and for one against another, smaller and larger
-ones for as long as that gains. Of edges that are as good within `ALIKE` those that make the fewest items are taken, since the
-host hands over each.
+have as much as fits, and less of one of them for as long as that gains. From the best of these on, for one index after the
+other, and for one against another, smaller and larger ones for as long as that gains. Of edges that are as good within `ALIKE`
+those that make the fewest items are taken, since the host hands over each.
 
 What is expected of edges, and which cannot be taken, is in `trials.py`. What is chosen is cut and checked as a whole: every
 level of every tile, and of every item's result, fits, or the next best is taken.
@@ -113,6 +113,8 @@ class Search(Trials):
                 longest = {other: self._ladder(other)[0] if other in corner else 1 for other in self.extents}
                 if not self.look_at(longest).fits:
                     self._shortened(longest, index)
+                elif len(corner) > 1:
+                    self._slope(longest, index)
         while len(self.extents) > 1 and self.tried:
             before = self.best
             # Then to either end: what gathers nothing until a tile is very large looks as good at every edge before.
@@ -153,6 +155,15 @@ class Search(Trials):
             if not found[0].fits and all(edges[index] <= best.edges[index] for index in edges):
                 found = [self._shortened(edges, other) for other in edges if other not in moves]
             if min((each.cycles for each in found), default=best.cycles) >= best.cycles:
+                break
+
+    def _slope(self, edges: Mapping[str, int], index: str) -> None:
+        """Smaller edges of an index, for as long as that gains, also where these are not the best ones yet: from the best on
+        it would take one step that makes one edge smaller and another one so much larger."""
+        least, ladder = self.look_at(edges).cycles, self._ladder(index)
+        for edge in ladder[2::2]:
+            before, least = least, self.look_at({**edges, index: edge}).cycles
+            if least >= before or not self._goes_on:
                 break
 
     @property
