@@ -45,7 +45,7 @@ def firmware(accelerator: Accelerator, place: Laid) -> bytes:
         "/* Sums of the array, of how many bytes an element is (a logarithm), and where the first one goes. */",
         f"#define PLACES {array.kind.places}u", f"#define SIZE {place.size}u", f"#define RESULT {len(place.content):#x}u",
         f"#define STREAM {command.region(command.BUFFER, index[array.result.name]):#x}u",
-        "/* Of both operands: the stream of values, where arrays are, and the logarithm of the bytes of a value. */",
+        "/* Of both operands: the stream of values, where arrays are, and the logarithm of the bytes of a pair of values. */",
         "static const struct operand { uint32_t stream, segments, coordinates, values, size; } operands[] = {",
         *(f"    {{ {', '.join(f'{each:#x}u' for each in operand)} }}," for operand in operands), "};",
         "/* Of each part: bytes to the segments of both operands, and elements of the result. */",

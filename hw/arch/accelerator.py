@@ -234,6 +234,12 @@ class Accelerator:
         return not isinstance(self.array, Vectored)
 
     @property
+    def pairs(self) -> dict[int, int]:
+        """Of streams of values that come in pairs: the logarithm of the bytes of a pair, by their index."""
+        return {n: (each.bits // 8).bit_length() - 1 for n, each in enumerate(self.streams)
+                if isinstance(self.array, Vectored) and each.before}
+
+    @property
     def counts(self) -> bool:
         """Whether the elements of some tensor are counted."""
         return any(stream.is_counted for stream in self.streams)
@@ -265,9 +271,10 @@ def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
 
 
 def _of_fibers(array: Vectored, side: Side) -> list[Stream]:
-    """The streams of an operand of vectors: coordinates are places."""
-    most = min(MOST_SPAN, array.fibers * prod(array.extents[index] for index in side.along))
-    arrays = level_arrays(COMPRESSED, array.fibers, array.kind.places, most, 1, DATA_BITS)
+    """The streams of an operand of vectors: coordinates are places, of two elements each, as values are."""
+    segments, coordinates, values = level_arrays(COMPRESSED, array.fibers, array.kind.places, MOST_SPAN, 1, DATA_BITS)
+    # Elements come in pairs.
+    arrays = segments, coordinates._replace(bits=2 * DATA_BITS), values._replace(bits=2 * array.value_bits(side))
     return [_stream(f"{side.tensor.name}_{each.name}", each, arrays, False, COMPRESSED) for each in arrays]
 
 

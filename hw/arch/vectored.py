@@ -17,8 +17,11 @@ from typing import Annotated, Any
 from .cartesian import Cartesian
 from .check import Identifier, Misfit, Tuple, Whole, check
 from .spatial import FARTHEST, Shaped
+from .token import DATA_BITS
 
 MOST_EXTENT = 1 << 16
+# In memory the place of an element that is none.
+NOWHERE = (1 << DATA_BITS) - 1
 Extent = Annotated[int, Whole(1, MOST_EXTENT)]
 Name = Annotated[str, Identifier()]
 
@@ -103,6 +106,14 @@ class Vectored:
     def fibers(self) -> int:
         """Of each side in a part, at most."""
         return prod(self.extents[index] for index in self.shared)
+
+    def pairs(self, side: Side) -> int:
+        """Of elements in a vector, as they lie in memory."""
+        return -(-(self.kind.left if side is self.left else self.kind.right) // 2)
+
+    def value_bits(self, side: Side) -> int:
+        """Of a value in memory."""
+        return 8 if side.tensor.bits <= 8 else DATA_BITS
 
     @property
     def operands(self) -> tuple[Shaped, ...]:

@@ -168,6 +168,13 @@ class Core(wiring.Component):
         for n, each in enumerate(self.accelerator.streams):
             if each.is_result:
                 continue
+            if each.name != RAM and isinstance(self.accelerator.array, Vectored):
+                lead(m, getattr(dispatch, f"s{n}"), getattr(array, each.name))
+                if each.is_counted:
+                    lead(m, getattr(array, f"{each.name}_run"), getattr(dispatch, f"run{n}"))
+                else:
+                    m.d.comb += torn[n].eq(getattr(array, each.name.removesuffix("segments") + "torn"))
+                continue
             if each.before:
                 wrong.append(self._level(m, dispatch, array, decoder, torn, n))
             if each.kind != DENSE:
@@ -206,8 +213,8 @@ class Core(wiring.Component):
 
     def _node(self, name: str) -> int:
         """Elements of a node of the lists of a stream."""
-        return next((bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
-                     if buffer.name(nth, "values") == name), 1)
+        return next(bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
+                    if buffer.name(nth, "values") == name)
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
         numbers = {each.name: n for n, each in enumerate(self.accelerator.streams)}

@@ -1,5 +1,5 @@
 /* What an array gives whose elements meet in vectors, part by part: the fibers of two operands, each a tensor without zeros of
- * which coordinates are places, and the sums of all places.
+ * pairs of elements whose coordinates are places, and the sums of all places.
  *
  * The parts, and where arrays lie, are defined when it is compiled.
  */

@@ -1,6 +1,8 @@
 """Operands of vectors in memory: each part's fibers as a compressed tensor, of which segments go on from tensor to tensor.
 
-Coordinates of elements are their places. Tensors that are alike, as those of an image that several parts read, lie there once.
+Coordinates of elements are their places. Elements come in pairs, of which segments tell the number: a vector begins with a
+pair, and an element that is none is nowhere. Tensors that are alike, as those of an image that several parts
+read, lie there once.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...hw.arch.level_arrays import SEGMENT_BITS
-from ...hw.arch.vectored import Side, Vectored
+from ...hw.arch.vectored import NOWHERE, Side, Vectored
 from .vectors import Part, parts
 
 SEGMENT_BYTES = SEGMENT_BITS // 8
@@ -21,7 +23,7 @@ LINE = 64
 
 @dataclass(frozen=True)
 class Fibers:
-    """Where the tensors of an operand are: byte addresses, the logarithm of the bytes of a value, fibers of a tensor."""
+    """Where tensors of an operand are: byte addresses, the logarithm of the bytes of a pair of values, fibers of a tensor."""
 
     segments: int
     coordinates: int
@@ -93,16 +95,28 @@ def _side(content: bytes, made: Vectored, side: Side, nth: int, found: Sequence[
         key = tuple(each.tobytes() for fiber in fibers for each in fiber)
         if key not in known:
             known[key] = len(known)
-            lengths += [len(each) for each, _ in fibers]
-            values += [each for each, _ in fibers]
-            coordinates += [at for _, at in fibers]
+            size = (made.kind.left, made.kind.right)[nth]
+            for each, at in fibers:
+                values.append(_paired(each, size, 0))
+                coordinates.append(_paired(at, size, NOWHERE))
+                lengths.append(len(values[-1]) // 2)
         numbers.append(known[key])
-    size = int(side.tensor.bits > 8)
+    wide = made.value_bits(side) // 8
     addresses = []
     for array, kind in ((np.cumsum([0, *lengths]), np.int32), (np.concatenate(coordinates), np.uint16),
-                        (np.concatenate(values), (np.int8, np.int16)[size])):
+                        (np.concatenate(values), {1: np.int8, 2: np.int16}[wide])):
         content += bytes(-len(content) % LINE)
         addresses.append(len(content))
         content += array.astype(kind).tobytes()
     content += bytes(-len(content) % LINE)
-    return content, Fibers(addresses[0], addresses[1], addresses[2], size, made.fibers), numbers
+    return content, Fibers(addresses[0], addresses[1], addresses[2], (2 * wide).bit_length() - 1, made.fibers), numbers
+
+
+def _paired(elements: np.ndarray, size: int, nothing: int) -> np.ndarray:
+    """Elements of a fiber as pairs: those of an odd vector have one more that is none."""
+    vectors = np.full((-(-len(elements) // size), -(-size // 2) * 2), nothing, np.int64)
+    pad = np.full(vectors.shape[0] * size, nothing, np.int64)
+    pad[:len(elements)] = elements
+    vectors[:, :size] = pad.reshape(-1, size)
+    last = len(elements) - size * (len(vectors) - 1)        # elements of the last vector
+    return vectors.ravel()[:vectors.shape[1] * (len(vectors) - 1) + -(-last // 2) * 2] if len(elements) else vectors.ravel()

@@ -141,7 +141,7 @@ def vectors() -> Side:
     k = vectored.Side(Shaped("B", 2, (2, 2)), ("c", "k"), ("k",), True, (("k", 2),), 0)
     kind = Cartesian("products", 2, 1, 2, 2, 2, 2, 4, stored=2)
     made = vectored.Vectored(kind, (("c", 2), ("x", 2), ("k", 2)), x, k, Shaped("X", 4, (2, 2)), "k")
-    return Side({"left": Held(Former(made, made.left), {"lengths": 2}), "right": Held(Former(made, made.right), {"lengths": 2}),
+    return Side({"left": Held(Former(made, made.left), {"lengths": 4}), "right": Held(Former(made, made.right), {"lengths": 4}),
                  "held": Replayed()})
 
 

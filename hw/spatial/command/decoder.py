@@ -244,6 +244,9 @@ class Decoder(wiring.Component):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif(Cat((number == n) & (request.size == size) for n, size in self._ragged()).any()):
             m.d.comb += wrong.eq(command.VALUE)
+        if self.accelerator.pairs:
+            with m.Elif(Cat((number == n) & (request.size != size) for n, size in self.accelerator.pairs.items()).any()):
+                m.d.comb += wrong.eq(command.VALUE)
         with m.Elif(shapes.any()):
             m.d.comb += wrong.eq(command.SHAPE)
         if arrays is not None:

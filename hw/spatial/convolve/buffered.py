@@ -9,14 +9,17 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.accelerator import Collected
-from ...arch.dma import WORD_BITS
-from ...arch.token import DATA_BITS
+from ...arch.dma import ELEMENT_BITS, WORD_BITS
 from ...arch.vectored import Vectored
 from ...emit import macro
 from ...stream.lead import lead
+from ..buffer.counted import RUN
 from ..buffer.rows import rows
 from .cartesian import CartesianArray
 from .former import Former
+
+# What comes to a former, and what it says of that.
+FED, RUNS = ("segments", "coordinates", "values"), ("coordinates_run", "values_run")
 
 
 class BufferedVectors(Component):
@@ -29,7 +32,7 @@ class BufferedVectors(Component):
 
     Members
     -------
-    A_level, A_values : In(stream)     Of each operand, as of `Former`.
+    A_segments, A_coordinates, A_values, A_coordinates_run, A_values_run, A_torn      Of each operand, as of `Former`.
     C : Out(stream)                    Words of 64 bits, as of `WideResult`; all sums, in the order of their places.
     size : In(2)                       Likewise.
     fault : Out(1)                     As of `Former`.
@@ -40,8 +43,9 @@ class BufferedVectors(Component):
 
     def __init__(self, array: Vectored, result: Collected) -> None:
         self.array, self.result, self.module_name = array, result, f"{array.kind.name.lower()}_buffered"
-        words = In(stream.Signature(DATA_BITS))
-        fills = {f"{each.name}_{name}": words for each in array.operands for name in ("level", "values")}
+        elements, runs = In(stream.Signature(ELEMENT_BITS)), Out(stream.Signature(RUN))
+        own = {**dict.fromkeys(FED, elements), **dict.fromkeys(RUNS, runs), "torn": Out(1)}
+        fills = {f"{each.name}_{name}": member for each in array.operands for name, member in own.items()}
         super().__init__({**fills, result.tensor.name: Out(stream.Signature(WORD_BITS)), "size": In(2), "fault": Out(1)})
 
     @property
@@ -54,8 +58,12 @@ class BufferedVectors(Component):
         formers = []
         for name, side in (("left", self.array.left), ("right", self.array.right)):
             m.submodules[f"form_{name}"] = former = macro(Former(self.array, side))
-            for member in ("level", "values"):
-                lead(m, getattr(self, f"{side.tensor.name}_{member}"), getattr(former, member))
+            tensor = side.tensor.name
+            for member in FED:
+                lead(m, getattr(self, f"{tensor}_{member}"), getattr(former, member))
+            for member in RUNS:
+                lead(m, getattr(former, member), getattr(self, f"{tensor}_{member}"))
+            m.d.comb += getattr(self, f"{tensor}_torn").eq(former.torn)
             for n in range(former.component.size):
                 lead(m, getattr(former, f"o{n}"), getattr(inside, f"{name}{n}"))
             formers.append(former)

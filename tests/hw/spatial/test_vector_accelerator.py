@@ -16,7 +16,7 @@ from sardonyx import designs
 from sardonyx import spatial as sp
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.vectored import Vectored
+from sardonyx.hw.arch.vectored import NOWHERE, Vectored
 from sardonyx.hw.spatial.convolve.buffered import BufferedVectors
 from sardonyx.hw.spatial.convolve.former import Former
 from sardonyx.runtime import spatial_vectors
@@ -42,24 +42,31 @@ Fibers = list[list[tuple[int, int]]]
 def words(array: Vectored, side: int, tensors: "list[Fibers]") -> "tuple[dict[str, list[int]], dict[str, list[int]]]":
     """What fills the former of a side with fibers of coordinates and values, and the vectors that it gives."""
     size, bits = ((array.kind.left, array.kind.left_bits), (array.kind.right, array.kind.right_bits))[side]
-    level: list[int] = []
-    values: list[int] = []
+    value_bits = array.value_bits((array.left, array.right)[side])
+    fills: dict[str, list[int]] = {"segments": [], "coordinates": [], "values": []}
     given: dict[str, list[int]] = {f"o{n}": [] for n in range(size)}
+    total = 0
     for fibers in tensors:
-        flat = [pair for fiber in fibers for pair in fiber]
-        ends = np.cumsum([0, *map(len, fibers)])
-        level += [len(ends), *map(int, ends), len(flat), *(at for at, _ in flat)]
-        values += [len(flat), *(value % (1 << 16) for _, value in flat)]
+        begins = total
+        fills["segments"].append(total)
         for nth, fiber in enumerate(fibers):
             vectors = [fiber[at:at + size] for at in range(0, max(1, len(fiber)), size)]
             for vector in vectors:
                 last = vector is vectors[-1]
+                for at, to in zip(vector[::2], [*vector[1::2], (NOWHERE, 0)]):
+                    fills["coordinates"].append(at[0] | to[0] << 16)
+                    fills["values"].append(at[1] % (1 << value_bits) | to[1] % (1 << value_bits) << value_bits)
+                    total += 1
                 for n in range(size):
-                    at, value = vector[n] if n < len(vector) else (0, 0)
+                    place, value = vector[n] if n < len(vector) else (0, 0)
                     marks = (n < len(vector)) | (last and nth == len(fibers) - 1) << 1 | last << 2
                     word = marks << bits + array.kind.place_bits
-                    given[f"o{n}"].append(word | at << bits | value % (1 << bits) if marks & 1 else word)
-    return {"level": level, "values": values}, given
+                    given[f"o{n}"].append(word | place << bits | value % (1 << bits) if marks & 1 else word)
+            fills["segments"].append(total)
+        if total == begins:     # of an empty tensor a pair comes that is none
+            fills["coordinates"].append(1 << 20)
+            fills["values"].append(99)
+    return fills, given
 
 
 @settings(max_examples=20)
@@ -73,7 +80,10 @@ def test_fibers_become_vectors(side: int, data: st.DataObject, stalls: "int | No
     size, bits = len(wanted), (ARRAY.kind.left_bits, ARRAY.kind.right_bits)[side] + ARRAY.kind.place_bits
     # Of an element that is not there value and place do not matter.
     found = {name: [word if word >> bits & 1 else word >> bits << bits for word in ran.outputs[name]] for name in wanted}
-    assert size and found == wanted and not ran.status["fault"]
+    assert size and found == wanted and not ran.status["fault"] and not ran.left
+    starts = fills["segments"][::4], fills["segments"][3::4]
+    runs = [first | last - first << 32 for first, last in zip(*starts, strict=True)]
+    assert ran.outputs["coordinates_run"] == ran.outputs["values_run"] == runs
 
 
 @pytest.mark.parametrize("side,fiber", [(0, [(14, 1)]), (1, [(47, 1)]), (1, [(0, 1)] * 193)])
@@ -108,10 +118,12 @@ def read(array: Vectored, place: Laid) -> "tuple[dict[str, list[int]], dict[str,
         for tensor in fed:
             at, coordinates, values = side.addresses(tensor)
             segments = np.frombuffer(place.content, np.int32, side.fibers + 1, at)
-            kind = (np.int8, np.int16)[side.size]
-            tensors.append([[(int(np.frombuffer(place.content, np.uint16, 1, coordinates + 2 * n)[0]),
-                              int(np.frombuffer(place.content, kind, 1, values + (n << side.size))[0]))
-                             for n in range(begin, end)] for begin, end in pairwise(segments)])
+            kind = {1: np.int8, 2: np.int16}[side.size]
+            count = 2 * int(segments[-1])
+            pairs = [*zip(np.frombuffer(place.content, np.uint16, count, coordinates).tolist(),
+                          np.frombuffer(place.content, kind, count, values).tolist())]
+            tensors.append([[pair for pair in pairs[2 * begin:2 * end] if pair[0] != NOWHERE]
+                            for begin, end in pairwise(segments.tolist())])
         filled, vectors = words(array, name == "right", tensors)
         fills |= {f"{array.operands[name == 'right'].name}_{member}": found for member, found in filled.items()}
         streams |= {f"{name}{port[1:]}": found for port, found in vectors.items()}
@@ -186,8 +198,8 @@ def test_an_array_as_large_as_scnn_s_goes_from_memory_to_memory() -> None:
 def segments(*starts: int, stream: str = "weights", coordinate: int = 0) -> "tuple[bytes, Program]":
     """Memory with segments and coordinates of a tensor, and a request for it."""
     program = Program(accelerator().kind)
-    program.arrays(f"{stream}_values", (0, 64, 512), 0)
-    return np.array(starts, np.int32).tobytes().ljust(64, b"\0") + np.full(224, coordinate, np.uint16).tobytes(), program
+    program.arrays(f"{stream}_values", (0, 64, 1024), 1)
+    return np.array(starts, np.int32).tobytes().ljust(64, b"\0") + np.full(480, coordinate, np.uint16).tobytes(), program
 
 
 def told(name: str, *words: int) -> "tuple[bytes, Program]":
@@ -196,11 +208,18 @@ def told(name: str, *words: int) -> "tuple[bytes, Program]":
     return b"", program
 
 
+def told_size(size: int) -> "tuple[bytes, Program]":
+    program = Program(accelerator().kind)
+    program.arrays("image_values", (0, 64, 1024), size)
+    return b"", program
+
+
 WRONG: "dict[str, tuple[Callable[[], tuple[bytes, Program]], str]]" = {
-    "a fiber longer than is held": (lambda: segments(0, 193, 193, 193), "more than have room"),
+    "a fiber longer than is held": (lambda: segments(0, 129, 129, 129), "more than have room"),
     "segments that fall": (lambda: segments(3, 1, 1, 1), "more than have room"),
     "a place of weights that there is not": (lambda: segments(0, 1, 1, 1, coordinate=99), "more than have room"),
     "a place of the image that there is not": (lambda: segments(0, 1, 1, 1, stream="image", coordinate=99), "more than have"),
+    "values that are no pairs": (lambda: told_size(0), "a value that there is not"),
     "sums of several operations": (lambda: told("set_constant", command.PARTS, 2), "a value that there is not"),
 }
 
@@ -209,7 +228,7 @@ WRONG: "dict[str, tuple[Callable[[], tuple[bytes, Program]], str]]" = {
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) -> None:
     memory, program = WRONG[what][0]()
-    simulated.write(0, memory.ljust(1024, b"\0"))
+    simulated.write(0, memory.ljust(2048, b"\0"))
     with pytest.raises(UserError, match=WRONG[what][1]):
         check(simulated.run(program.words, LIMIT).status, "small")
 
@@ -221,7 +240,7 @@ def test_what_waits_for_weights_is_given_up_and_leaves_nothing_behind(simulated:
     kind = accelerator().kind
     alone, whole = Program(kind), spatial_vectors.vectors(kind, place)
     alone.patience(500)
-    alone.arrays("image_values", place.sides[0].addresses(0), 0)
+    alone.arrays("image_values", place.sides[0].addresses(0), place.sides[0].size)
     alone.request("output", place.results[0], [(64, 64, 1)], 2)
     alone.wait()
     simulated.write(0, place.content)
