@@ -66,7 +66,7 @@ def chosen(names: list[str]) -> list[str]:
 def gain(preset: str) -> dict[str, report.Gain]:
     """The programs of apps/dense with and without registers in the interconnect."""
     # Imports the simulators, a second that only this needs.
-    from bench import DENSE, pipeline_of
+    from bench_pictures import DENSE, pipeline_of
 
     arch, found = presets.get(preset), {}
     for name in DENSE:
