@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -58,11 +59,26 @@ def explain_outputs(arch: str | Arch = "small", *, progress: Callable[[str], Non
         lines.append(module)
         for source, what in (("register", "registers"), ("constant", "constants"), ("logic", "logic of registers")):
             if names := [each.output for each in found if each.source == source and not each.follows]:
-                lines.append(f"  {what}: {', '.join(names)}")
+                lines.append(f"  {what}: {', '.join(folded(names))}")
         for reasons in dict.fromkeys(each.reasons for each in found if each.follows):
             lines += [f"  {'; '.join(reasons)}:", *(f"    {each.output} follows {', '.join(each.follows)}" for each in found
                                                     if each.reasons == reasons and each.follows)]
     return Outcome(report, "\n".join(lines))
+
+
+def folded(names: Sequence[str]) -> list[str]:
+    """Names as they stand, but those that differ in their first number alone, and count up, as one: ``glb0..15_start``."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        head, *numbered = re.split(r"(\d+)", name, maxsplit=1)
+        alike.setdefault((head, *numbered[1:]), []).append(name)
+    found: list[str] = []
+    for (head, *tail), each in alike.items():
+        last = f"{head}{{}}{''.join(tail)}".format
+        first = int(each[0][len(head):len(each[0]) - len("".join(tail))]) if tail else 0
+        counts = len(each) > 2 and each == [last(first + number) for number in range(len(each))]
+        found += [last(f"{first}..{first + len(each) - 1}")] if counts else each
+    return found
 
 
 def explain_bitstream(path: Path, *, arch: str | Arch = "small") -> Outcome:

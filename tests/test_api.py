@@ -254,6 +254,14 @@ def test_an_explanation_lists_every_output_of_every_module():
     assert "\ncolumn_2\n  registers: " in found.text
 
 
+@pytest.mark.parametrize("names,told", [
+    ("irq g0_on g1_on g2_on irq2", "irq g0..2_on irq2"), ("a a1 a2 a3", "a a1..3"), ("w7 w8 w9", "w7..9"),
+    ("g0_on g1_on", "g0_on g1_on"), ("g0 g2 g4", "g0 g2 g4"), ("g2 g1 g0", "g2 g1 g0"), ("g00 g01 g02", "g00 g01 g02"),
+    ("c0_r0 c1_r0 c2_r0 c0_r1", "c0..2_r0 c0_r1"), ("{} {}1", "{} {}1"), ("", "")])
+def test_outputs_that_differ_in_a_number_that_counts_are_told_as_one(names, told):
+    assert explained.folded(names.split()) == told.split()
+
+
 def test_an_explanation_says_how_operands_are_cut():
     report = api.explain_program("x(i) = B(i,j) * c(j)", B=np.eye(6, dtype=int), c=np.arange(6), tile=3).report
     assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 91 cycles"
