@@ -268,7 +268,7 @@ class Writer:
             needs = dict(self.moves)
             # Before a run begins what its stores count is of another one.
             if launch.joins and not launch.goes_on:
-                self._pieces(launch)
+                self._pieces(launch, program)
             self.write((each for each in launch.ends if not isinstance(each, Count)), ends, needs)
             notes = [self.add(f"COUNT{'_BEFORE' * each.before}({self._tile(each.glb_tile)}u, {place}u)", notes=1)
                      for place, each in enumerate(counts)]
@@ -278,15 +278,15 @@ class Writer:
             self._noted.counts.append(noted)
             yield Result(each.stream, place, None, len(self._noted.counts) - 1)
 
-    def _pieces(self, launch: Launch) -> None:
-        """Take rows that a launch gives while it computes, as they are stored."""
-        reads = [each for each in launch.reads if isinstance(each, Read)]
-        found = [pieces(each) for each in reads]
+    def _pieces(self, launch: Launch, program: Program) -> None:
+        """Take rows that a launch gives while it computes, as they are stored: the first tile of a chain counts for all."""
+        counts = {each.name: self._tile(each.column // self.arch.glb.columns_per_tile) for each in program.stores}
+        found = [pieces(each) for each in launch.reads if isinstance(each, Read)]
         for some in zip_longest(*(early for early, _ in found)):
             for piece in filter(None, some):
                 landing = piece.read.landing
                 assert landing is not None, "rows belong somewhere"
-                self.add(f"WAIT_STORED({self._tile(piece.read.address // self.arch.glb.tile_bytes)}u, {piece.stored}u)", 2)
+                self.add(f"WAIT_STORED({counts[piece.read.stream]}u, {piece.stored}u)", 2)
                 self.take(piece.read.address, landing, self.memory.result(landing.image))
         self._left[launch] = tuple(left for _, left in found)
 

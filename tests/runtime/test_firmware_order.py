@@ -12,9 +12,11 @@ from riscv import needs_compiler
 import sardonyx.halide
 from sardonyx import together
 from sardonyx.apps.dense import gaussian
+from sardonyx.compiler.ir.transfer import STORE, region
 from sardonyx.hw.arch.system import System
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime.firmware import Firmware, Job, firmware
+from sardonyx.runtime.plan import loops_of_transactions
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, glb=replace(LEAST.glb, queue=False, bank_bytes=16384),
@@ -76,3 +78,22 @@ def test_rows_of_the_last_tile_go_while_it_is_computed() -> None:
     ran, _ = together.run({"blur": picture.job(Wanted(picture.size, (102, 51), 1, arch, 0), lambda stage: None)}, arch)
     assert ran.firmware.commands.count("WAIT_STORED") == 3
     assert ran.left(0) - ran.spans(0, "start")[-1][1] < 1000
+
+
+def test_rows_that_go_early_are_counted_by_the_first_tile_of_a_chain_wherever_they_lie() -> None:
+    """The other tiles' counts are of what was there before: rows that are not stored would go."""
+    arch = together.demo_arch()
+    arch = replace(arch, glb=replace(arch.glb, ring=2))
+    photo = np.random.default_rng(0).integers(0, 256, (206, 206), dtype=np.uint8)
+    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, lambda stage: None)
+    made = picture.job(Wanted(picture.size, (102, 51), 1, arch, 0), lambda stage: None)
+    part = next(iter(made.parts()))
+    program = made.compiled.program
+    transfers = [(each, 4 if each.direction == STORE else 6, region(each.direction, arch.glb, 2, alone=True))
+                 for each in program.transfers]
+    program = replace(program, transfers=tuple(
+        replace(each, column=column, tiles=2, bank=at.bank, address=at.address, room=at.room) for each, column, at in transfers))
+    text = firmware([Job("blur", program, part.transactions(loops_of_transactions(arch.glb)), {})], arch, 1 << 22).commands
+    first, *_ = re.findall(r"WAIT_STORED\((\d+)u, \d+u\)[^W]*?TAKE_ROWS\(\d+u, (0x\w+)u", text)
+    assert int(first[1], 16) // arch.glb.tile_bytes == 5 and first[0] == "4"
+    assert set(re.findall(r"WAIT_STORED\((\d+)u", text)) == {"4"}
