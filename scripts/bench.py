@@ -26,6 +26,7 @@ import bench_kernels
 import bench_pictures
 import bench_rows_sparse
 import bench_rows_spatial
+import bench_steady
 import skimage.data
 from bench_pnr import random_netlist
 from bench_row import Row
@@ -244,9 +245,9 @@ MEASUREMENTS: dict[str, Callable[[], list[Row]]] = {
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": bench_pictures.dense,
     "gaussian": bench_pictures.gaussian, "harris": bench_pictures.harris, "unsharp": bench_pictures.unsharp,
     "camera": bench_pictures.camera, "product": bench_pictures.product, "gating": gating, "system": bench_around.system,
-    "sparse": bench_rows_sparse.sparse, "kernels": bench_kernels.rows, "orders": bench_rows_sparse.orders,
-    "scanner": bench_rows_sparse.scanner, "crossover": bench_rows_sparse.crossover, "features": bench_rows_sparse.features,
-    "spatial": bench_rows_spatial.spatial, "size": size, "tests": tests}
+    "sparse": bench_rows_sparse.sparse, "kernels": bench_kernels.rows, "steady": bench_steady.rows,
+    "orders": bench_rows_sparse.orders, "scanner": bench_rows_sparse.scanner, "crossover": bench_rows_sparse.crossover,
+    "features": bench_rows_sparse.features, "spatial": bench_rows_spatial.spatial, "size": size, "tests": tests}
 
 
 def render(rows: list[Row]) -> str:

@@ -37,12 +37,12 @@ def run_graph(graph: MappedGraph, transactions: Iterable[Mapping[str, np.ndarray
               ) -> Iterator[Blocks]:
     """Run transactions on a mapped graph. events: filled with what happens at its blocks and streams; the run is by the clock
     then, with FIFOs without bound."""
-    return _run(*_network(graph), transactions, events)
+    return _run(*network_of(graph), transactions, events)
 
 
 def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> int:
     """Cycles of transactions in the ideal machine: FIFOs without bound, wires without length."""
-    network, streams, pins = _network(graph)
+    network, streams, pins = network_of(graph)
     return network.run(*_ends(streams, pins, transactions), timed=True).cycles
 
 
@@ -64,7 +64,7 @@ def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str
     return _run(Network(traced.primitives, edges), program.transfers, pins, transactions, events)
 
 
-def _network(graph: MappedGraph) -> tuple[Network, Sequence[Stream], dict[str, list[Pin]]]:
+def network_of(graph: MappedGraph) -> tuple[Network, Sequence[Stream], dict[str, list[Pin]]]:
     """The network of a mapped graph, its streams, and the pins that each stream feeds or is fed by."""
     nodes = {name: (block.primitive, block.config) for name, block in graph.blocks.items() if block.primitive}
     edges, ends = [], {}
