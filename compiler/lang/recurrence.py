@@ -305,7 +305,9 @@ def _check_target(one: Assignment, names: Mapping[str, Declared], indices: tuple
         if any(isinstance(each, Plane) for each in at):
             raise UserError(f"{declared.name} is assigned at a plane", where, "give sums of indices and numbers")
         if not isinstance(one.value, Read) or names[one.value.name].role != VARIABLE:
-            raise UserError(f"{declared.name} is not assigned one variable", where, "as in C(i, j).eq(c(i, j, k.upper))")
+            raise (UserError(f"what is added to {declared.name} is not one variable", where, "as in C(i + j).add(p(i, j))")
+                   if one.adds else
+                   UserError(f"{declared.name} is not assigned one variable", where, "as in C(i, j).eq(c(i, j, k.upper))"))
         if moved := [each for each in one.value.at if isinstance(each, Sum) and each.terms and each.constant]:
             raise UserError(f"{one.value.name} is read at {moved[0]}", where, "read it at the index itself, .upper or a number")
         if before := [each for each in one.value.at if isinstance(each, Sum) and not each.terms and each.constant < 0]:

@@ -37,7 +37,8 @@ def scattered(recurrences: Recurrences, bounds: Mapping[str, int], one: Assignme
     assert value is not None and not any(not isinstance(at, Sum) for at in one.target.at), "it is pointwise"
     places = [at for at in one.target.at if isinstance(at, Sum)]
     shape = [1 + at.constant + sum(max(0, factor * (bounds[index] - 1)) for index, factor in at.terms) for at in places]
-    sums = np.zeros(shape, np.int64)
+    # A result without indices is a row of one element, too.
+    sums = np.zeros((1, *shape), np.int64)
     names, count = [*bounds], 1
     while names and count * bounds[names[-1]] <= MOST_AT_ONCE:
         count *= bounds[names.pop()]
@@ -48,9 +49,9 @@ def scattered(recurrences: Recurrences, bounds: Mapping[str, int], one: Assignme
         values = _wrap(_value(value.value, at, operands), recurrences.bits(value.target.name))
         # Points that differ in an index of neither are as many.
         every = [np.broadcast_to(each, [bounds[index] for index in inside]) for each in
-                 (values, *(_place(each, at) for each in places))]
+                 (values, np.int64(0), *(_place(each, at) for each in places))]
         np.add.at(sums, tuple(every[1:]), every[0])
-    return _wrap(sums, recurrences.bits(one.target.name)).astype(recurrences.declared[one.target.name].dtype)
+    return _wrap(sums[0], recurrences.bits(one.target.name)).astype(recurrences.declared[one.target.name].dtype)
 
 
 def _of_inputs(recurrences: Recurrences, expr: Expr) -> bool:

@@ -46,6 +46,14 @@ def test_an_element_to_which_nothing_adds_is_0_and_sums_wrap() -> None:
     assert _golden(what, [100, 27], [1, 1]).tolist() == [(254 + 128) % 256 - 128]
 
 
+@pytest.mark.parametrize("dataflow", [sp.Transform([[1, 0], [1, 1]]), sp.Vectors((i,), (j,), sizes=(2, 2))])
+def test_a_result_without_indices_is_the_sum_of_all_points(dataflow: "sp.Transform | sp.Vectors") -> None:
+    buffers = {} if isinstance(dataflow, sp.Transform) else {"B": sp.Held(vectors=8), "C": sp.Sums(banks=2, words=2)}
+    whole = sp.Design(sp.functionality(PRODUCT, C().add(p(i, j))), dataflow, {"i": 3, "j": 4}, buffers=buffers)
+    found = whole.run("tokens", A=[[1, 2, -4], [0, 0, 1]], B=[5, 6, 7, -8])
+    assert found.value.tolist() == [-10, 10]
+
+
 @pytest.mark.parametrize("rows", [[[1, 0], [0, 1]], [[0, 1], [2, 1]], [[1, 1], [0, 1]], [[1, -1], [1, 0]], [[1, 0], [1, -1]]])
 def test_sums_are_handed_on_whichever_way_time_goes(rows: "list[list[int]]") -> None:
     made = sp.Design(sp.functionality(PRODUCT, C(i + j).add(p(i, j))), sp.Transform(rows), {"i": 3, "j": 4})
@@ -131,7 +139,7 @@ def test_a_skip_on_indices_leaves_out_what_is_added_there() -> None:
 @pytest.mark.parametrize("made,said", [
     (lambda: sp.functionality(p(i, j).add(A(i))), "p is a variable and cannot be added to"),
     (lambda: sp.functionality(PRODUCT, C(i).add(p(i, j)), C(i).eq(p(i, j.upper))), "C is assigned, and added to"),
-    (lambda: sp.functionality(PRODUCT, C(i).add(p(i, j) + 1)), "C is not assigned one variable"),
+    (lambda: sp.functionality(PRODUCT, C(i).add(p(i, j) + 1)), "what is added to C is not one variable"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i - j).add(p(i, j))), FLAT, {"i": 2, "j": 2}).run("golden"),
      "C(-1) is before the first element"),
     (lambda: sp.Design(sp.functionality(PRODUCT, C(i).add(p(i, j)), C(j).add(p(i, j))), FLAT, {"i": 2, "j": 2}).run("golden"),
