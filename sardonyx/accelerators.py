@@ -102,6 +102,7 @@ class AcceleratorDesign:
         program: of one with a core its firmware, which memory begins with.  latency: cycles from an address to its first word.
         UserError for an error that the accelerator tells.
         """
+        latency = arguments.whole("latency", latency, 1)
         words = program.words if isinstance(program, Program) else []
         if isinstance(program, Program) == bool(self.kind.ram_bytes):
             what, fix = (("its core gives commands", "give firmware") if self.kind.ram_bytes else
@@ -120,7 +121,8 @@ class AcceleratorDesign:
     def compute(self, engine: str = "rtl", latency: int = LATENCY, progress: Callable[[str], None] = silent, seed: int = 0,
                 stored: int | None = None, **operands: object) -> Computed:
         """Operations of an array of vectors, as `VectorAcceleratorDesign.compute`; UserError for any other one."""
-        raise UserError("its operands are matrices, or requests of a program", self.name, "use product(...) or run(...)")
+        raise UserError("its operands are matrices, or requests of a program", self.name,
+                        "use product(...) or run(...), or --product RxCxT")
 
     def random(self, rows: int, columns: int, terms: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Random matrices for `product`, of all values that elements have; UserError for shapes that it cannot have."""

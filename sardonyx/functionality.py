@@ -99,6 +99,12 @@ class Place(Value):
             return is_zero(self.expr, other)
         return super().__eq__(other)
 
+    def __ne__(self, other: object) -> Any:
+        if isinstance(self.expr, Read) and self.names[self.expr.name].role == INPUT and not isinstance(other, Value):
+            raise UserError(f"{self} != {arguments.said(other)} is no condition", "sparsity",
+                            f"write {self} == 0: what is 0 is skipped, never what is stored")
+        return super().__eq__(other)
+
     __hash__ = None
 
 

@@ -97,8 +97,8 @@ def is_zero(read: Read, other: object) -> Condition:
 def skip(*indices: object, where: object) -> Skip:
     """Skip points along indices where a condition holds.
 
-    indices: one, or several where the condition is on indices alone. where: such as ``B(k, j) == 0`` or ``i != k``;
-    ``A(i, ...) == 0`` where all elements along the skipped index are 0.
+    indices: one, or several where the condition is on indices alone, or elements are found by all of them together. where:
+    such as ``B(k, j) == 0`` or ``i != k``; ``A(i, ...) == 0`` where all elements along the skipped index are 0.
     """
     names = _names(indices)
     return Skip(names, sparsity.along(_condition(where), names))

@@ -128,6 +128,7 @@ def test_a_wire_of_what_is_no_sum_cannot_be_cut() -> None:
     (lambda: sp.skip(j, where=True), "True is no condition"),
     (lambda: sp.skip(j, where=B(k, j) == 3), "whether B(k, j) is 3 cannot be decided from what is stored"),
     (lambda: sp.skip(j, where=B(k, j) == 0 and j != k), "B(k, j) == 0 is not known yet"),
+    (lambda: sp.skip(j, where=B(k, ...) != 0), "B(k, ...) != 0 is no condition"),
     (lambda: sp.skip(j, where=(B(k, j) == 0) & False), "False is no condition"),
     (lambda: sp.skip(j, where=reduce(or_, [j == n for n in range(99)])), "a condition has more than 32 parts"),
 ])

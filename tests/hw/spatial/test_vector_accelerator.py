@@ -263,6 +263,7 @@ def without_room(**changes: object) -> object:
     (lambda: accelerator().compute("tokens"), "there is no engine 'tokens'"),
     (lambda: accelerator().compute(stored=1),
      "stored: a row of 4 sums of 1 byte is no word of the bus\n  try: give 2 or 4"),
+    (lambda: accelerator().compute(latency=0), "latency: it is 0, but has to be 1 or more\n"),
     (lambda: accelerator().compute(stored=3), "stored: it is 3\n  try: give 1, 2 or 4 bytes"),
     (lambda: designs.design("tiled_matmul").accelerator().compute(), "tiled_matmul: its operands are matrices, or req"),
 ])
