@@ -112,7 +112,7 @@ class AcceleratorDesign:
             memory = program + memory[len(program):]
         size = -(-len(memory) // 8) * 8
         limit = PATIENCE * (len(words) + size + latency)
-        with SimulatedAccelerator(self.hardware(), max(8, size), latency) as simulated:
+        with SimulatedAccelerator(self.hardware(), max(8, size), latency, self.kind.counters) as simulated:
             simulated.write(0, memory)
             ended = simulated.run(words, limit)
             check(ended.status, self.name)
@@ -233,8 +233,7 @@ class AcceleratorDesign:
         value = np.frombuffer(found[len(content):], kind).reshape(wanted.shape).astype(np.int64)
         assert np.array_equal(value, wanted), "the accelerator's result is not NumPy's"
         given = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}
-        return Computed({"engine": engine, **given, "elements_checked": value.size,
-                         "words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles,
+        return Computed({"engine": engine, **given, "elements_checked": value.size, **ended.report,
                          "utilisation": round(terms / (len(self.kind.array.cells) * ended.cycles), 3),
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 

@@ -70,8 +70,7 @@ def sparse_product(kind: Accelerator, run: Callable[[Program | bytes, bytes], tu
     given = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}
     products = int((left.astype(bool).astype(np.int64) @ right.astype(bool).astype(np.int64)).sum())
     return Computed({"engine": "rtl", **given, "nonzeros": there.nnz, "products": products, "elements_checked": wanted.size,
-                     "words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles,
-                     "products_a_cycle": round(products / ended.cycles, 3),
+                     **ended.report, "products_a_cycle": round(products / ended.cycles, 3),
                      "elapsed_s": round(time.perf_counter() - began, 2)}, value=value if whole else wanted, cycles=ended.cycles)
 
 

@@ -78,8 +78,7 @@ class VectorAcceleratorDesign(AcceleratorDesign):
         told = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}
         pes = array.kind.left * array.kind.right
         return Computed({"engine": engine, **told, "parts": len(place.sums), "products": products,
-                         "elements_checked": wanted.size, "words_read": ended.words_read,
-                         "words_written": ended.words_written, "cycles": ended.cycles,
+                         "elements_checked": wanted.size, **ended.report,
                          "utilisation": round(products / (pes * ended.cycles), 3),
                          "elapsed_s": round(time.perf_counter() - began, 2)}, value=value, cycles=ended.cycles)
 

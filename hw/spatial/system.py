@@ -20,6 +20,7 @@ from ..soc.picorv32 import PicoRv32
 from ..stream.lead import lead
 from .accelerator import core_of
 from .command.coprocessor import PCPI, Coprocessor
+from .command.stalls import stall_members
 from .command.word import WORD, status_members
 
 WORD_BYTES = 4
@@ -105,6 +106,7 @@ class SpatialSystem(wiring.Component):
     -------
     m_axi_* : memory.
     status : Out(32)     The register `status`.
+    operand_late, ... : Out(32)     If there are counters: the registers `STALLS`.
     trap : Out(1)        The core stands still for good, has read or written beyond its memory, or could not begin.
 
     Timing: the core reads its memory in a cycle and writes it in two, where no word of a request for it comes.
@@ -115,7 +117,8 @@ class SpatialSystem(wiring.Component):
     def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         assert accelerator.ram_bytes, "the core has memory"
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_system"
-        super().__init__({**BUS, "status": Out(32), "trap": Out(1)})
+        super().__init__({**BUS, "status": Out(32), "trap": Out(1),
+                          **(stall_members() if accelerator.counters else {})})
 
     @property
     def emit_key(self) -> str:
@@ -143,6 +146,8 @@ class SpatialSystem(wiring.Component):
         lead(m, core.ram, boot.i)
         m.d.comb += [boot.over.eq(core.ram_over), boot.failed.eq(core.ram_failed)]
         astray = self._accesses(m, processor, boot)
+        if self.accelerator.counters:
+            m.d.comb += [getattr(self, name).eq(getattr(core, name)) for name in stall_members()]
         m.d.comb += [
             processor.resetn.eq(boot.filled & ~ResetSignal()), self.status.eq(coprocessor.state),
             self.trap.eq(processor.trap | astray | (~boot.filled & (core.error != 0)))]

@@ -73,7 +73,8 @@ def add(commands: Any) -> None:
     soc.add_argument("--ports", metavar="N", type=whole(1),
                      help="requests of the DMA at once, 1 to 16 (default: 4, of vectors 5)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
-    soc.add_argument("--counters", action="store_true", help="registers say in how many cycles streams wait, and for what")
+    soc.add_argument("--counters", action="store_true",
+                     help="registers say in how many cycles streams wait, and for what; the report of a run has them")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,

@@ -5,7 +5,8 @@
 //   m address n                read memory                           -> 0 or 1, n words
 //   G limit n {number rs1 rs2} reset, give commands as fast as the queue takes them, and run until nothing is under way or there is
 //                              an error; of a system with a processor, until that stands still; at most limit cycles (64 bit)
-//                              -> 1 if it ended, status, cycles (64 bit), words read, words written (64 bit)
+//                              -> 1 if it ended, status, cycles (64 bit), words read, words written (64 bit), and counters of why
+//                              streams wait, if there are some
 // Addresses, counts and the words of commands are 32 bits wide.
 //
 // Arguments: bytes of memory, its latency (outside.h).
@@ -16,7 +17,7 @@
 #include <deque>
 #include <vector>
 
-// Declares `Top`, and HAS_QUEUE where commands come over a bus.
+// Declares `Top`, HAS_QUEUE where commands come over a bus, and COUNTERS: the addresses of counters there, else their ports.
 #include "top.h"
 
 static Top* top;
@@ -94,6 +95,21 @@ static bool take_commands() {
     }
     return false;
 }
+
+#ifdef COUNTERS
+static uint32_t counted(uint32_t address) {
+    for (bool sent = false;;) {
+        top->s_axil_araddr = address;
+        top->s_axil_arvalid = !sent;
+        top->eval();
+        sent |= top->s_axil_arvalid && top->s_axil_arready;
+        const bool here = top->s_axil_rvalid;
+        const uint32_t word = top->s_axil_rdata;
+        edge();
+        if (here) return word;
+    }
+}
+#endif
 #else
 static uint32_t status;
 
@@ -105,6 +121,8 @@ static bool take_commands() {
     status = top->status;
     return top->trap;
 }
+
+static uint32_t counted(uint32_t word) { return word; }
 #endif
 
 static bool run(uint64_t limit, const std::vector<uint32_t>& words) {
@@ -141,6 +159,9 @@ int main(int argc, char** argv) {
             put(cycles);
             put(words_read);
             put(words_written);
+#ifdef COUNTERS
+            for (uint32_t each : {COUNTERS}) put(counted(each));
+#endif
         } else if (!access_memory(request)) {
             return 2;
         }

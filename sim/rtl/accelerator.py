@@ -15,7 +15,7 @@ from amaranth.lib import wiring
 
 from ...cache import Cache, home
 from ...hw import emit
-from ...hw.arch.command import Word
+from ...hw.arch.command import REGISTERS, STALLS, Word
 from ...hw.arch.errors import UserError
 from ...hw.component import module_name
 from . import verilator
@@ -29,12 +29,20 @@ MEMORY_BYTES, LATENCY = 1 << 20, 50
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: the register `status`, cycles from reset on, 64-bit words that went over the bus."""
+    """How a run ended: the register `status`, cycles from reset on, 64-bit words that went over the bus, and what counters
+    have, if there are some, in the order of `STALLS`."""
 
     status: int
     cycles: int
     words_read: int
     words_written: int
+    stalls: tuple[int, ...] = ()
+
+    @property
+    def report(self) -> dict[str, object]:
+        """What a report says of it."""
+        counted = {"waits": dict(zip(STALLS, self.stalls, strict=True))} if self.stalls else {}
+        return {"words_read": self.words_read, "words_written": self.words_written, "cycles": self.cycles, **counted}
 
 
 class SimulatedAccelerator(Process):
@@ -46,11 +54,12 @@ class SimulatedAccelerator(Process):
     memory_bytes : int     From address 0 on; a multiple of 8.
     latency : int          Cycles from an address to its first word, and from the last beat of a write to its answer, 1 or more.
                            Otherwise a 64-bit beat passes in every cycle, in both directions at once.
+    counters : bool        It counts why streams wait.
     cache : Path           Folder of built models; default: the user's.
     """
 
     def __init__(self, top: wiring.Component, memory_bytes: int = MEMORY_BYTES, latency: int = LATENCY,
-                 cache: Path | None = None) -> None:
+                 counters: bool = False, cache: Path | None = None) -> None:
         for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
             if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
                 raise UserError(f"{name} is {value}", "simulated accelerator", f"give a multiple of {step}, {step}..2^32")
@@ -58,8 +67,12 @@ class SimulatedAccelerator(Process):
         has_queue = "s_axil_awvalid" in top.signature.members
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = module_name(top)
-        lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue, ""]
-        headers = {"top.h": "\n".join(lines)} | {header.name: header.read_text() for header in HEADERS}
+        lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue]
+        places = [f"{each.offset}u" if has_queue else f"top->{each.name}" for each in REGISTERS
+                  if each.name in STALLS and counters]
+        lines += [f"#define COUNTERS {', '.join(places)}"] if places else []
+        self._answer = "IIQQQ" + "I" * len(places)
+        headers = {"top.h": "\n".join((*lines, ""))} | {header.name: header.read_text() for header in HEADERS}
         self.model = verilator.build(emit.texts(platform), HARNESS, name, includes=headers, cache=cache)
         super().__init__([str(self.model.executable), str(memory_bytes), str(latency)], None)
 
@@ -80,9 +93,10 @@ class SimulatedAccelerator(Process):
     def run(self, commands: Sequence[Word], limit: int) -> Ended:
         """Reset, and do commands, or what is in memory for the processor; AssertionError where it takes more than the limit."""
         words = np.array([*commands], np.uint32).reshape(-1)
-        ended, *found = self._ask(struct.pack("<cQI", b"G", limit, len(commands)) + words.tobytes(), "IIQQQ")
-        assert ended, f"the accelerator did not end within {limit:,} cycles, its status is {found[0]:#x}"
-        return Ended(*found)
+        asked = struct.pack("<cQI", b"G", limit, len(commands)) + words.tobytes()
+        ended, status, cycles, read, written, *stalls = self._ask(asked, self._answer)
+        assert ended, f"the accelerator did not end within {limit:,} cycles, its status is {status:#x}"
+        return Ended(status, cycles, read, written, tuple(stalls))
 
     def _inside(self, refused: int, address: int, count: int) -> None:
         if refused:

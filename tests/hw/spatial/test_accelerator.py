@@ -30,8 +30,10 @@ A_AT, B_AT, C_AT, BYTES = 0, 1 << 12, 2 << 12, 3 << 12
 
 @pytest.fixture(scope="module", params=[2, 4])
 def simulated(request: pytest.FixtureRequest) -> "Iterator[tuple[int, SimulatedAccelerator]]":
-    """With 4 ports each matrix may be one request."""
-    with SimulatedAccelerator(SpatialAccelerator(accelerator(request.param).kind), BYTES, 20) as found:
+    """With 4 ports each matrix may be one request, and it is counted why streams wait."""
+    counters = request.param == 4
+    kind = accelerator(request.param, counters=counters).kind
+    with SimulatedAccelerator(SpatialAccelerator(kind), BYTES, 20, counters) as found:
         yield request.param, found
 
 
@@ -55,6 +57,22 @@ def test_a_product_of_any_shape_is_that_of_numpy(
     wanted = np.zeros((rows, columns + gap), int)
     wanted[:, :columns] = np.matmul(*operands(shape, seed))
     assert np.array_equal(found[:wanted.size], wanted.ravel()) and not found[wanted.size:].any()
+
+
+def test_a_run_tells_why_streams_waited(simulated: "tuple[int, SimulatedAccelerator]") -> None:
+    ports, system = simulated
+    for matrix, at in zip(operands((9, 2, 4), 1), (A_AT, B_AT)):
+        system.write(at, matrix.astype(np.int8).tobytes())
+    places = Matrix(A_AT, 4, 0), Matrix(B_AT, 2, 0), Matrix(C_AT, 2, 2)
+    ended = system.run(product(accelerator(ports).kind, (9, 2, 4), *places).words, 100_000)
+    report = ended.report
+    waits = report.pop("waits", {})
+    assert report == {"words_read": ended.words_read, "words_written": ended.words_written, "cycles": ended.cycles}
+    if ports == 4:      # The first words come after 20 cycles.
+        assert ended.cycles > waits["operand_late"] > 20 and ended.cycles > waits["result_late"] > 20, waits
+        assert waits.keys() == command.STALLS.keys(), waits
+    else:
+        assert waits == {}
 
 
 @pytest.mark.slow
