@@ -1,5 +1,6 @@
 """Spatial arrays as a user meets them: in Python, as files, and on the command line."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -153,6 +154,14 @@ def test_a_picture_of_an_array_that_waits_for_coordinates_says_no_steps() -> Non
     drawn = sp.Design(PRODUCT, STATIONARY, SMALL.bounds, sparsity=ROWS).picture()
     assert "4 PEs  ·  wait for coordinates: no step is known in advance" in drawn
     assert 'class="mid span"' in SMALL.picture() and 'class="mid span"' not in drawn and "steps for" not in drawn
+
+
+def test_names_of_ports_in_a_picture_do_not_touch() -> None:
+    found = re.findall(r'<text x="(\d+)" y="(\d+)" class="quiet mid">([^<]+)', designs.design("sparse_sum").picture())
+    assert {name for *_, name in found} == {"A, B", "C"} and len(found) == 8
+    for one, other in itertools.combinations(found, 2):
+        apart = abs(int(one[0]) - int(other[0])) - 3.5 * len(one[2] + other[2])     # a letter has some 7 pixels
+        assert apart > 0 or abs(int(one[1]) - int(other[1])) >= 11, (one, other)
 
 
 def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

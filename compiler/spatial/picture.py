@@ -111,9 +111,10 @@ def _ports(spatial: Spatial, places: Mapping[Position, tuple[int, int]]) -> Iter
             yield (f'<path class="port" d="M{left - 14} {down + 18}L{left + 6} {down}"/>'
                    f'<text x="{left - 16}" y="{down + 28}" class="quiet mid">{names}</text>')
         else:
+            # A line lower than the inputs of the PE to the right, whose names come close.
             right = x + SIZE - 4
-            yield (f'<path class="port" d="M{right} {down}L{right + 18} {down + 18}"/>'
-                   f'<text x="{right + 22}" y="{down + 28}" class="quiet mid">{names}</text>')
+            yield (f'<path class="port" d="M{right} {down}L{right + 22} {down + 30}"/>'
+                   f'<text x="{right + 22}" y="{down + 41}" class="quiet mid">{names}</text>')
 
 
 def _legend(ways: Sequence[Way], colours: Mapping[str, str], top: int) -> Iterator[str]:
