@@ -37,6 +37,7 @@ Source:  Onyx JSSC IV-B; the droppers behind every result level and the guided r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -297,12 +298,15 @@ class _Builder:
 
     def _soonest(self, values: list[Pin]) -> list[Pin]:
         """Three factors or more, the one last that is there last, as behind a repeater: the others have met by then."""
-        return sorted(values, key=self._behind) if len(values) > 2 else values
-
-    def _behind(self, pin: Pin) -> int:
-        """Tiles on the longest path to a stream."""
-        own = not isinstance(self.nodes[pin.node], RootLocator)
-        return own + max((self._behind(edge.src) for edge in self.edges if edge.dst.node == pin.node), default=0)
+        if len(values) < 3:
+            return values
+        behind: dict[str, int] = {}     # tiles on the longest path to a stream; nodes stand behind those that feed them
+        feeds = defaultdict[str, list[str]](list)
+        for edge in self.edges:
+            feeds[edge.dst.node].append(edge.src.node)
+        for name, op in self.nodes.items():
+            behind[name] = max((behind[feed] for feed in feeds[name]), default=0) + (not isinstance(op, RootLocator))
+        return sorted(values, key=lambda pin: behind[pin.node])
 
     def _again(self, rows: Pin) -> Pin:
         """The same rows from a scanner of their own, where they are counted.
