@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.vectored import NOWHERE, Vectored
 from sardonyx.hw.spatial.convolve.buffered import BufferedVectors
 from sardonyx.hw.spatial.convolve.former import Former
-from sardonyx.runtime import spatial_vectors
+from sardonyx.runtime import spatial_firmware, spatial_vectors
 from sardonyx.runtime.data.vector_arrays import Laid, laid
 from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.sim.model.cartesian import simulate
@@ -234,18 +235,49 @@ def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) ->
 
 
 @pytest.mark.slow
-def test_what_waits_for_weights_is_given_up_and_leaves_nothing_behind(simulated: SimulatedAccelerator) -> None:
-    given = operands(SMALL, 0.5, 3)
-    place = laid(ARRAY, given, 0, 2)
-    kind = accelerator().kind
-    alone, whole = Program(kind), spatial_vectors.vectors(kind, place)
+def test_what_waits_for_weights_is_given_up(simulated: SimulatedAccelerator) -> None:
+    place = laid(ARRAY, operands(SMALL, 0.5, 3), 0, 2)
+    alone = Program(accelerator().kind)
     alone.patience(500)
     alone.arrays("image_values", place.sides[0].addresses(0), place.sides[0].size)
     alone.request("output", place.results[0], [(64, 64, 1)], 2)
     alone.wait()
     simulated.write(0, place.content)
     assert simulated.run(alone.words, LIMIT).status >> 16 & 15 == command.HANG
-    assert simulated.run(whole.words, LIMIT).status >> 16 & 15 == command.NONE
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_of_an_image_whose_weights_are_not_in_memory_nothing_is_left_behind_the_error(tmp_path: Path) -> None:
+    """In one program, as each run begins with a reset."""
+    kind, given = accelerator(ram_bytes=RAM).kind, operands(SMALL, 0.5, 3)
+    place = laid(ARRAY, given, RAM, 2)
+    image, weights = place.sides
+    spoilt, whole = Program(kind), spatial_vectors.vectors(kind, place)
+    spoilt.arrays("image_values", image.addresses(0), image.size)
+    spoilt.arrays("weights_values", (1 << 28, 1 << 28, 1 << 28), weights.size)
+    first, second = ("\n".join(f"(void)SPATIAL_COMMAND({number}, {rs1}u, {rs2}u);" for number, rs1, rs2 in each.words)
+                     for each in (spoilt, whole))
+    source = tmp_path / "program.c"
+    source.write_text(f"""#include "spatial.h"
+__attribute__((section(".start"), used)) void _start(void)
+{{
+{first}
+    if (spatial_fence() != {command.BUS}u)
+        __asm__ volatile("j .");
+    spatial_clear();
+{second}
+    (void)spatial_fence();
+    __asm__ volatile("ebreak");
+}}
+""")
+    content = spatial_firmware.compiled(kind, source, {}) + place.content[RAM:]
+    with SimulatedAccelerator(accelerator(ram_bytes=RAM).hardware(), BYTES, 20) as system:
+        system.write(0, content + bytes(place.result_bytes))
+        assert system.run([], LIMIT).status >> 16 & 15 == command.NONE
+        found = np.frombuffer(system.read(0, len(content) + place.result_bytes)[len(content):], np.int32)
+    wanted = SMALL.run("golden", **given).value
+    assert np.array_equal(found.reshape(wanted.shape), wanted)
 
 
 def without_room(**changes: object) -> object:
