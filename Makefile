@@ -45,7 +45,8 @@ demo: $(STAMP)
 	@$(RUN) -m sardonyx run demo $(if $(MATRIX),--matrix '$(MATRIX)')
 
 demo-soc: $(STAMP)
-	@$(RUN) -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,soc]'
+	@command -v riscv64-unknown-elf-gcc >/dev/null || \
+	  $(RUN) -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,soc]'
 	@$(RUN) -m sardonyx run demo-soc
 
 test: $(STAMP)
@@ -77,10 +78,10 @@ clean:
 help:
 	@echo "make                     install into $(VENV) (Python 3.10 to 3.13; PYTHON=python3.12 chooses one)"
 	@echo "make demo                sparse matrix multiplication in generated Verilog; MATRIX=file.mtx"
-	@echo "make demo-soc            a RISC-V processor runs two programs on the machine; installs a C compiler, 440 MB"
+	@echo "make demo-soc            a RISC-V processor runs two programs on the machine; installs a C compiler if there is none, 440 MB"
 	@echo "make test                all tests but the slow ones; ARGS='-k reducer' selects"
 	@echo "make test-full           all tests"
-	@echo "make verilog             PRESET=tiny|small|fpga|amber|onyx or ARCH=file.json, OUT=folder"
+	@echo "make verilog             PRESET=tiny|small|sparse|fpga|amber|onyx or ARCH=file.json, OUT=folder"
 	@echo "make bench               the budgets, measured"
 	@echo "make silicon             area, timing, energy in a cell library: LIBERTY=folder, ARGS=pe"
 	@echo "make board               a bitstream for ulx3s-85f, a project for arty-a7-100; installs 220 MB of tools"

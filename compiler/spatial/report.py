@@ -164,8 +164,8 @@ def _duration(spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> list
         return []
     numbers = made(spatial, elastic)
     results = len(elastic.outputs)
-    return [f"behind them {numbers['mergers']} mergers and {numbers['spreads']} spreads, to {results} ports of "
-            f"{elastic.outputs[0].tensor}",
+    return [f"behind them {numbers['mergers']} mergers and {numbers['spreads']} spreads, to {results} "
+            f"port{'s' * (results > 1)} of {elastic.outputs[0].tensor}",
             f"an operation takes a PE a cycle for each {elastic.time} that is left, and one"]
 
 
