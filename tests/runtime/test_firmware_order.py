@@ -89,10 +89,10 @@ def test_rows_that_go_early_are_counted_by_the_first_tile_of_a_chain_wherever_th
     made = picture.job(Wanted(picture.size, (102, 51), 1, arch, 0), lambda stage: None)
     part = next(iter(made.parts()))
     program = made.compiled.program
-    transfers = [(each, 4 if each.direction == STORE else 6, region(each.direction, arch.glb, 2, alone=True))
-                 for each in program.transfers]
+    places = [region(each.direction, arch.glb, 2, alone=True) for each in program.transfers]
     program = replace(program, transfers=tuple(
-        replace(each, column=column, tiles=2, bank=at.bank, address=at.address, room=at.room) for each, column, at in transfers))
+        replace(each, column=4 if each.direction == STORE else 6, tiles=2, bank=at.bank, address=at.address, room=at.room)
+        for each, at in zip(program.transfers, places, strict=True)))
     text = firmware([Job("blur", program, part.transactions(loops_of_transactions(arch.glb)), {})], arch, 1 << 22).commands
     first, *_ = re.findall(r"WAIT_STORED\((\d+)u, \d+u\)[^W]*?TAKE_ROWS\(\d+u, (0x\w+)u", text)
     assert int(first[1], 16) // arch.glb.tile_bytes == 5 and first[0] == "4"
