@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from . import arguments
 from .compiler.lang import recurrence, sparsity
 from .compiler.lang.recurrence import INPUT, Index, Place, Read, Recurrences, Sum, summed
@@ -88,7 +90,7 @@ def plain(place: object) -> Place:
 
 def is_zero(read: Read, other: object) -> Condition:
     """The condition that an element of an input is 0."""
-    if isinstance(other, bool) or other != 0:
+    if isinstance(other, bool) or not isinstance(other, int | float | np.number) or other != 0:
         raise UserError(f"whether {read} is {arguments.said(other)} cannot be decided from what is stored", "sparsity",
                         "compare it with 0: compressed levels store what is not 0")
     return Condition(sparsity.Zero(read))

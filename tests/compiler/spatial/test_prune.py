@@ -5,6 +5,7 @@ from functools import reduce
 from itertools import product
 from operator import or_
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,6 +128,8 @@ def test_a_wire_of_what_is_no_sum_cannot_be_cut() -> None:
     (lambda: sp.skip(where=B(k, j) == 0), "it names no index"), (lambda: sp.skip("j", where=B(k, j) == 0), "'j' is no index"),
     (lambda: sp.skip(j, where=True), "True is no condition"),
     (lambda: sp.skip(j, where=B(k, j) == 3), "whether B(k, j) is 3 cannot be decided from what is stored"),
+    (lambda: sp.skip(j, where=B(k, j) == np.zeros(2)),
+     "whether B(k, j) is array([0., 0.]) cannot be decided from what is stored"),
     (lambda: sp.skip(j, where=B(k, j) == 0 and j != k), "B(k, j) == 0 is not known yet"),
     (lambda: sp.skip(j, where=B(k, ...) != 0), "B(k, ...) != 0 is no condition"),
     (lambda: sp.skip(j, where=(B(k, j) == 0) & False), "False is no condition"),
