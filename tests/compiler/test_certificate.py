@@ -39,7 +39,7 @@ def runs(einsum, graph, extents, densities, seed):
         else:
             blocks = build(operands[access.tensor].diagonal(access.modes), access.format).blocks()
         words |= {level_name(access.slot, at if at < len(access.indices) else VALUES): block for at, block in enumerate(blocks)}
-    network, streams, pins = fabric._network(graph)
+    network, streams, pins = fabric.network_of(graph)
     assert all(each.name in words for each in streams if each.direction == LOAD)
     network.run(*fabric._ends(streams, pins, [words] * 3), capacity=CAPACITY)
 
