@@ -29,7 +29,7 @@ from . import arguments, component_files
 from .compiler.spatial.collected import collected
 from .compiler.spatial.private_buffer import Buffer
 from .hw.arch.accelerator import Accelerator, Collected
-from .hw.arch.dma import Dma
+from .hw.arch.dma import LINE, Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import LINKED, PrivateBuffer
@@ -50,8 +50,6 @@ PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w
                    r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|"
                    r"stall_counters|sum_bank_\w+|waiting|watchdog|wide_result_\w+")
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
-# Places in memory are multiples of this.
-LINE = 64
 # Elements of random matrices and their product: seconds of simulation, or minutes.
 MOST_RANDOM = 1 << 20
 # Of random matrices that are stored without zeros, how much is not 0.

@@ -14,6 +14,7 @@ import scipy.sparse
 
 from . import arguments
 from .hw.arch.accelerator import Accelerator
+from .hw.arch.dma import LINE
 from .hw.arch.errors import UserError
 from .outcome import Computed
 from .runtime.data.blocked import Blocked, Cut, blocked, elements
@@ -22,8 +23,6 @@ from .runtime.spatial_firmware import sparse_product as firmware
 from .runtime.spatial_sparse import Arrays, product, tiled
 from .sim.rtl.accelerator import Ended
 
-# Places in memory are multiples of this.
-LINE = 64
 ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Elements of a product.
 MOST_ELEMENTS = 1 << 24

@@ -11,13 +11,12 @@ bound: it takes the same sub-tiles one behind the other, and the whole operands 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from bench_row import Row
-from performance import write_table
+from performance import table_of_kernels
 
 import sardonyx
 from sardonyx.api import located
@@ -110,14 +109,7 @@ def table(found: Sequence[Found]) -> str:
 
 def main() -> None:
     """Measure, print, and write the table if all kernels were measured."""
-    names, found = sys.argv[1:], list[Found]()
-    for each in measure(names or kernel_names()):
-        print(each, file=sys.stderr, flush=True)
-        found.append(each)
-    text = f"{table(found)}\n\n{summary(found)}."
-    print(text)
-    if not names:
-        write_table("kernels", text)
+    table_of_kernels("kernels", measure, lambda found: f"{table(found)}\n\n{summary(found)}.", kernel_names())
 
 
 if __name__ == "__main__":

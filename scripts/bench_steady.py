@@ -15,7 +15,6 @@ too begins the next one while it ends the one before. Loads and stores are in th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from bench_kernels import LEAST, SHARE
 from bench_row import Row
-from performance import write_table
+from performance import table_of_kernels
 
 from sardonyx.api import located
 from sardonyx.compiler.einsum import CompiledEinsum, compile_einsum
@@ -131,11 +130,15 @@ def operation(name: str) -> Operation:
 def summary(found: Sequence[Found]) -> str:
     """Those with enough ideal cycles to say something, and the others, in words."""
     long, short = ([one for one in found if (one.computing >= LEAST) == wanted] for wanted in (True, False))
-    mean = np.exp(np.log([one.ratio for one in long]).mean())
-    most = max(long, key=lambda one: one.ratio)
-    rest = f"; {len(short)} below that, to the ideal machine that also moves: at most {max(one.moved for one in short):.2f}"
-    return (f"{len(long)} kernels of {LEAST} or more: geomean {mean:.3f}, worst {most.ratio:.2f} ({most.kernel})"
-            f"{rest if short else ''}")
+    words = []
+    if long:
+        mean = np.exp(np.log([one.ratio for one in long]).mean())
+        most = max(long, key=lambda one: one.ratio)
+        words.append(f"{len(long)} kernels of {LEAST} or more: geomean {mean:.3f}, worst {most.ratio:.2f} ({most.kernel})")
+    if short:
+        moved = max(one.moved for one in short)
+        words.append(f"{len(short)} below that, to the ideal machine that also moves: at most {moved:.2f}")
+    return "; ".join(words)
 
 
 def rows() -> list[Row]:
@@ -158,14 +161,7 @@ def table(found: Sequence[Found]) -> str:
 
 def main() -> None:
     """Measure, print, and write the table if all kernels were measured."""
-    names, found = sys.argv[1:], list[Found]()
-    for one in measure(names or kernel_names()):
-        print(one, file=sys.stderr, flush=True)
-        found.append(one)
-    text = f"{table(found)}\n\n{summary(found)}."
-    print(text)
-    if not names:
-        write_table("steady", text)
+    table_of_kernels("steady", measure, lambda found: f"{table(found)}\n\n{summary(found)}.", kernel_names())
 
 
 if __name__ == "__main__":

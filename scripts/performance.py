@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+
+Found = TypeVar("Found")
 
 
 def write_table(name: str, text: str, page: Path = PAGE) -> None:
@@ -14,3 +19,16 @@ def write_table(name: str, text: str, page: Path = PAGE) -> None:
     _, ends, tail = rest.partition(end)
     assert begins and ends, f"{page} has no '{begin}' with '{end}' behind it"
     page.write_text(f"{head}{begin}\n{text}\n{end}{tail}")
+
+
+def table_of_kernels(name: str, measure: Callable[[Sequence[str]], Iterable[Found]], words: Callable[[Sequence[Found]], str],
+                     kernels: Sequence[str]) -> None:
+    """Measure the kernels of the command line, or all, and print what they come to in words; of all that is the table."""
+    found = list[Found]()
+    for each in measure(sys.argv[1:] or kernels):
+        print(each, file=sys.stderr, flush=True)
+        found.append(each)
+    text = words(found)
+    print(text)
+    if not sys.argv[1:]:
+        write_table(name, text)

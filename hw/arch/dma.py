@@ -27,6 +27,8 @@ MOST_PORTS, MOST_LOOPS = 16, 8
 LEAST_BEATS, MOST_BEATS = 2, 64
 # Of a list: bytes of the head of a node, and the loop of which the span is the number of nodes at most.
 NODE_BYTES, NODES_AXIS = 8, 1
+# Hosts begin arrays in memory at multiples of so many bytes.
+LINE = 64
 
 
 @dataclass(frozen=True)

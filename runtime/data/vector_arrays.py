@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...hw.arch.dma import LINE
 from ...hw.arch.level_arrays import SEGMENT_BITS
 from ...hw.arch.vectored import NOWHERE, Side, Vectored
 from .vectors import Part, parts
 
 SEGMENT_BYTES = SEGMENT_BITS // 8
-# Places in memory are multiples of this.
-LINE = 64
 
 
 @dataclass(frozen=True)
