@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import pytest
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from glb_script import Script
+from glb_script import GLB, Script, random_words
 
-from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.arch.glb import HYBRID, Glb
 from sardonyx.hw.arch.soc import glb_registers, named
 from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.tile import COLUMN_STREAMS, GlbTile, control_members
 
 TILES = 8
+# Tiles of 64 words.
+RING = replace(GLB, bank_bytes=64, ring=8)
+RINGS = (RING, replace(RING, read_latency=2, bank_macros=2, queue=False, clock_gating=HYBRID),
+         replace(RING, read_latency=3, bank_macros=2, clock_gating=HYBRID), replace(RING, ring=3, queue=False))
+# The latency between the least and the most is for the whole of the tests.
+EACH = pytest.mark.parametrize("glb", (RINGS[0], pytest.param(RINGS[1], marks=pytest.mark.slow), *RINGS[2:]),
+                               ids=lambda glb: f"ring {glb.ring} latency {glb.read_latency}")
+FINE = {"busy": 0, "beyond": 0, "lost": 0, "strays": 0}
 
 
 class Chain(wiring.Component):
@@ -94,3 +105,17 @@ def chained(script: Script, length: int) -> None:
     script.registers(ring_control=hops(script, length - 1))
     for tile in range(1, TILES):
         connect(script, tile, tile < length)
+
+
+class Linked(Script):
+    """A script for a chain of so many of the tiles, and for words in all of it."""
+
+    def __init__(self, contents: np.ndarray, glb: Glb) -> None:
+        self.length = contents.nbytes // glb.tile_bytes
+        super().__init__(contents, glb, self.length, Chain)
+        chained(self, self.length)
+
+
+def words_of(glb: Glb, length: int, seed: int) -> np.ndarray:
+    """What a chain of so many tiles holds."""
+    return random_words(seed, length * glb.tile_bytes // 2)
