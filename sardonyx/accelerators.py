@@ -43,13 +43,12 @@ from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
 from .runtime.spatial_products import Matrix, by_columns, check_shape, convolution, product, tiles
 from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
-from .sparse_products import sparse_product
+from .sparse_products import ENGINES, sparse_product
 
 # The names of modules that accelerators are made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
                    r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|"
                    r"stall_counters|sum_bank_\w+|waiting|watchdog|wide_result_\w+")
-ENGINES = {"golden": "NumPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # Elements of random matrices and their product: seconds of simulation, or minutes.
 MOST_RANDOM = 1 << 20
 # Of random matrices that are stored without zeros, how much is not 0.
