@@ -79,7 +79,8 @@ class Console:
                 self._watch.start()
 
     def beside(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Begin work in a thread of its own; what is returned waits for its result, or raises what kept it from one.
+        """Begin work in a thread of its own; what is returned waits for its result, or raises what kept it from one. What the
+        waiting thread did before is done then.
 
         An executor would keep an interrupted command alive until the work is done.
         """
@@ -94,8 +95,13 @@ class Console:
                 with self._lock:
                     self._close(threading.get_ident())
 
+        def wait() -> T:
+            with self._lock:
+                self._close(threading.get_ident())
+            return future.result()
+
         threading.Thread(target=body, daemon=True).start()
-        return future.result
+        return wait
 
     def _run(self) -> None:
         while not self._ended.wait(0.1):
