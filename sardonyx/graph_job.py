@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .bottleneck import bottleneck
 from .compiler.graph import CompiledGraph
 from .compiler.ir.mapped import LOAD, VALUES, MappedGraph, level_name
 from .compiler.ir.sam_positions import scattered, with_extents
@@ -207,7 +208,8 @@ class GraphJob:
         return "word of the result", self._words
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
-        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3)}
+        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3),
+                "bottleneck": bottleneck(self.compiled.graph, self, cycles)}
 
 
 def checked_against(statement: Einsum | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .bottleneck import bottleneck
 from .compiler.einsum import CompiledEinsum
 from .compiler.ir.mapped import VALUES, level_name
 from .compiler.lang.einsum import Einsum
@@ -127,8 +128,12 @@ class TensorJob:
         return "operation", golden.operations(self.work.tiling.whole, self.operands)
 
     def rate(self, run: Run, cycles: int) -> Mapping[str, object]:
-        limit = {"bottleneck": self._rounds.bottleneck(cycles)} if self._rounds else {}
-        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3), **limit}
+        rounds, data = self._rounds, self.work
+        limit = rounds.bottleneck(cycles) if rounds else ""
+        if not limit and len(data):
+            again = Rounds(data, rounds.groups, rounds.how, lambda stored: None) if rounds else data
+            limit = bottleneck(self.compiled.graph, again, cycles)
+        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3), **({"bottleneck": limit} if limit else {})}
 
 
 def value_of(program: Einsum, result: Coo) -> Any:

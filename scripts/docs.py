@@ -8,7 +8,8 @@ the other documents, by fence:
 
     ```python          run, one namespace a document; a ```text fence right after it is what it prints
     ```toml file=NAME  a file that later examples read; a NAME with folders is a change to the sources, and not made
-    ```console         lines after `$`: sardonyx commands that build no Verilog are run, with ls, head and cat
+    ```console         lines after `$`: sardonyx commands that build no Verilog are run, with ls, head and cat; of `run einsum`
+                       and `run kernel` in Verilog the rows that the token model has, too
     ```trace           a primitive, its configuration and streams: outputs are filled in from the token model
     ```toml trace      a statement with its operands: the table after it has the tokens of every stream
 
@@ -73,6 +74,7 @@ QUICK_ENGINES = ("golden", "tokens", "fabric")
 # What differs from run to run and from machine to machine: seconds, and rates by seconds.
 TIMES = (re.compile(r"\d[\d.,]* s\b"), re.compile(r"\d[\d.,]*$"))
 PROGRESS = re.compile(r"^  .*(\.\.\. \d+ s|: \d+\.\d s)\n", re.MULTILINE)     # Of stages that take long on a busy machine.
+ROW = re.compile(r"(\S.*?)( {2,})(.*)")      # Of a report: label, space and value.
 TIMED_ROW = re.compile(r"^(compile s|build s|simulate s|elapsed s|simulated cycles per s) ")
 
 
@@ -183,8 +185,20 @@ def run_console(body: str, slow: bool) -> str:
     parts = []
     for prompt, old in sessions(body):
         command = shlex.split(prompt.replace("\\\n", " "))
-        parts.append(f"$ {prompt}\n" + (newer(old, run_command(command)) if runs(command, slow) else old))
+        simulated = command[:2] == ["sardonyx", "run"] and command[2] in ("einsum", "kernel") and "--engine" not in command
+        parts.append(f"$ {prompt}\n" + (newer(old, run_command(command)) if runs(command, slow) else
+                                        with_rows(old, run_command([*command, "--engine", "tokens"])) if simulated else old))
     return "".join(parts)
+
+
+def with_rows(old: str, modelled: str) -> str:
+    """The report of a run in Verilog with the values that are those of the token model as well: how it is cut and compiled."""
+    head, blank, table = old.partition("\n\n")
+    rows = {row[1]: row[3] for row in map(ROW.match, modelled.partition("\n\n")[0].splitlines()) if row}
+    lines = [row[1] + row[2] + rows[row[1]]
+             if (row := ROW.match(line)) and row[1] in rows and row[1] != "engine" and not TIMED_ROW.match(line) else line
+             for line in head.splitlines()]
+    return "\n".join(lines) + blank + table
 
 
 def sessions(body: str) -> list[tuple[str, str]]:

@@ -41,8 +41,8 @@ def test_launches_in_parts_take_the_cycles_of_one_run(monkeypatch: pytest.Monkey
     monkeypatch.setattr(parts, "LEAST_CYCLES", 1)
     whole, cut = sardonyx.einsum(PRODUCT, **operands), sardonyx.einsum(PRODUCT, jobs=2, **operands)
     assert cut.report["spread"] == {"parts": 4, "kept": 0, "processes": 2} and "spread" not in whole.report
-    assert [cut.report[each] for each in ("cycles", "launches", "words_checked", "tokens_per_cycle")] == [
-        whole.report[each] for each in ("cycles", "launches", "words_checked", "tokens_per_cycle")]
+    assert [cut.report[each] for each in ("cycles", "launches", "words_checked", "tokens_per_cycle", "bottleneck")] == [
+        whole.report[each] for each in ("cycles", "launches", "words_checked", "tokens_per_cycle", "bottleneck")]
     assert (cut.value != whole.value).nnz == 0 and int(str(whole.report["launches"])) == 7
 
 

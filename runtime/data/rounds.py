@@ -128,7 +128,8 @@ class Rounds:
         return {"dispatch": self.how, "link_groups": groups, "rounds": len(self), "balance": round(balance(self.loads), 3)}
 
     def bottleneck(self, cycles: int) -> str:
-        """What keeps so many cycles from being fewer, in words."""
+        """What keeps so many cycles from being fewer, in words: a link, or that copies are not even; else nothing, as it is in
+        the copies then."""
         words = {**self.words, **self.stored}
         link = max(words, key=lambda name: words[name])
         share = words[link] / max(1, cycles)
@@ -136,7 +137,7 @@ class Rounds:
             return f"links: {link} {'takes' if link in self.stored else 'brings'} {share:.2f} words a cycle"
         if (even := balance(self.loads)) < EVEN:
             return f"imbalance: the busiest copy has {1 / even:.2f} times as much to do as others on average"
-        return f"copies: all have about as much to do, and links are idle for {1 - share:.0%} of the time"
+        return ""
 
 
 # A link that brings more words a cycle is what a program waits for, and copies that are more even are not.

@@ -33,7 +33,8 @@ def run(copies: int, dispatch: str = "order"):
 def test_two_copies_take_about_half_the_cycles(dispatch):
     one, two = run(1), run(2, dispatch)
     assert one.cycles / two.cycles > 1.8
-    assert two.report["bottleneck"].startswith(("copies: ", "links: "))
+    assert one.report["bottleneck"].startswith("PEs: intersect_j is busy for 9")
+    assert two.report["bottleneck"].startswith(("PEs: intersect_j.", "imbalance: "))
 
 
 def shared(statement: str, copies: int, dispatch: str, groups: int):

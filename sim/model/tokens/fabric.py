@@ -13,10 +13,11 @@ from ....compiler.ir.mapped import LOAD, MappedGraph, Stream
 from ....compiler.ir.mapped import Pin as TilePin
 from ....compiler.ir.program import Program
 from ....compiler.ir.transfer import Transfer
+from ....compiler.sparse.item_cycles import LEAST
 from ....compiler.sparse.unroll import NUMBERS
 from ....hw.arch.cgra import Arch
 from ....hw.arch.counters import Counts
-from ....hw.arch.primitive import PRIMITIVES, Flow
+from ....hw.arch.primitive import LEVEL, PRIMITIVES, Flow
 from ....runtime.data.blocks import Blocks, split_blocks
 from ..trace import stream_edges, trace
 from .network import Network
@@ -44,6 +45,19 @@ def ideal_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndar
     """Cycles of transactions in the ideal machine: FIFOs without bound, wires without length."""
     network, streams, pins = network_of(graph)
     return network.run(*_ends(streams, pins, transactions), timed=True).cycles
+
+
+def working_cycles(graph: MappedGraph, transactions: Sequence[Mapping[str, np.ndarray]]) -> dict[str, float]:
+    """The cycles that each block and each stream of a mapped graph takes for transactions where nothing makes it wait: a word a
+    cycle, a primitive by its own rates, and the turn of a buffered level from block to block."""
+    network, streams, pins = network_of(graph)
+    inputs, outputs = _ends(streams, pins, transactions)
+    ran = network.run(inputs, outputs)
+    found: dict[str, float] = {each.name: len((inputs if each.direction == LOAD else ran.outputs)[pins[each.name][0]])
+                               for each in streams}
+    turns = LEAST * len(transactions)
+    return found | {node: max(worked, turns) if network.nodes[node][0] == LEVEL.name else worked
+                    for node, worked in ran.worked.items()}
 
 
 def run_program(program: Program, arch: Arch, transactions: Iterable[Mapping[str, np.ndarray]], events: Events | None = None

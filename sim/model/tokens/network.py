@@ -46,6 +46,7 @@ class Result:
     counts : dict      Tokens that passed every edge.
     trace : dict       If asked for: the tokens of every output port that is connected or collected.
     events : dict      If asked for: what happened at every node, and at every port that tokens come in by or are collected at.
+    worked : dict      Untimed: the cycles of every node where nothing makes it wait, those of its slowest process.
     """
 
     outputs: dict[Port, list[int]]
@@ -53,6 +54,7 @@ class Result:
     counts: dict[Edge, int]
     trace: dict[Port, list[int]]
     events: Mapping[Any, Counts] = field(default_factory=dict)
+    worked: Mapping[Any, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Network:
             raise DeadlockError(stuck)
         return Result(build.collected, cycles, {edge: output.count for edge, output in build.passed.items()},
                       {port: output.trace for port, output in build.named.items()} if trace else {},
-                      {place: each.counts for place, each in watched.items()})
+                      {place: each.counts for place, each in watched.items()}, build.worked())
 
 
 def run_primitive(primitive: str, config: Config | None = None,
@@ -215,6 +217,13 @@ class _Build:
         process.ins[inner] = queue
         self.led.append((port, output, queue))
         output.lead_to(queue, (process, inner), room)
+
+    def worked(self) -> dict[Hashable, int]:
+        """The cycles of each node, see `Result`."""
+        found: dict[Hashable, int] = {}
+        for (node, _), (process, _, _) in self.placed.items():
+            found[node] = max(found.get(node, 0), process.worked)
+        return found
 
     def watched(self) -> dict[Any, Watched]:
         """What is watched: nodes, and ports at which tokens come from outside or go there."""

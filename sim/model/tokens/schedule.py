@@ -66,6 +66,7 @@ class Process:
         self.steps: Steps = iter(())
         self.waiting: Queue | Either | None = _START
         self.idle = False
+        self.worked = 0     # Cycles that it ended, untimed: those that it takes where it never waits.
         self.spare: tuple[str, ...] = ()    # inputs on which tokens may be left
 
     @property
@@ -108,10 +109,11 @@ def untimed(processes: Sequence[Process], keep: bool) -> int:
 def _exhaust(process: Process, keep: bool) -> None:
     outs = [(out, out.queues[0]) for out in process.outs.values()]
     before = [len(queue) for _, queue in outs]
-    event = None
+    event, worked = None, 0
     try:
         for event in process.steps:
             if event is None:
+                worked += 1
                 continue
             queue = event[0] if isinstance(event, tuple) else event
             if not queue:
@@ -122,6 +124,7 @@ def _exhaust(process: Process, keep: bool) -> None:
         error.node = str(process.node)
         raise
     process.idle, process.waiting = isinstance(event, tuple), queue
+    process.worked += worked
     for (out, tokens), count in zip(outs, before, strict=True):
         out.count += len(tokens) - count
         if keep:

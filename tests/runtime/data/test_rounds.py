@@ -181,9 +181,9 @@ def test_the_command_line_unrolls(capsys):
 @pytest.mark.parametrize("words,cycles,loads,text", [
     (900, 1000, [5.0, 5.0], "links: b0.1 brings 0.90 words a cycle"),
     (100, 1000, [9.0, 1.0], "imbalance: the busiest copy has 1.80 times as much to do as others on average"),
-    (100, 1000, [5.0, 5.0], "copies: all have about as much to do, and links are idle for 90% of the time"),
+    (100, 1000, [5.0, 5.0], ""),
 ])
-def test_the_bottleneck_is_links_or_imbalance_or_the_copies(words, cycles, loads, text):
+def test_the_bottleneck_is_links_or_imbalance_or_inside_the_copies(words, cycles, loads, text):
     work = Work(tile(parse("x(i) = b(i)"), {"b": random_tensor((9,), 1.0, 0)}, 1024, 3))
     rounds = Rounds(work, Copies(((0,), (1,))), "order", lambda stored: None)
     rounds.words = {"b0.0": 3, "b0.1": words}
