@@ -3,7 +3,8 @@
 Output:  ``sardonyx.sdc`` and ``<module>.mk`` for the machine, for the system where there is a processor, and for each kind
          and parity of tile, to be used as ``make -C OpenROAD-flow-scripts/flow DESIGN_CONFIG=$PWD/tile_pe_odd.mk``; for a
          system with two clocks ``sardonyx_system.sdc``. SRAMs are black boxes until a platform has macros: docs/asic.md says
-         where they go. ``latches.v`` with ``latches.tcl``, for Yosys, makes words latches, with ``words.tcl`` smaller flops.
+         where they go. ``latches.tcl``, for Yosys, makes words latches, as ``latches.v`` says, and clock gates of all other
+         enables, with ``reset_in_enable.v``; every configuration has it unless told otherwise. ``words.tcl`` leaves flops.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from ...hw.arch.cgra import Arch
 from ...hw.interconnect.stage import PARITIES
-from .synthesis import GATE, LATCH_RULES, LATCH_STEPS, WORD_STEPS, read_design
+from .synthesis import GATE, GATE_STEPS, LATCH_RULES, LATCH_STEPS, RESET_RULES, WORD_STEPS, read_design
 
 SDC, SYSTEM_SDC, LATCHES, WORDS = "sardonyx.sdc", "sardonyx_system.sdc", "latches.tcl", "words.tcl"
 TOP, SYSTEM = "sardonyx", "sardonyx_system"
@@ -98,36 +99,43 @@ foreach {from to} {
 
 
 def latches() -> str:
-    """What Yosys does between elaboration and synthesis, so that words are latches."""
+    """What Yosys does between elaboration and synthesis, so that words are latches and other enables clock gates."""
     return f"""\
-# Words of configuration, register files and FIFOs become latches, as {LATCH_RULES.name} says: source this after `hierarchy`.
-# OpenROAD's flow scripts do where SYNTH_CANONICALIZE_TCL is the path of this file.
+# Words of configuration, register files and FIFOs become latches, as {LATCH_RULES.name} says, and all other registers with an
+# enable share clock gates: source this after `hierarchy`, as OpenROAD's flow scripts do with SYNTH_CANONICALIZE_TCL.
 if {{![info exists ::env(CLKGATE_MAP_FILE)]}} {{
   error "CLKGATE_MAP_FILE is not set: give a file with the clock gate of the platform as module {GATE} (CK, E, GCK)"
 }}
-{_steps(LATCH_STEPS)}
-# `hierarchy` has removed it, as nothing used it.
-yosys read_verilog -overwrite $::env(CLKGATE_MAP_FILE)
+{_steps((*LATCH_STEPS, *GATE_STEPS))}
+# `hierarchy` has removed it, as nothing used it. Some platforms have the cell only where its own name is defined, and else a
+# wire, with which every word would be written in every cycle: so there has to be a cell in it.
+yosys read_verilog -overwrite -D {GATE} $::env(CLKGATE_MAP_FILE)
+yosys select -assert-min 1 {GATE}/c:*
 """
 
 
 def words() -> str:
     """What Yosys does between elaboration and synthesis, so that memories of words are written and read as is small."""
     return f"""\
-# Register files and FIFOs stay flops, but are read by ANDs and ORs, as {LATCH_RULES.name} says: source this after `hierarchy`.
-# OpenROAD's flow scripts do where SYNTH_CANONICALIZE_TCL is the path of this file.
+# Register files and FIFOs stay flops, but are read by ANDs and ORs, as {LATCH_RULES.name} says: source this after `hierarchy`,
+# as OpenROAD's flow scripts do with SYNTH_CANONICALIZE_TCL.
 {_steps(WORD_STEPS)}
 """
 
 
 def _steps(steps: Iterable[str]) -> str:
     """Steps of Yosys for words that are words still, in Tcl, with the rules beside the file that has them."""
+    rules = {LATCH_RULES.name: "rules", RESET_RULES.name: "resets"}
+
     def word(each: str) -> str:
         # Tcl would take the names of cells for variables.
-        return "$rules" if each == LATCH_RULES.name else f"{{{each}}}" if "$" in each else each
+        return f"${rules[each]}" if each in rules else f"{{{each}}}" if "$" in each else each
 
-    lines = (f"yosys {' '.join(map(word, step.split()))}" for step in ("proc", "opt", "memory -nomap", *steps))
-    return "\n".join([f"set rules [file join [file dirname [info script]] {LATCH_RULES.name}]", *lines])
+    every = ("proc", "opt", "memory -nomap", *steps)
+    used = {word for step in every for word in step.split()}
+    return "\n".join([*(f"set {variable} [file join [file dirname [info script]] {name}]"
+                        for name, variable in rules.items() if name in used),
+                      *(f"yosys {' '.join(map(word, step.split()))}" for step in every)])
 
 
 def config_mk(top: str, files: Iterable[str], period: int, *, host_clock: bool = False) -> str:
@@ -138,13 +146,14 @@ def config_mk(top: str, files: Iterable[str], period: int, *, host_clock: bool =
     sources = " \\\n  ".join(f"$(HERE){name}" for name in files)
     return f"""\
 # OpenROAD-flow-scripts: make DESIGN_CONFIG=this file. The period is that of the delays in arch.json, without wires.
-# Smallest with words that are latches: give SYNTH_CANONICALIZE_TCL=.../{LATCHES}, or {WORDS} for flops.
+# Words are latches and enables clock gates, by {LATCHES}; SYNTH_CANONICALIZE_TCL=.../{WORDS} leaves flops with enables.
 HERE := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 
 export DESIGN_NAME = {top}
 export PLATFORM ?= asap7
 export VERILOG_FILES = {sources}
 export SDC_FILE = $(HERE){SYSTEM_SDC if host_clock else SDC}
+export SYNTH_CANONICALIZE_TCL ?= $(HERE){LATCHES}
 # asap7 counts picoseconds, the others nanoseconds.
 export CLOCK_PERIOD ?= {_by_platform(period)}
 {f"export HOST_CLOCK_PERIOD ?= {_by_platform(_HOST_PERIODS * period)}{chr(10)}" if host_clock else ""}\
@@ -165,7 +174,8 @@ MODULES = (SYSTEM, TOP, *_tiles("tile"))
 """The modules that are hardened by themselves, where tiles do not abut."""
 ABUTTED = (SYSTEM, TOP, *_tiles("abutted"))
 """The same where they do."""
-NAMES = (SDC, SYSTEM_SDC, LATCHES, WORDS, LATCH_RULES.name, *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
+NAMES = (SDC, SYSTEM_SDC, LATCHES, WORDS, LATCH_RULES.name, RESET_RULES.name,
+         *(f"{name}.mk" for name in dict.fromkeys(MODULES + ABUTTED)))
 
 
 def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
@@ -173,7 +183,8 @@ def flow_files(arch: Arch, folder: Path) -> dict[str, str]:
     there = [name for name in (ABUTTED if arch.feed_through else MODULES) if (folder / f"{name}.sv").exists()]
     two_clocks = arch.system.processor and arch.system.own_clock
     made = {SDC: sdc(), **({SYSTEM_SDC: system_sdc()} if two_clocks else {}),
-            LATCHES: latches(), WORDS: words(), LATCH_RULES.name: LATCH_RULES.read_text()}
+            LATCHES: latches(), WORDS: words(),
+            **{rules.name: rules.read_text() for rules in (LATCH_RULES, RESET_RULES)}}
     for name in there:
         files = (f"{module}.sv" for module in read_design(folder, name).modules)
         made[f"{name}.mk"] = config_mk(name, files, period_ps(arch), host_clock=name == SYSTEM and two_clocks)

@@ -44,6 +44,9 @@ CHOICE_STEPS = ("proc", "opt stage_pass_*", f"techmap -map {CHOICE_RULES.name} s
 PROTECTION = ("one_hot_mux_", "isolation_")
 LATCH_CELLS, GATES, GATE = "latch_cells.v", "gates.v", "OPENROAD_CLKGATE"
 INVERTERS, INVERSES, INVERSE = "inverters.v", "inverses.v", "SARDONYX_INVERSE"
+# All other registers with an enable share clock gates, those of a platform of OpenROAD's flow scripts, which makes none itself.
+GATE_STEPS = ("opt", "simplemap t:$*dff*", f"techmap -map {RESET_RULES.name}", "opt_merge", "opt_clean",
+              f"clockgate -pos {GATE} E:CK:GCK -min_net_size {LEAST_GATED}")
 CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
 _WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
 

@@ -16,8 +16,8 @@ def add(commands: Any) -> None:
         "verilog", prog="sardonyx verilog", help="write the Verilog of a machine",
         about="Write a machine as Verilog: one file per unique module, a file list, its description, the\n"
               "register and port tables, a C header, and constraints and configurations for open ASIC flows.\n"
-              "Enables of registers are made in synthesis: in an ASIC give Yosys `latches.tcl`, which makes\n"
-              "the smallest tiles; `words.tcl` is for flows without latches. FPGA tools need neither.",
+              "Enables of registers are made in synthesis: configurations for ASICs have `latches.tcl`, which\n"
+              "makes the smallest tiles; `words.tcl` is for flows without latches. FPGA tools need neither.",
         examples=[
             "sardonyx verilog --preset onyx --out build/onyx",
             "sardonyx verilog --arch my_machine.json --out build/mine",

@@ -13,7 +13,7 @@ from sardonyx.flow.asic import constraints
 from sardonyx.flow.asic.synthesis import GATE, read_design
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.system import System
-from sardonyx.hw.yosys import run_yosys
+from sardonyx.hw.yosys import YosysError, run_yosys
 
 # A tool that knows three cells and four ports, and says what it is told.
 STUBS = """
@@ -71,33 +71,57 @@ def test_what_crosses_two_clocks_arrives_within_a_period_of_the_faster_one(tmp_p
         "set_false_path -hold -from host_clk -to clk"]
 
 
-@pytest.mark.tcl
-def test_yosys_makes_latches_of_words_as_tcl_tells_it(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "run.tcl").write_text('proc yosys {args} { puts $args }\nsource latches.tcl\n')
-    (tmp_path / "gate.v").write_text(f"module {GATE} (input CK, E, output GCK); cell_of_platform cell (CK, E, GCK); endmodule\n"
-                                     "(* blackbox *) module cell_of_platform (input CK, E, output GCK); endmodule\n")
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True,
+def told(script: str, folder: Path) -> str:
+    """What Yosys is told by a script in Tcl, as steps of its own."""
+    (folder / "run.tcl").write_text(f"proc yosys {{args}} {{ puts $args }}\nsource {script}\n")
+    said = subprocess.run(["tclsh", "run.tcl"], cwd=folder, capture_output=True, text=True, check=True,
                           env={**os.environ, "CLKGATE_MAP_FILE": "gate.v"}).stdout
-    # As Tcl quotes them.
-    steps = told.replace("{", "").replace("}", "").replace("./latches.v", "latches.v")
-    for tile, latches, flops in (("pe", "-assert-min 600", "-assert-none"), ("io", "-assert-none", "-assert-min 2")):
-        design = read_design(tmp_path, f"tile_{tile}_odd")
-        reads = "\n".join(f"read_verilog -defer -sv {name}.sv" for name in design.modules)
-        # As OpenROAD's flow scripts do, which begin a second time from what was written.
-        (tmp_path / "run.ys").write_text(
-            f"{reads}\nread_verilog -defer gate.v\nhierarchy -check -top {design.top}\n{steps}opt_clean -purge\n"
-            f"write_rtlil made.il\ndesign -reset\nread_rtlil made.il\nhierarchy -check -top {design.top}\n"
-            f"select {latches} config_registers_{tile}/t:$_DLATCH_P_\nselect {flops} config_registers_{tile}/t:$*dff*\n")
-        run_yosys(["run.ys"], tmp_path)
+    # As Tcl quotes them, and with paths of the folder.
+    return said.replace("{", "").replace("}", "").replace(" ./", " ")
+
+
+# Clock gates as platforms have them: some give a wire to who does not define the name.
+CELL = "cell_of_platform cell (.CK(CK), .E(E), .GCK(GCK));"
+HIDDEN = f"`ifdef {GATE}\n{CELL}\n`else\nassign GCK = CK;\n`endif"
+# Of what is mapped by itself, what is not there behind the script and what is.
+MADE = {"config_registers_pe": ("config_registers_pe/t:$*dff* config_registers_pe/t:$*DFF*E*",
+                                "-min 600 config_registers_pe/t:$_DLATCH_P_"),
+        "tile_io_odd": ("config_registers_io/t:$*DFFE* config_registers_io/t:$_DLATCH_*",
+                        f"-min 1 config_registers_io/t:{GATE}", f"-min 2 fifo2_w17/t:{GATE}")}
+
+
+def as_flow(top: str, body: str, folder: Path, place: Path) -> None:
+    """Do what OpenROAD's flow scripts do, which begin a second time from what was written."""
+    (place / "gate.v").write_text(f"module {GATE} (input CK, E, output GCK);\n{body}\nendmodule\n"
+                                  "(* blackbox *) module cell_of_platform (input CK, E, output GCK); endmodule\n")
+    shutil.copytree(folder, place, dirs_exist_ok=True)
+    reads = "\n".join(f"read_verilog -defer -sv {name}.sv" for name in read_design(place, top).modules)
+    none, *some = MADE[top]
+    (place / "run.ys").write_text("\n".join([
+        reads, "read_verilog -defer gate.v", f"hierarchy -check -top {top}", told("latches.tcl", place), "opt_clean -purge",
+        "write_rtlil made.il", "design -reset", "read_rtlil made.il", f"hierarchy -check -top {top}",
+        f"select -assert-none {none}", *(f"select -assert{each}" for each in some),
+        f"select -assert-count 1 {GATE}/t:cell_of_platform"]) + "\n")
+    run_yosys(["run.ys"], place)
+
+
+@pytest.mark.tcl
+@pytest.mark.parametrize("top,body", [("config_registers_pe", CELL), ("tile_io_odd", HIDDEN)], ids=["cell", "cell by its name"])
+def test_yosys_makes_latches_of_words_and_gates_of_other_enables_as_tcl_tells_it(top: str, body: str, folder: Path,
+                                                                                 tmp_path: Path) -> None:
+    as_flow(top, body, folder, tmp_path)
+
+
+@pytest.mark.tcl
+def test_a_clock_gate_that_is_a_wire_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(YosysError, match=f"Assertion failed: .*{GATE}/c:"):
+        as_flow("tile_io_odd", "assign GCK = CK;", folder, tmp_path)
 
 
 @pytest.mark.tcl
 def test_words_stay_flops_without_latches_and_need_no_clock_gate(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "run.tcl").write_text('proc yosys {args} { puts $args }\nsource words.tcl\n')
-    told = subprocess.run(["tclsh", "run.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    steps = told.replace("{", "").replace("}", "").replace("./latches.v", "latches.v")
+    steps = told("words.tcl", tmp_path)
     reads = "\n".join(f"read_verilog -sv {name}.sv" for name in read_design(tmp_path, "alu").modules)
     (tmp_path / "run.ys").write_text(f"{reads}\nhierarchy -check -top alu\n{steps}select -assert-none t:$mem* t:$_DLATCH_*\n"
                                      "select -assert-min 8 t:$dffe\n")
@@ -113,15 +137,17 @@ def test_latches_without_a_clock_gate_are_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("module", [name for name in constraints.MODULES if name != constraints.SYSTEM])
 def test_make_reads_a_configuration_that_names_files_of_the_folder(folder: Path, module: str, tmp_path: Path) -> None:
-    show = "\n".join(f"\t@echo '$({name})'" for name in ("DESIGN_NAME", "VERILOG_FILES", "SDC_FILE", "CLOCK_PERIOD"))
+    show = "\n".join(f"\t@echo '$({name})'" for name in (
+        "DESIGN_NAME", "VERILOG_FILES", "SDC_FILE", "CLOCK_PERIOD", "SYNTH_CANONICALIZE_TCL"))
     (tmp_path / "Makefile").write_text(f"include {folder / module}.mk\nshow:\n{show}\n")
     period = constraints.period_ps(presets.get("tiny"))
     for platform, clock_period in (("asap7", f"{period}"), ("sky130hd", f"{period / 50:g}")):
         # Nothing of a make that runs these tests.
         done = subprocess.run(["make", "-n", "show", f"PLATFORM={platform}"], cwd=tmp_path, capture_output=True, text=True,
                               check=True, env={"PATH": os.environ["PATH"]})
-        name, files, sdc, clock = (line.removeprefix("echo '").removesuffix("'") for line in done.stdout.splitlines())
+        name, files, sdc, clock, style = (line.removeprefix("echo '").removesuffix("'") for line in done.stdout.splitlines())
         assert (name, Path(sdc), clock) == (module, folder / constraints.SDC, clock_period)
+        assert Path(style) == folder / constraints.LATCHES
         assert all(Path(file).is_file() for file in files.split())
         assert f"{module}.sv" in {Path(file).name for file in files.split()}
     if module == constraints.TOP:
@@ -133,7 +159,8 @@ def test_tiles_that_abut_are_hardened_with_what_goes_through_them(folder: Path, 
     machine = replace(presets.get("tiny"), feed_through=True)
     (folder / "abutted_pe_odd.sv").write_text("module abutted_pe_odd (\n  tile_pe_odd tile (\n")
     made = constraints.flow_files(machine, folder)
-    assert [*made] == [constraints.SDC, constraints.LATCHES, constraints.WORDS, "latches.v", "sardonyx.mk", "abutted_pe_odd.mk"]
+    assert [*made] == [constraints.SDC, constraints.LATCHES, constraints.WORDS, "latches.v", "reset_in_enable.v",
+                      "sardonyx.mk", "abutted_pe_odd.mk"]
     assert "$(HERE)abutted_pe_odd.sv" in made["abutted_pe_odd.mk"] and "$(HERE)core_pe.sv" in made["abutted_pe_odd.mk"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx.flow.asic.synthesis import GATE, LATCH_RULES
+from sardonyx.flow.asic.synthesis import GATE, GATE_STEPS, LATCH_RULES, RESET_RULES
 from sardonyx.hw.yosys import YosysError, run_yosys
 
 # Latches that are open while the clock is low decide whether it passes.
@@ -137,3 +137,38 @@ def test_no_latches_are_made_of(what: str, body: str, tmp_path: Path) -> None:
     (tmp_path / "run.ys").write_text("read_verilog -sv m.v\nproc\nopt\nmemory -nomap\nselect -assert-count 1 t:$mem_v2\n"
                                      f"techmap -map {LATCH_RULES.name} t:$mem_v2\nselect -assert-count 1 t:$mem_v2\n")
     run_yosys(["run.ys"], tmp_path)
+
+
+# A reset that wins over an enable, to each value, and one that waits for it.
+RESETS = """
+module m (input clk, rst, we, input [7:0] wd, output reg [7:0] first, output reg [4:0] second);
+  always @(posedge clk) if (rst) first <= 8'h0f; else if (we) first <= wd;
+  always @(posedge clk) if (!we) begin second <= wd; if (rst) second <= 0; end
+endmodule
+"""
+
+
+def gated(folder: Path, rules: str) -> None:
+    """Prove that registers behind clock gates are those with enables; YosysError if they ever differ."""
+    (folder / RESET_RULES.name).write_text(rules)
+    (folder / "m.v").write_text(RESETS)
+    (folder / "gate.v").write_text(CLOCK_GATE)
+    (folder / "run.ys").write_text("\n".join([
+        "read_verilog -sv m.v", "proc", "opt", "copy m gold", "rename m gate", "cd gate", *GATE_STEPS, "cd ..",
+        f"select -assert-min 2 gate/t:{GATE}", "select -assert-none gate/t:$*DFF*E*", "read_verilog -sv gate.v", "proc",
+        "flatten gate", "simplemap", "miter -equiv -flatten -make_assert gold gate miter", "clk2fflogic miter",
+        "opt -fast miter", "sat -verify -prove-asserts -tempinduct -set-init-zero -seq 1 -maxsteps 8 miter"]) + "\n")
+    run_yosys(["run.ys"], folder)
+
+
+def test_registers_behind_clock_gates_are_those_with_enables_at_all_times(tmp_path: Path) -> None:
+    gated(tmp_path, RESET_RULES.read_text())
+
+
+@pytest.mark.parametrize("right,wrong", [(".D(D & ~R), .C(C), .E(E | R)", ".D(D), .C(C), .E(E | R)"),
+                                         (".D(D | R), .C(C), .E(E | R)", ".D(D | R), .C(C), .E(E)")])
+def test_the_proof_fails_for_resets_that_are_wrong(right: str, wrong: str, tmp_path: Path) -> None:
+    rules = RESET_RULES.read_text()
+    assert right in rules
+    with pytest.raises(YosysError, match=r"proof did fail|reached maximum number of time steps"):
+        gated(tmp_path, rules.replace(right, wrong))
