@@ -118,11 +118,11 @@ def test_a_small_file_of_a_huge_picture_is_refused_before_it_is_unpacked(tmp_pat
         f"{bomb}: the picture has more than 178956970 pixels\n  try: cut it into smaller ones, or give the image as .npy")
 
 
-@pytest.mark.parametrize("chunk", [(b"iCCP", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"tRNS", b""), (b"pHYs", b"\0"),
-                                   (b"gAMA", b""), (b"cHRM", b"\0" * 5),
-                                   (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 27))), (b"iTXt", b""),
-                                   (b"acTL", b"\0"), (b"fcTL", b"\0"), (b"PLTE", b"\0")])
-def test_a_broken_chunk_is_read_over_or_refused(chunk: "tuple[bytes, bytes]", tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind,data", [(b"iCCP", None), (b"tRNS", b""), (b"pHYs", b"\0"), (b"gAMA", b""), (b"cHRM", b"\0" * 5),
+                                       (b"zTXt", None), (b"iTXt", b""), (b"acTL", b"\0"), (b"fcTL", b"\0"), (b"PLTE", b"\0")])
+def test_a_broken_chunk_is_read_over_or_refused(kind: bytes, data: "bytes | None", tmp_path: Path) -> None:
+    """data: None for 128 MiB when it is unpacked."""
+    chunk = kind, b"a\0\0" + zlib.compress(bytes(1 << 27), 1) if data is None else data
     file = tmp_path / "a.png"
     file.write_bytes(png((b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)), chunk,
                          (b"IDAT", zlib.compress(bytes(6))), (b"IEND", b"")))
