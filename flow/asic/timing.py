@@ -6,7 +6,7 @@ at its end, some 20 ps, is given beside it. Wires have no delay, the clock arriv
 
 Where words are latches, a path may end while they are open, so no delay of one path says what the period is: `least_period`.
 
-Errors:  UserError without ``sta``, or where it does not take the library.
+Errors:  UserError without ``sta``, where it does not take the library, or where no period is long enough.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ KINDS: Kinds = {"reg-reg": ("[all_registers -clock_pins]", "[all_registers -data
                 "in-out": ("$inputs", "[all_outputs]")}
 """Where paths of each kind start and end, in Tcl."""
 _MARK = "== "
-_LONGEST_PS = 1 << 20
+# The longest period that is tried, and what is told where it is too short.
+_LONGEST_PS, NONE = 1000 << 10, "none"
 _POINT = re.compile(r"^ *([0-9.]+) +(-?[0-9.]+) [\^v] (\S+) \((\S+)\)$", re.MULTILINE)
 _ARRIVAL = re.compile(r"^ +(-?[0-9.]+) +data arrival time$", re.MULTILINE)
 _SETUP = re.compile(r"^ *-([0-9.]+) +-?[0-9.]+ +library setup time$", re.MULTILINE)
@@ -75,8 +76,16 @@ def least_period(design: Design, netlist: str, library: Library) -> float:
     """The shortest period in picoseconds, to one of them, with which all registers, latches and clock gates have their setup
     and outputs are there by its end."""
     said = _run(design, netlist, library, lambda names: least_script(design.top, names, library.picoseconds))
-    found = re.search(rf"^{_MARK}([0-9.]+)$", said, re.MULTILINE)
-    assert found, f"sta failed:\n{said[-10_000:]}"
+    return read_least(said, design.top)
+
+
+def read_least(text: str, top: str) -> float:
+    """The shortest period in what OpenSTA wrote of a module. Errors: UserError where none that was tried is long enough."""
+    found = re.search(rf"^{_MARK}([0-9.]+|{NONE})$", text, re.MULTILINE)
+    assert found, f"sta failed:\n{text[-10_000:]}"
+    if found[1] == NONE:
+        raise UserError(f"no period up to {_LONGEST_PS // 1000} ns is long enough for its registers, latches and clock gates",
+                        top, "look for loops of latches, or for outputs that follow no register")
     return float(found[1])
 
 
@@ -114,9 +123,10 @@ def least_script(top: str, libraries: Sequence[str], picoseconds: float) -> str:
         *_linked(top, libraries), "proc met {middle} {", "  global inputs period",
         f"  set period [expr {{$middle / {float(picoseconds)}}}]", *(f"  {line}" for line in _clocked("$period")),
         "  return [expr {[worst_slack -max] > -1e-6}]", "}", "set low 0", f"set high {PERIOD_PS}",
-        f"while {{$high < {_LONGEST_PS} && ![met $high]}} {{", "  set low $high", "  set high [expr {2 * $high}]", "}",
-        "while {$high - $low > 1} {", "  set middle [expr {($low + $high) / 2}]",
-        "  if {[met $middle]} { set high $middle } else { set low $middle }", "}", f'puts "{_MARK}$high"']) + "\n"
+        f"while {{$high <= {_LONGEST_PS} && ![met $high]}} {{", "  set low $high", "  set high [expr {2 * $high}]", "}",
+        f'if {{$high > {_LONGEST_PS}}} {{ puts "{_MARK}{NONE}" }} else {{', "  while {$high - $low > 1} {",
+        "    set middle [expr {($low + $high) / 2}]", "    if {[met $middle]} { set high $middle } else { set low $middle }",
+        "  }", f'  puts "{_MARK}$high"', "}"]) + "\n"
 
 
 def _linked(top: str, libraries: Sequence[str]) -> list[str]:

@@ -82,6 +82,19 @@ def test_tcl_finds_the_least_period_without_slack_below_zero(least: int, tmp_pat
     assert 1.0 in asked and max(asked) <= max(1, 2 * least / 1000)
 
 
+@pytest.mark.tcl
+def test_no_period_is_told_where_none_up_to_the_longest_is_long_enough(tmp_path: Path) -> None:
+    lines = said(tmp_path, "proc worst_slack {way} { return -1 }\n" + timing.least_script("top", ["cells.lib"], 1000))
+    assert lines[-1] == f"== {timing.NONE}" and sum(line.startswith("create_clock") for line in lines) < 20
+    with pytest.raises(UserError) as error:
+        timing.read_least("\n".join(lines), "top")
+    assert str(error.value) == ("top: no period up to 1024 ns is long enough for its registers, latches and clock gates\n"
+                                "  try: look for loops of latches, or for outputs that follow no register")
+    assert timing.read_least("it says\n== 707\n", "top") == 707
+    with pytest.raises(AssertionError, match="sta failed"):
+        timing.read_least("it crashes\n", "top")
+
+
 def test_without_opensta_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UserError) as error:
