@@ -21,6 +21,7 @@ from .emit import EmitPlatform
 from .yosys import run_yosys
 
 CONSTANT, REGISTER, WIRE, LOGIC = ORDER = "constant", "register", "wire", "logic"
+_INVERSE = "inverse"    # of what the cell reads
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")
 _SILENT = ("$check", "$print", "$scopeinfo")
 
@@ -31,8 +32,8 @@ class Output:
 
     Parameters
     ----------
-    source : str               What drives its bits, the last that applies: CONSTANT; REGISTER, the output of one; WIRE, an
-                               input; LOGIC.
+    source : str               What drives its bits, the last that applies: CONSTANT; REGISTER, the output of one, or its inverse,
+                               which flops have as well; WIRE, an input; LOGIC.
     follows : tuple of str     The inputs that it follows in the same cycle, in their order; none: registers and constants only.
     """
 
@@ -116,6 +117,10 @@ class _Walk:
         held = kind in _REGISTERS
         if kind.startswith("$memrd"):
             held, reads = int(cell["parameters"]["CLK_ENABLE"], 2) == 1, pins["ADDR"]
+        if kind == "$not" and len(pins["A"]) == len(pins["Y"]):
+            for bit, read in zip(pins["Y"], pins["A"], strict=True):
+                cells.add([bit], _INVERSE, [read])
+            return
         driven = [bit for port, bits in pins.items() if flows[port] == "output" for bit in bits]
         cells.add(driven, REGISTER if held else LOGIC, [] if held else reads)
 
@@ -137,8 +142,14 @@ class _Cells:
         if bit in self._inputs:
             return WIRE
         source, reads = self._cells[self._driver[bit]] if bit in self._driver else (CONSTANT, [])
+        if source == _INVERSE:
+            return REGISTER if reads and self._held(reads[0]) else LOGIC
         # What a module in this one passes on has the source that it has here.
         return self.source(reads[0]) if source == WIRE and reads else CONSTANT if source == WIRE else source
+
+    def _held(self, bit: object) -> bool:
+        """Whether a bit is the output of a register; an inverse of an inverse is logic."""
+        return bit in self._driver and self._cells[self._driver[bit]][0] == REGISTER
 
     def follows(self, bit: object) -> int:
         """The inputs that a bit follows."""

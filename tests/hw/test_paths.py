@@ -13,9 +13,10 @@ from sardonyx.hw.arch.glb import CLOCK_GATES, HYBRID
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.primitive import BUFFER
-from sardonyx.hw.cone import LOGIC, REGISTER, Output
-from sardonyx.hw.emit import ENABLED
+from sardonyx.hw.cone import LOGIC, REGISTER, Output, outputs
+from sardonyx.hw.emit import ENABLED, collect
 from sardonyx.hw.paths import Path, around_paths, column_paths, feed_paths, judged, listed, tile_paths
+from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.tile.tile import logic_name
 
 TINY = get("tiny")
@@ -64,6 +65,19 @@ def test_clock_gates_are_in_no_path(form: str) -> None:
 @pytest.mark.parametrize("feed_through", [False, True])
 def test_the_outputs_of_a_small_machine_are_as_listed(feed_through: bool) -> None:
     judge(replace(LEAST, feed_through=feed_through))
+
+
+@pytest.mark.parametrize("feed_through", [False, True])
+def test_buses_and_what_resets_and_flushes_tiles_come_from_registers(feed_through: bool) -> None:
+    found = outputs(collect(Sardonyx(replace(LEAST, feed_through=feed_through, column_stall=True)), home()))
+    head = found["feed_first"] if feed_through else found["column_2"]
+    ports = {name: found["sardonyx"][name] for name in found["sardonyx"] if name != "irq"}
+    assert {name[:6] for name in ports} == {"s_axi_", "s_axil"} and len(ports) > 15
+    for name in ("reset", "flush", "stall", "config"):
+        each = {port: output for port, output in head.items() if re.match(rf"(s_|tiles_)?{name}\d*(__\w+)?$|segment\d+__", port)}
+        assert each
+        ports |= each
+    assert [name for name, output in ports.items() if output != Output(REGISTER, ())] == []
 
 
 def test_counters_leave_the_outputs_as_listed() -> None:
