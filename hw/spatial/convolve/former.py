@@ -36,8 +36,9 @@ class Former(wiring.Component):
     coordinates_run, values_run : Out(stream)     `RUN` of each tensor, in pairs.
     o0, ... : Out(stream)    `element`, of each vector.
     torn : Out(1)            Of a tensor there are some segments, and not all.
-    fault : Out(1)           Segments fall or are too far apart, a fiber is longer than is held, or an element is at a place
-                             that the side does not reach. From the cycle in which that comes, sticky until reset.
+    fault : Out(1)           Segments fall or are too far apart, a fiber is longer than is held, an element is at a place that
+                             the side does not reach, or is the second one of a pair of which an odd vector has room for one.
+                             From the cycle in which that comes, sticky until reset.
 
     Timing: a pair a cycle, and a cycle for a fiber without one; a segment a cycle, those of the next tensor meanwhile.
     Source: SCNN III-B (vectors of activations and of weights that are not 0).
@@ -159,5 +160,7 @@ class Former(wiring.Component):
                     m.d.sync += [held.value.eq(made.value), held.place.eq(made.place), held.there.eq(made.there & ~whole)]
                 with m.If(held.there):
                     m.d.comb += [made.value.eq(held.value), made.place.eq(held.place), made.there.eq(1)]
+        if self.size % 2:
+            far.append((nth == self.pairs - 1) & (self.coordinates.payload[DATA_BITS:] != NOWHERE))
         m.d.comb += self._wrong[1].eq(taken & Cat(far).any())
         return ends

@@ -95,6 +95,14 @@ def test_a_place_out_of_reach_and_a_fiber_longer_than_is_held_are_told(side: int
         assert Bench(Former(ARRAY, one)).run(words(ARRAY, side, [[found, [], []]])[0]).status["fault"] == told
 
 
+@pytest.mark.parametrize("nth,told", [(0, 0), (1, 1), (2, 0), (3, 1)])
+def test_an_element_that_an_odd_vector_has_no_room_for_is_told(nth: int, told: int) -> None:
+    # Of vectors of three the second and the fourth pair end one.
+    fills = words(ARRAY, 1, [[[(1, 1)] * 6, [], []]])[0]
+    fills["coordinates"][nth] = 1 | 1 << 16
+    assert Bench(Former(ARRAY, ARRAY.right)).run(fills).status["fault"] == told
+
+
 @pytest.mark.slow
 @settings(max_examples=15)
 @given(density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30), size=st.sampled_from((1, 2)))
