@@ -115,7 +115,8 @@ REGISTERS: tuple[Register, ...] = register_file(
       ("empty", 2, 1, "the queue is empty"), ("room", 8, 8, "commands that the queue has room for"),
       ("error", 16, 4, "what went wrong first: " + ", ".join(f"{n} {text}" for n, text in enumerate(ERRORS))),
       ("refused", 20, NUMBER_BITS, "the number of the command that was refused"))),
-    ("clear", W1C, "any bit: forgets the error. Until then every command is dropped", (("error", 0, 1, "there is one"),)),
+    ("clear", W1C, "any bit: forgets the error; one that came behind it is there then. Until then every command is "
+                     "dropped", (("error", 0, 1, "there is one"),)),
     ("cycles", RO, "cycles since reset in which something was under way"),
     ("ended", RO, "requests that have ended since reset"),
     ("given_up", RO, "where there is a watchdog: the requests that were under way when it gave all up, bits as of `wait`; "

@@ -100,7 +100,7 @@ class Core(wiring.Component):
         m.submodules.quiet = quiet = macro(Quiet())
         m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
         watched = self.accelerator.watchdog
-        bites = self._watch(m, dispatch, decoder, quiet) if watched else Const(0)
+        bites = self._watch(m, dispatch, decoder, quiet, spoilt) if watched else Const(0)
         hang = Mux(bites, command.HANG, command.NONE) if watched else command.NONE
         ragged = dispatch.ragged.any() if self.accelerator.dma.wide else 0
         fault = Cat(array.fault, *wrong).any() if wrong else array.fault
@@ -131,17 +131,19 @@ class Core(wiring.Component):
         """A part that begins anew when all is given up."""
         return macro(component, flush=self._anew)
 
-    def _watch(self, m: Module, dispatch: Macro, decoder: Macro, quiet: Macro) -> Value:
+    def _watch(self, m: Module, dispatch: Macro, decoder: Macro, quiet: Macro, spoilt: Signal) -> Value:
         """What tells that nothing moves any more; and which requests are given up, then and behind errors."""
         m.submodules.watchdog = watchdog = macro(Watchdog())
         streams = [getattr(dispatch, f"s{n}") for n in range(len(self.accelerator.streams))]
         m.d.comb += [
             watchdog.patience.eq(decoder.patience), watchdog.busy.eq(self.busy), watchdog.quiet.eq(quiet.quiet),
             watchdog.moves.eq((self.i.valid & self.i.ready) | Cat(each.valid & each.ready for each in streams).any())]
-        with m.If(self.clear):
-            m.d.sync += self.given_up.eq(0)
-        with m.If(self._anew):
+        forgotten = Signal()        # there is no error from now on, unless one comes
+        m.d.comb += forgotten.eq((decoder.error == 0) | (self.clear & (decoder.later == 0)))
+        with m.If(self._anew & ~(spoilt & forgotten)):
             m.d.sync += self.given_up.eq(dispatch.streams << 1)
+        with m.Elif(forgotten):
+            m.d.sync += self.given_up.eq(0)
         found: Value = watchdog.bites
         return found
 

@@ -14,7 +14,7 @@ from cocotbext.axi import AxiResp
 
 from sardonyx.cocotb import Commands, stalls
 from sardonyx.hw.arch import command
-from sardonyx.hw.arch.command import HANG, UNKNOWN, Word
+from sardonyx.hw.arch.command import BUS, HANG, NONE, UNKNOWN, Word
 from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_products import Matrix, product
 
@@ -25,10 +25,10 @@ PATIENCE = 60
 C_AT, BYTES = 256, 1024
 
 
-async def begun(dut: Any, seed: int, late: int = 0) -> "tuple[Commands, Memory]":
+async def begun(dut: Any, seed: int, late: int = 0, kind: "type[Memory]" = Memory) -> "tuple[Commands, Any]":
     """late: cycles in which memory does not answer at all."""
     Clock(dut.clk, 10, "ns").start()
-    memory = Memory(dut, np.zeros(BYTES, np.uint8), seed)
+    memory = kind(dut, np.zeros(BYTES, np.uint8), seed)
     dut.rst.value = 1
     queue = Commands(dut, lambda channel: stalls(seed + channel))
     await ClockCycles(dut.clk, 3)
@@ -157,6 +157,62 @@ async def a_request_that_has_to_wait_for_a_port_is_given_up(dut: Any) -> None:
     for word in words:
         await queue.give(word)
     assert await queue.ended() >> 16 & 15 == 0 and memory.content.tobytes() == wanted
+
+
+class Holding(Memory):
+    """Answers reads beyond its end alone, until it no longer holds the others."""
+
+    holds = True
+
+    def _read(self) -> Any:
+        held = [each for each in self.reads if self.holds and each[0].addr < len(self.content)]
+        self.reads = [each for each in self.reads if each not in held]
+        found = super()._read()
+        self.reads += held
+        return found
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def what_is_given_up_behind_an_error_that_was_cleared_is_not_told(dut: Any) -> None:
+    queue, memory = await begun(dut, 12, kind=Holding)
+    words, wanted = placed(memory, TILE, 13)
+    program = Program(KIND)
+    program.move("A", 0, (4, 1), (3, 4), 0)
+    program.move("B", BYTES, (2, 1), (4, 2), 0)
+    for word in program.words:
+        await queue.give(word)
+    while (error := await queue.read("status") >> 16 & 15) == NONE:
+        pass
+    # Words of A are still on their way.
+    assert error == BUS
+    await queue.write("clear", 1)
+    assert await queue.read("status") & 1 and await queue.read("given_up") == 0
+    memory.holds = False
+    assert await queue.ended() >> 16 & 15 == NONE and await queue.read("given_up") == 0
+    for word in words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == NONE and memory.content.tobytes() == wanted
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def what_a_request_meets_behind_an_unknown_command_is_told_when_that_is_cleared(dut: Any) -> None:
+    late = 500
+    queue, memory = await begun(dut, 14, late)
+    words, wanted = placed(memory, TILE, 15)
+    program = Program(KIND)
+    program.move("A", BYTES, (4, 1), (3, 4), 0)
+    for word in [*program.words, (99, 0, 0)]:
+        await queue.give(word)
+    assert await queue.read("status") >> 16 & 15 == UNKNOWN
+    # Then the memory answers.
+    assert await queue.ended() >> 16 & 15 == UNKNOWN
+    await ClockCycles(dut.clk, 100)
+    await queue.write("clear", 1)
+    assert await queue.read("status") >> 16 & 15 == BUS
+    await queue.write("clear", 1)
+    for word in words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 & 15 == NONE and memory.content.tobytes() == wanted
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")

@@ -26,7 +26,8 @@ class Decoder(wiring.Component):
     """Makes requests as commands say (`arch.command`).
 
     Behaviour: a command that cannot be done sets `error`, and so does `happened`; while there is an error every command is
-    taken and dropped, so that nothing follows from half a request.
+    taken and dropped, so that nothing follows from half a request. What happens meanwhile is told when that one is cleared. A
+    request that was begun before an error is forgotten.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ class Decoder(wiring.Component):
     happened : In          An error of this cycle that a request has met, or 0.
     clear : In(1)          Forget the error.
     error : Out, refused : Out(7)     What went wrong first, and with which command.
+    later : Out            What has happened since, or 0: the next error.
 
     Timing: a command a cycle; `issue` until its request is taken, `wait` until what it names has ended.
     Source: Stellar V.
@@ -61,7 +63,7 @@ class Decoder(wiring.Component):
         super().__init__({"i": In(stream.Signature(WORD)), "o": Out(stream.Signature(job_layout(accelerator))),
                           "streams": In(len(accelerator.streams)), "parts": Out(SPAN_BITS, init=1), **settings,
                           "happened": In(error), "clear": In(1), "error": Out(error),
-                          "refused": Out(command.NUMBER_BITS),
+                          "refused": Out(command.NUMBER_BITS), "later": Out(error),
                           **({"restart": Out(1), "at": Out(ADDRESS_BITS), "stuck": In(1),
                               "orphans": In(len(accelerator.streams))} if accelerator.counts else {})})
 
@@ -77,18 +79,26 @@ class Decoder(wiring.Component):
         # What is there, whether it may be done, and in which cycle it is.
         valid = Signal()
         m.d.comb += [valid.eq(self.i.valid & (self.error == 0)), done.eq(1), self.i.ready.eq(done | ~valid | (wrong != 0))]
+        known = Signal()            # source and destination
         with m.If(self.clear):
-            m.d.sync += self.error.eq(0)
+            m.d.sync += [self.error.eq(self.later), self.later.eq(0)]
         with m.If(self.error == 0):
             with m.If(self.happened != 0):
                 m.d.sync += self.error.eq(self.happened)
             with m.Elif(valid & (wrong != 0)):
                 m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
+        with m.Else():
+            # Some of its arrays may have been asked for, and some commands of it were dropped.
+            m.d.sync += known.eq(0)
+            with m.If(self.happened != 0):
+                with m.If(self.clear & (self.later == 0)):
+                    m.d.sync += self.error.eq(self.happened)
+                with m.Else():
+                    m.d.sync += self.later.eq(self.happened)
         setting = Signal()
         m.d.comb += setting.eq(valid & (wrong == 0) & done)
         idle = self.streams == 0
         request: Any = Signal(request_layout(self.accelerator.dma.loops))
-        known = Signal()            # source and destination
         number = Signal(range(len(self.accelerator.streams)))
         arrays = Arrays(self.accelerator) if self.accelerator.counts else None
         with m.Switch(word.number):

@@ -24,7 +24,7 @@ class OuterRequests(wiring.Component):
     """Takes requests for A, B and C, each a tensor with all its arrays, and for the memory of a core.
 
     Behaviour: when all three are there they are under way, until the product is in memory. An error drops those that wait for
-    others, and commands until it is cleared.
+    others, that which is being made, and commands until it is cleared; then comes what the array has met meanwhile.
 
     Parameters
     ----------
@@ -71,17 +71,21 @@ class OuterRequests(wiring.Component):
         m.d.comb += [
             valid.eq(self.i.valid & (self.error == 0)), done.eq(1), self.i.ready.eq(done | ~valid | (wrong != 0)),
             setting.eq(valid & (wrong == 0) & done), stands.eq(Mux(self.given[:RAM].all(), 0, self.given[:RAM]))]
-        with m.If(self.clear):
-            m.d.sync += self.error.eq(0)
         # The array has an error until it is reset, which waits for the bus; a `clear` meanwhile is for that one.
         told = Signal()
-        with m.If(self.happened == 0):
-            m.d.sync += told.eq(0)
-        with m.If(self.error == 0):
-            with m.If((self.happened != 0) & ~told):
-                m.d.sync += [self.error.eq(self.happened), told.eq(1)]
-            with m.Elif(valid & (wrong != 0)):
-                m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
+        later = Signal(ERROR_BITS)      # what it has met behind the error of a command
+        m.d.sync += told.eq(self.happened != 0)
+        with m.If(self.clear):
+            m.d.sync += [self.error.eq(later), later.eq(0)]
+        with m.If((self.happened != 0) & ~told):
+            with m.If((self.error == 0) | (self.clear & (later == 0))):
+                m.d.sync += self.error.eq(self.happened)
+            with m.Else():
+                m.d.sync += later.eq(self.happened)
+        with m.Elif((self.error == 0) & valid & (wrong != 0)):
+            m.d.sync += [self.error.eq(wrong), self.refused.eq(word.number)]
+        with m.If(self.error != 0):
+            m.d.sync += self._fields["known"].eq(0)
         m.d.sync += self.given.eq((self.given | issued) & ~self.ended & ~Mux(self.error != 0, stands, 0))
         which = Signal(range(4))
         outside = Mux(which == C, word.rs1[31], word.rs1[30])

@@ -32,4 +32,4 @@ def test_an_error_that_was_cleared_is_not_told_again_while_the_array_still_has_i
     bus, tensors = f"{command.BUS}", f"{command.TENSORS}"
     assert errors(happened=f"0{bus * 6}0", clear="00001000") == f"00{bus * 3}000"
     # Of the next product, and in the cycle in which the one before is cleared.
-    assert errors(happened=f"{bus * 3}0{tensors * 3}0", clear="00001000") == f"0{bus * 4}0{tensors * 2}"
+    assert errors(happened=f"{bus * 3}0{tensors * 3}0", clear="00001000") == f"0{bus * 4}{tensors * 3}"
