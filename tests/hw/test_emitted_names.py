@@ -22,7 +22,8 @@ from sardonyx.hw.verilog import EmittedModule, Writer
 OPTIONS = with_options(get("tiny"))[1]
 MACHINE = replace(OPTIONS, feed_through=True, glb=replace(OPTIONS.glb, clock_gating=HYBRID),
                   system=System(processor=True, own_clock=True))
-DECLARED = re.compile(r"^  (?:(?:in|out)put +)?(?:wire|reg) +(?:\[\d+:0\] +)?(\w+)|^  \w+ (?:#\([^;]*?\) )?(\w+) \($", re.MULTILINE)
+DECLARED = re.compile(r"^  (?:(?:in|out)put +)?(?:wire|reg) +(?:\[\d+:0\] +)?(\w+)|^  \w+ (?:#\([^;]*?\) )?(\w+) \($",
+                      re.MULTILINE)
 WIRES = re.compile(r"^  wire (?:width \d+ )?(?:(?:in|out)put \d+ )?\\(\S+)$", re.MULTILINE)
 pytestmark = pytest.mark.slow       # to write it takes 10 s of processor time; tests/hw/test_tidy.py has `tiny`
 Files = dict[str, tuple[EmittedModule, str]]

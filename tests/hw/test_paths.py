@@ -74,7 +74,8 @@ def test_buses_and_what_resets_and_flushes_tiles_come_from_registers(feed_throug
     ports = {name: found["sardonyx"][name] for name in found["sardonyx"] if name != "irq"}
     assert {name[:6] for name in ports} == {"s_axi_", "s_axil"} and len(ports) > 15
     for name in ("reset", "flush", "stall", "config"):
-        each = {port: output for port, output in head.items() if re.match(rf"(s_|tiles_)?{name}\d*(__\w+)?$|segment\d+__", port)}
+        names = rf"(s_|tiles_)?{name}\d*(__\w+)?$|segment\d+__"
+        each = {port: output for port, output in head.items() if re.match(names, port)}
         assert each
         ports |= each
     assert [name for name, output in ports.items() if output != Output(REGISTER, ())] == []
