@@ -69,9 +69,12 @@ class Held:
     operations: int = 1
     results: tuple[Written, ...] = ()
 
-    def ports(self) -> dict[str, list[Pair]]:
-        """The pairs of all ports that they feed."""
-        return {name: pairs for buffer in self.buffers for name, pairs in given(buffer, self.fills, self.operations).items()}
+    def ports(self, pairs: Mapping[str, Sequence[Pair]] | None = None) -> dict[str, list[Pair]]:
+        """The pairs of all ports that they feed; pairs: those of ports by whose coordinates elements may be gathered."""
+        found: dict[str, list[Pair]] = {}
+        for buffer in sorted(self.buffers, key=lambda each: bool(each.asks)):
+            found |= given(buffer, self.fills, self.operations, {**(pairs or {}), **found})
+        return found
 
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""
@@ -131,7 +134,7 @@ def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, S
 
 def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], held: Held = Held()) -> RanElastic:
     """Run an elastic array on its description; with buffers, on the pairs that these give, without their time."""
-    found = simulate_elastic(elastic, {**inputs, **held.ports()})
+    found = simulate_elastic(elastic, {**inputs, **held.ports(inputs)})
     arrays = {name: words for each in held.results for name, words in written(each, found.outputs).items()}
     taken = {name for each in held.results for name in each.ports}
     outputs = {name: pairs for name, pairs in found.outputs.items() if name not in taken}

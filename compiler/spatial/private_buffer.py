@@ -4,7 +4,8 @@ The order is proved, not assumed. Of an array in step, the words that a launch t
 the FIFO of a port is enough: what a launch waits for never stands behind words for which there is no room. The sequence of
 addresses, and of the ports to which they go, is then found as one loop nest, which is the request. Of an elastic array each
 port takes a word or a fiber in an operation. Where a bank gives fibers to several ports one after the other, a PE may wait
-for the last one while the first is full: their ports have skew buffers, in which a whole fiber has room.
+for the last one while the first is full: their ports have skew buffers, in which a whole fiber has room. Elements that another
+operand finds are gathered (`gathered`), each port's as its coordinates come.
 
 Input:   a `Buffer`, a `Spatial` or an `Elastic`, one of its operands.
 Output:  PrivateBuffer.
@@ -50,7 +51,11 @@ from ...hw.arch.private_buffer import (
 )
 from ...hw.arch.spatial import Chain, Port, Shaped, Spatial
 from ...hw.arch.token import DATA_BITS
+from .gathered import asked
 from .loops import loops
+
+# Elements that are gathered at once in a bank: as many as there are cycles from a coordinate to its pair.
+GATHERED = 10
 
 
 @dataclass(frozen=True, init=False)
@@ -92,7 +97,7 @@ class _Taken:
     """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
 
     dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
-    its fibers, where these are parted.
+    its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered.
     """
 
     form: str
@@ -101,6 +106,7 @@ class _Taken:
     reads: tuple[tuple[int, tuple[int, ...]], ...]
     dealt: int = 0
     begins: tuple[int, ...] = ()
+    asks: tuple[str, ...] = ()
 
 
 def private_buffer(name: str, buffer: Buffer, array: Spatial | Elastic) -> PrivateBuffer:
@@ -138,7 +144,7 @@ class _Maker:
     def made(self) -> PrivateBuffer:
         taken = self._of_steps(self._array) if isinstance(self._array, Spatial) else self._of_fibers(self._array)
         axis, places = self._banked(taken)
-        banks, sinks = [], []
+        banks, sinks, asks = [], [], []
         begins = sorted(set(taken.begins)) or [0]
         for begin, end in pairwise([*begins, self._shape[-1]]):
             for nth in range(self._buffer.banks):
@@ -146,7 +152,9 @@ class _Maker:
                         and taken.begins[sink:sink + 1] in ((), (begin,))]
                 banks.append(self._bank(taken, axis, nth, mine, end - begin))
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
-        return PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(banks), tuple(sinks), tuple(begins))
+                asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))
+        return PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(banks), tuple(sinks), tuple(begins),
+                             tuple(asks) if taken.asks else ())
 
     def _stored(self, element: Sequence[int]) -> tuple[int, ...]:
         """An element as levels have it."""
@@ -201,15 +209,17 @@ class _Maker:
         if indices[last] != array.time:
             raise self._mistake(f"fibers go along {array.time}, which is not the last level",
                                 f"put dimension {indices.index(array.time)} last in its order")
+        reads = tuple((sink, self._stored([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
         if array.time in found and (name, indices) not in array.carried:
-            raise self._mistake(f"which {array.time} of {name} a port takes is found by another operand",
-                                "leave the buffer out: its words would have to be gathered")
+            if self._kind != DENSE:
+                raise self._mistake(f"its last level is {self._kind}, but elements of {name} are taken by their {array.time}",
+                                    "make it dense")
+            return _Taken(FIBER, True, tuple(port.name for port in ports), reads, asks=asked(array, ports))
         if self._kind != DENSE and array.time not in found:
             raise self._mistake(f"its last level is {self._kind}, but the array takes every {array.time}",
                                 f"make it dense, or skip {array.time} where {name} is 0")
         if self._kind == DENSE and array.time in found:
             raise self._mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
-        reads = tuple((sink, self._stored([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
         begins = tuple(port.begin for port in ports)
         if not any(begins):
             begins = ()
@@ -273,6 +283,8 @@ class _Maker:
         if self._kind == BITVECTOR and numbers != list(range(fibers)):
             raise self._mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, and "
                                 "the values of bitvectors are counted", "make the last level compressed")
+        if taken.asks:
+            return self._gathering(shape, [number * shape[-1] for number in numbers])
         along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
         places = [number * (along or 1) for number in numbers]
         points = np.array([[place, sink] for place, (sink, _) in zip(places, local)], np.int64)
@@ -296,6 +308,15 @@ class _Maker:
         return Bank(self._tensor.bits, tuple(kinds), words, places[0], local[0][0], made, len(mine), taken.form, taken.paired,
                     depth, self._buffer.operations, self._buffer.node, taken.dealt, self._buffer.wide,
                     self._is_short(taken.sinks))
+
+    def _gathering(self, shape: Sequence[int], bases: Sequence[int]) -> Bank:
+        """A bank of elements that are asked for; bases: of each port the address of its first one."""
+        if self._buffer.wide:
+            raise self._mistake("it is wide, which buffers of one bank and of arrays in step can be", "leave out wide")
+        levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
+        depth = max(2, -(-GATHERED // len(bases)))
+        return Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, (), len(bases), FIBER, True, depth,
+                    self._buffer.operations, self._buffer.node, bases=tuple(bases))
 
     def _is_short(self, sinks: Sequence[str]) -> bool:
         """Whether a tensor has a row for each launch of an operation that may end early; UserError if it has otherwise as many

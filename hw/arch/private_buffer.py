@@ -5,7 +5,8 @@ filled in. It has banks, each a chain of stages, one for each level of the fiber
 at the outside are one stage together, an address generator; a compressed level looks its fibers up, one of linked lists follows
 their nodes, and one of bitvectors reads their words and counts what is set, so that its fibers are read in the order in which
 they are stored. The request is constant: a loop nest that gives, in the order in which the array takes them, the addresses of
-elements or of fibers.
+elements or of fibers. What another operand finds has no such request: its elements are gathered, by coordinates that come with
+the words of a port of the array.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -84,6 +85,8 @@ class Bank:
                         that are left: so many ports for a fiber; 0: fibers stay whole.
     wide : bool         Rows, of a value for each port, are stored, filled in and read at once; the first loop is along a row.
     short : bool        Of a wide one: a tensor has a row for each launch of an operation, which may be fewer.
+    bases : tuple       Of one that gathers, for each sink the address of the element whose coordinate is 0; () if it walks
+                        its request, which one that gathers has not.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -101,6 +104,7 @@ class Bank:
     dealt: Annotated[int, Whole(0, MOST_BANKS)] = 0
     wide: bool = False
     short: bool = False
+    bases: Annotated[tuple[int, ...], Tuple((Whole(0, MOST_WORDS - 1),), True)] = ()
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -112,12 +116,21 @@ class Bank:
             yield Misfit("form", f"is word, but a level that is {self.kind} has fibers", f"give {FIBER}")
         if self.kind == LINKED and self.node > self.words:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
-        if self.is_along and not self.loops:
+        if self.bases:
+            yield from self._no_gather()
+        elif self.is_along and not self.loops:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
         if self.wide:
             yield from self._no_rows()
         if self.short and (not self.wide or self.first or self.loops[1:] != (Loop(self.rows, self.sinks, 0),)):
             yield Misfit("short", "but its rows are not taken one after the other", "leave it out")
+
+    def _no_gather(self) -> Iterator[Misfit]:
+        if len(self.bases) != self.sinks or self.loops or self.first or self.first_sink:
+            yield Misfit("bases", f"are {len(self.bases)} of {self.sinks} sinks, or there is a request, too",
+                         "give one for each sink, and no loops")
+        elif self.kind != DENSE or self.form != FIBER or self.wide:
+            yield Misfit("bases", f"are of a bank that is {self.kind}, or gives no fibers", f"give a {DENSE} bank of fibers")
 
     def _no_rows(self) -> Iterator[Misfit]:
         row = Loop(self.sinks, 1, 1)
@@ -141,7 +154,7 @@ class Bank:
     @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE)
+        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE and not self.bases)
 
     @property
     def across(self) -> tuple[Loop, ...]:
@@ -198,6 +211,7 @@ class PrivateBuffer:
     sinks : tuple        For each bank the ports that it feeds.
     begins : tuple       Where fibers are parted: as many groups of banks follow each other, each for the coordinates from one
                          of these to the next.
+    asks : tuple         Of one that gathers, for each bank and each of its sinks: the port whose pairs have the coordinates.
     """
 
     tensor: Annotated[str, Identifier()]
@@ -206,6 +220,7 @@ class PrivateBuffer:
     banks: tuple[Bank, ...]
     sinks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)]
     begins: Annotated[tuple[int, ...], Tuple((Whole(0, 1 << DATA_BITS),), True)] = (0,)
+    asks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
 
     def __post_init__(self) -> None:
         check(self, "private buffer", self._misfits)
@@ -213,6 +228,8 @@ class PrivateBuffer:
     def _misfits(self) -> Iterator[Misfit]:
         if [bank.sinks for bank in self.banks] != [len(names) for names in self.sinks]:
             yield Misfit("sinks", "does not have as many ports for each bank as it feeds", "name each port")
+        if any(len(bank.bases) != len(names) for bank, names in zip(self.banks, self.asks or ((),) * len(self.banks))):
+            yield Misfit("asks", "does not have a port for each sink of a bank that gathers", "name each, or none")
         if self.begins[:1] != (0,) or list(self.begins) != sorted(set(self.begins)) or len(self.banks) % len(self.begins):
             yield Misfit("begins", "does not rise from 0, or banks are no groups of as many", "give where each group begins")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...hw.arch.dma import WORD_BITS
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
 from ...hw.arch.spatial import wrapped
-from ...hw.arch.token import DATA_BITS, MAYBE, stop
+from ...hw.arch.token import DATA_BITS, MAYBE, is_control, stop
 
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
@@ -15,19 +15,28 @@ END: Pair = stop(0), 0
 NOTHING: Pair = MAYBE, 0
 
 
-def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations: int) -> dict[str, list[Pair]]:
-    """The pairs of every port that a buffer feeds; of a port that takes plain words, their coordinates do not count."""
+def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations: int,
+          known: Mapping[str, Sequence[Pair]] | None = None) -> dict[str, list[Pair]]:
+    """The pairs of every port that a buffer feeds; of a port that takes plain words, their coordinates do not count.
+
+    known: of a buffer that gathers, the pairs of the ports by whose coordinates it does.
+    """
     found: dict[str, list[Pair]] = {}
     for nth, (bank, names) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
         streams = {name: _Rows(fills[buffer.name(nth, name)], bank) if bank.wide else _Blocks(fills[buffer.name(nth, name)])
                    for name in bank.streams}
         sinks: list[list[Pair]] = [[] for _ in names]
+        asked = [iter((known or {})[port]) for port in buffer.asks[nth]] if bank.bases else []
         for operation in range(operations):
             if operation % bank.operations == 0:
                 stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",),
                           LINKED: ("heads", "links", "coordinates")}.get(bank.kind, ())
                 levels = {name: streams[bank.streams[0]].next() for name in stored}
                 arrays = levels | {"values": streams["values"].next()}
+            if bank.bases:
+                for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
+                    sinks[at] += _gathered(bank, arrays["values"], base, coordinates)
+                continue
             for place, sink in _request(bank):
                 pairs = _read(bank, arrays, place)
                 if not bank.dealt:
@@ -47,6 +56,15 @@ def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     for loop in reversed(bank.across):
         places = [(place + n * loop.stride, sink + n * loop.hop) for place, sink in places for n in range(loop.extent)]
     yield from places
+
+
+def _gathered(bank: Bank, values: Sequence[int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
+    """The elements of a fiber of coordinates, and its end."""
+    for crd, _ in pairs:
+        if is_control(crd):
+            break
+        yield crd, wrapped(values[base + crd], bank.bits)
+    yield END
 
 
 def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[Pair]:

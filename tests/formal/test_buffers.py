@@ -29,6 +29,7 @@ from sardonyx.hw.spatial.buffer.counted import CountedDrain, CountedFeeder, Fixe
 from sardonyx.hw.spatial.buffer.dense_writer import DenseWriter
 from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
 from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
+from sardonyx.hw.spatial.buffer.gather_bank import LOOKED_UP, GatherBank
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
@@ -113,12 +114,14 @@ BANKS = {
     "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
     "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
               {"level.finished": FINISHED, "ahead": AHEAD}),
+    "gathered": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, FIBER, True, 3, bases=(3, 0)),
+                 {"under_way": LOOKED_UP, "o0_fifo": 3, "o1_fifo": 3}),
 }
 
 
 def bank(name: str) -> Held:
     kind, fifos = BANKS[name]
-    return Held(PrivateBank(kind, name.replace(" ", "_")), VALUES | fifos)
+    return Held((GatherBank if kind.bases else PrivateBank)(kind, name.replace(" ", "_")), VALUES | fifos)
 
 
 class Replayed(Between):

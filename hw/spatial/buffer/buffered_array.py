@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
@@ -17,11 +17,13 @@ from ...arch.spatial import LENGTH, Spatial
 from ...arch.token import DATA_BITS
 from ...arch.written import Written
 from ...emit import macro
+from ...sparse.interface import fork
 from ...stream.lead import lead
 from ..array.elastic_array import ElasticArray
 from ..array.elastic_array import streams as elastic_streams
 from ..array.spatial_array import SpatialArray
 from ..array.spatial_array import streams as array_streams
+from .gather_bank import GatherBank
 from .private_buffer import PrivateBank
 from .wide_bank import WideBank
 from .written_result import WrittenResult
@@ -83,10 +85,13 @@ class BufferedArray(Component):
         names: dict[Bank, str] = {}
         faults: list[Value] = []
         lengths: list[Any] = []
+        # By whose coordinates elements are gathered, and the streams of those that gather.
+        asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers for names in buffer.asks for name in names}
+        givers: dict[str, Any] = {name: getattr(self, name) for name in asking if name in self._kept}
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
-                part: Any = macro(WideBank(bank, name) if bank.wide else PrivateBank(bank, name))
+                part: Any = macro((WideBank if bank.wide else GatherBank if bank.bases else PrivateBank)(bank, name))
                 m.submodules[f"buffer_{buffer.name(n)}"] = part
                 if bank.wide:
                     self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)
@@ -95,7 +100,12 @@ class BufferedArray(Component):
                 for stream_name in bank.streams:
                     lead(m, getattr(self, buffer.name(n, stream_name)), getattr(part, stream_name))
                 for at, sink in enumerate(sinks):
-                    lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
+                    if sink in asking:
+                        givers[sink] = getattr(part, f"o{at}")
+                    else:
+                        lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
+                for at, port in enumerate(buffer.asks[n] if buffer.asks else ()):
+                    asking[port].append(getattr(part, f"ask{at}"))
         for result in self.results:
             m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
             faults.append(part.overflow)
@@ -107,9 +117,18 @@ class BufferedArray(Component):
                 lead(m, getattr(part, name), getattr(self, result.name(name)))
         for name, member in self._kept.items():
             own, other = getattr(self, name), getattr(inside, name)
-            lead(m, own, other) if member.flow is In else lead(m, other, own)
+            if name not in asking:
+                lead(m, own, other) if member.flow is In else lead(m, other, own)
+        for name, giver in givers.items():
+            self._give(m, giver, getattr(inside, name), asking[name])
         m.d.comb += self.fault.eq(Cat(faults).any())
         return m
+
+    def _give(self, m: Module, giver: Any, taker: Any, asking: Sequence[Any]) -> None:
+        """What a port of the array gets, by whose coordinates some banks gather."""
+        m.d.comb += giver.ready.eq(fork(m, giver.valid, (taker, Const(1)), *((each, Const(1)) for each in asking)))
+        m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)),
+                     *(each.payload.eq(giver.payload.crd) for each in asking)]
 
     def _set(self, m: Module, part: Any, bank: Bank, torn: Value, inside: Any, lengths: list[Any]) -> None:
         """A wide bank with its settings; the first one that is short tells lengths to the array."""

@@ -225,8 +225,6 @@ def test_levels_in_another_order_are_read_by_a_nest() -> None:
      "which elements of A a port takes is found by values: i is skipped"),
     (lambda: _design(skips=[COLUMNS_OF_A], A=sp.Buffer(*DENSE, order=(1, 0))),
      "its last level is dense, but the array takes no zeros of A"),
-    (lambda: _design(OUTPUT, [ROWS_OF_A], B=sp.Buffer(*DENSE, order=(1, 0))),
-     "which k of B a port takes is found by another operand"),
     (lambda: sp.Design(PRODUCT, sp.Transform(INPUT), {"i": 2, "j": 2, "k": 2}, buffers={"B": 3}),     # type: ignore[dict-item]
      "which is no mapping to buffers"),
     (lambda: sp.Design(sp.functionality("C(i,j) = A(i,k) * A(k,j)"), sp.Transform(OUTPUT), {"i": 3, "j": 3, "k": 3},

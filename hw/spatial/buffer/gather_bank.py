@@ -1,0 +1,127 @@
+"""A bank of a private buffer that gives elements by coordinate, as they are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import Component, In, Out
+
+from ...arch.private_buffer import LANES, Bank
+from ...arch.token import DATA_BITS, DONE, TOKEN, stop
+from ...dma.turns import Turns
+from ...emit import macro
+from ...memory.stored_level import StoredLevel
+from ...sparse.interface import is_done
+from ...stream.fifo import Fifo, Fifo2
+from ...stream.lead import lead
+from ..array.elastic_pe import pair
+
+# Words that are looked up at once, at most.
+LOOKED_UP = 8
+
+
+class GatherBank(Component):
+    """Holds tensors, and gives each port the elements whose coordinates it asks for.
+
+    Behaviour: a port asks for fibers of coordinates, with an end each, and gets the same coordinates with the values that are
+    `bases` of the port and so many elements further on. After as many fibers of every port as operations a tensor serves, its
+    room is free; what ports ask for then is of the next one.
+
+    Example: with bases 0 and 4, filled with ``8 10 11 12 13 20 21 22 23``, of ``1 3 S0`` at ask0 and ``0 S0`` at ask1 come
+    ``(1, 11) (3, 13) S0`` and ``(0, 20) S0``.
+
+    Parameters
+    ----------
+    bank : Bank         With `bases`.
+    module_name : str
+
+    Members
+    -------
+    values : In(stream)       What it is filled with, as blocks (`StoredLevel`).
+    ask0 : In(stream)         For each port, coordinates as tokens; any control token ends a fiber.
+    o0 : Out(stream)          For each port, `pair`s.
+    fault : Out(1)            What it was filled with does not fit, or a coordinate is beyond the last. Sticky until reset.
+
+    Timing: an element or end of a fiber a cycle, of the ports in turn; 9 cycles from a coordinate to its pair. Only what has
+    room behind it is looked up, so that no port ever waits for another one within a tensor.
+    Source: Stellar III-E, Listing 5 (gather); there a coordinate is a command, and one is under way.
+    """
+
+    def __init__(self, bank: Bank, module_name: str) -> None:
+        self.bank, self.module_name = bank, module_name
+        super().__init__({"values": In(stream.Signature(DATA_BITS))}
+                         | {f"ask{n}": In(stream.Signature(TOKEN)) for n in range(bank.sinks)}
+                         | {f"o{n}": Out(stream.Signature(pair(bank.bits))) for n in range(bank.sinks)} | {"fault": Out(1)})
+
+    @property
+    def emit_key(self) -> Bank:
+        return self.bank
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        bank = self.bank
+        m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
+        m.submodules.turns = turns = macro(Turns(bank.sinks, TOKEN, f"gather_turns_{bank.sinks}"))
+        asked = data.StructLayout({"crd": TOKEN, "of": len(turns.o.payload.of)})
+        m.submodules.refs = refs = macro(Fifo2(TOKEN))
+        m.submodules.under_way = under_way = macro(Fifo(asked, LOOKED_UP))
+        lead(m, self.values, values.fill)
+        lead(m, refs.o, values.ref)
+        crd, of = turns.o.payload.word, turns.o.payload.of
+        finishing = Signal()        # every port has had its fibers of this tensor
+        issues = Signal()
+        base = Signal(DATA_BITS)
+        ref = Signal(TOKEN)
+        m.d.comb += [issues.eq(turns.o.valid & refs.i.ready & under_way.i.ready & ~finishing), turns.o.ready.eq(issues),
+                     under_way.i.valid.eq(issues), Value.cast(under_way.i.payload).eq(Cat(crd, of)),
+                     refs.i.valid.eq(issues | finishing), refs.i.payload.eq(Mux(finishing, DONE, ref)),
+                     ref.as_value().eq(Mux(crd.control, stop(0), (base + crd.data)[:DATA_BITS]))]
+        with m.Switch(of):
+            for n, each in enumerate(bank.bases):
+                with m.Case(n):
+                    m.d.comb += base.eq(each)
+        finished = self._ports(m, turns, issues, values.crd, under_way.o, finishing & refs.i.ready)
+        m.d.comb += finishing.eq(finished)
+        beyond = Signal()
+        with m.If(issues & ~crd.control & (crd.data > bank.levels[-1].extent - 1)):
+            m.d.sync += beyond.eq(1)
+        m.d.comb += self.fault.eq(values.fault | beyond)
+        return m
+
+    def _ports(self, m: Module, turns: Any, issues: Value, values: Any, under_way: Any, again: Value) -> Value:
+        """What ports ask for, and what they get; whether all have had their fibers of a tensor.
+
+        again: the next tensor begins.
+        """
+        bank = self.bank
+        known: Any = data.View(data.StructLayout({"crd": TOKEN, "of": len(turns.o.payload.of)}), under_way.payload)
+        over = Signal()
+        m.d.comb += [over.eq(is_done(values.payload)), values.ready.eq(over | under_way.valid),
+                     under_way.ready.eq(values.valid & ~over)]
+        finished = []
+        for n in range(bank.sinks):
+            m.submodules[f"ask{n}_fifo"] = ask = macro(Fifo2(TOKEN))
+            m.submodules[f"o{n}_fifo"] = given = macro(Fifo(pair(bank.bits), bank.depth))
+            lead(m, getattr(self, f"ask{n}"), ask.i)
+            lead(m, given.o, getattr(self, f"o{n}"))
+            turn, room = getattr(turns, f"i{n}"), Signal(range(bank.depth + 1), init=bank.depth, name=f"room{n}")
+            served = Signal(range(bank.operations + 1), name=f"served{n}")
+            has_all = Signal(name=f"has_all{n}")
+            mine = issues & (turns.o.payload.of == n)
+            token: Any = data.View(TOKEN, ask.o.payload)
+            m.d.comb += [has_all.eq(served == bank.operations), turn.payload.eq(ask.o.payload),
+                         turn.valid.eq(ask.o.valid & (room != 0) & ~has_all),
+                         ask.o.ready.eq(turn.ready & (room != 0) & ~has_all),
+                         given.i.valid.eq(values.valid & ~over & under_way.valid & (known.of == n)),
+                         Value.cast(given.i.payload).eq(Cat(
+                             Mux(known.crd.control, 0, values.payload.data[:bank.bits]),
+                             Mux(known.crd.control, stop(0), known.crd)))]
+            m.d.sync += room.eq(room - mine + (given.o.valid & given.o.ready))
+            with m.If(again):
+                m.d.sync += served.eq(0)
+            with m.Elif(mine & token.control):
+                m.d.sync += served.eq(served + 1)
+            finished.append(has_all)
+        return Cat(finished).all()

@@ -1,0 +1,153 @@
+"""A buffer gathers the elements whose coordinates another operand finds, however often and whenever they are asked for."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sardonyx import spatial as sp
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.private_buffer import Bank, Level, PrivateBuffer
+from sardonyx.hw.arch.token import stop
+from sardonyx.hw.spatial.buffer.gather_bank import GatherBank
+from sardonyx.runtime.data import fibers
+from sardonyx.runtime.data.private_buffers import filled
+from sardonyx.runtime.spatial_commands import Program
+from sardonyx.sim.model import private_buffer as model
+from sardonyx.sim.rtl.bench import Bench
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B", dtype="int8")
+PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8")
+OUTPUT = sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]])
+ROWS_OF_A, COLUMNS_OF_B = sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(k, j) == 0)
+CSR = sp.Buffer("dense", "compressed", words=64)
+COLUMNS = sp.Buffer("dense", "dense", words=64, order=(1, 0), operations=2)
+# Three ports, two of which read the same row of two, for two operations.
+BANK = Bank(8, (Level("dense", 2), Level("dense", 7)), 16, 0, 0, (), 3, "fiber", True, 4, 2, bases=(7, 0, 7))
+BUFFER = PrivateBuffer("B", (0, 1), 0, (BANK,), (("b0", "b1", "b2"),), (0,), (("a0", "a1", "a2"),))
+stalls = st.none() | st.integers(1, 1 << 30)
+
+
+@cache
+def design(banks: int = 1) -> sp.Design:
+    return sp.Design(PRODUCT, OUTPUT, {"i": 3, "j": 2, "k": 16}, sparsity=[ROWS_OF_A], name="gathered",
+                     buffers={"A": CSR, "B": sp.Buffer("dense", "dense", words=32, order=(1, 0), operations=4, banks=banks)})
+
+
+@cache
+def bench() -> Bench:
+    return Bench(GatherBank(BANK, "gather"))
+
+
+def coordinates(random: np.random.Generator, operations: int) -> "list[tuple[int, int]]":
+    """Fibers of rising coordinates, some of them empty, with values that do not count."""
+    return [(int(crd), 0) for _ in range(operations)
+            for crd in (*np.flatnonzero(random.random(7) < random.choice((0, 0.5, 1))), stop(0))]
+
+
+@settings(max_examples=15)
+@given(tensors=st.integers(1, 4), stalls=stalls, seed=st.integers(0, 1 << 30))
+def test_each_port_gets_the_elements_at_the_coordinates_that_it_asks_for(
+        tensors: int, stalls: "int | None", seed: int) -> None:
+    random = np.random.default_rng(seed)
+    fills = filled(BUFFER, np.repeat(random.integers(-128, 128, (tensors, 2, 7)), 2, axis=0))
+    asked = {name: coordinates(random, 2 * tensors) for name in BUFFER.asks[0]}
+    found = bench().run({"values": fills["B_values"]} | {f"ask{n}": [crd for crd, _ in asked[name]]
+                                                         for n, name in enumerate(asked)}, stalls=stalls)
+    assert not found.status["fault"] and not found.left
+    for n, (name, pairs) in enumerate(model.given(BUFFER, fills, 2 * tensors, asked).items()):
+        assert name == f"b{n}"
+        assert found.outputs[f"o{n}"] == [crd << 8 | value % 256 for crd, value in pairs]
+
+
+def test_a_bank_gives_an_element_a_cycle() -> None:
+    tensors, pairs = 10, 3 * 2 * 8
+    fills = filled(BUFFER, np.ones((2 * tensors, 2, 7), int))
+    asked = [*range(7), stop(0)] * 2 * tensors
+    found = bench().run({"values": fills["B_values"]} | {f"ask{n}": asked for n in range(3)})
+    # Before, once, a tensor is filled in; between two of them what is under way leaves.
+    assert found.cycles <= tensors * (pairs + 4) + 40
+
+
+def test_a_coordinate_beyond_the_last_is_a_fault() -> None:
+    fills = filled(BUFFER, np.ones((2, 2, 7), int))
+    assert bench().run({"values": fills["B_values"], "ask0": [7, stop(0)]}).status["fault"]
+
+
+@settings(max_examples=10)
+@given(banks=st.sampled_from((1, 2)), operations=st.integers(1, 9), seed=st.integers(0, 1 << 30))
+def test_gathered_words_are_the_very_ones_that_ports_take(banks: int, operations: int, seed: int) -> None:
+    array = design(banks)
+    words = _operands(array, operations, seed)
+    golden = fibers.fed(array.elastic, words)
+    of_a, of_b = array.private
+    given = model.given(of_b, filled(of_b, words["B"]), operations, model.given(of_a, filled(of_a, words["A"]), operations))
+    assert given == {name: golden[name] for name in given} and len(given) == 6
+
+
+@settings(max_examples=8)
+@given(operations=st.integers(1, 9), stalls=stalls, seed=st.integers(0, 1 << 30))
+def test_a_sparse_matrix_times_a_dense_one_is_exact_whatever_stalls(operations: int, stalls: "int | None", seed: int) -> None:
+    array = design()
+    array.run("rtl", stalls, **_operands(array, operations, seed))
+
+
+def _operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
+    random, found = np.random.default_rng(seed), array.random(operations, seed)
+    found["A"] *= random.random((operations, 3, 1)) < 0.8
+    return found
+
+
+@pytest.mark.slow
+def test_a_sparse_matrix_times_a_dense_one_goes_from_memory_to_memory() -> None:
+    """Of 12 x 16 a tile of three rows at a time, all with the same two columns of 16."""
+    random, accelerator = np.random.default_rng(1), design().accelerator()
+    a = random.integers(-128, 128, (12, 16)) * (random.random((12, 16)) < 0.3)
+    b = random.integers(-128, 128, (16, 2)).astype(np.int8)
+    rows = scipy.sparse.csr_array(a)
+    memory = bytearray(0x800)
+    for at, each in ((0x100, rows.indptr.astype(np.int32)), (0x200, rows.indices.astype(np.uint16)),
+                     (0x400, rows.data.astype(np.int8)), (0x500, b)):
+        memory[at:at + each.nbytes] = each.tobytes()
+    program = Program(accelerator.kind)
+    program.move("B", 0x500, (2, 1), b.shape, 0)
+    for tile in range(4):
+        program.arrays("A_values", (0x100 + 3 * tile * 4, 0x200, 0x400), 0)
+        program.move("C", 0x600 + 6 * tile * 4, (2, 1), (3, 2), 2)
+    program.wait()
+    found, _ = accelerator.run(program, bytes(memory))
+    assert np.array_equal(np.frombuffer(found, np.int32, 24, 0x600).reshape(12, 2), a @ b)
+
+
+def test_explain_says_by_whose_coordinates() -> None:
+    assert design(2).explain().text.endswith(
+        "2 banks of 32 words, twice: 6 ports gather elements by the coordinates of A_0_0, A_1_0, A_2_0")
+
+
+@pytest.mark.parametrize("changed,said", [
+    ({"buffers": {"B": sp.Buffer("dense", "compressed", words=64, order=(1, 0))}},
+     "its last level is compressed, but elements of B are taken by their k; make it dense"),
+    ({"buffers": {"B": sp.Buffer("dense", "dense", words=64)}},
+     "fibers go along k, which is not the last level; put dimension 0 last in its order"),
+    ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0), wide=True)}},
+     "it is wide, which buffers of one bank and of arrays in step can be; leave out wide"),
+    ({"buffers": {"B": COLUMNS}, "balance": [sp.shift(i, by=-1, where=k >= 8)]},
+     "elements of B are gathered, and work moves to rows that are free; leave out the balance, or the buffer"),
+])
+def test_what_is_not_gathered_is_refused_with_a_remedy(changed: "dict[str, object]", said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        sp.Design(PRODUCT, OUTPUT, {"i": 3, "j": 2, "k": 16}, sparsity=[ROWS_OF_A], **changed).hardware()  # type: ignore[arg-type]
+    assert refused.value.where == "buffers: B" and f"{refused.value.what}; {refused.value.fix}" == said
+
+
+def test_coordinates_that_two_operands_find_together_are_not_gathered() -> None:
+    (D,) = sp.inputs("D", dtype="int8")
+    array = sp.Design(sp.functionality("x(i) = A(i,k) * D(i,k) * B(i,k)", dtype="int8"), sp.Transform([[1, 0], [0, 1]]),
+                      {"i": 3, "k": 8}, sparsity=[ROWS_OF_A, sp.skip(k, where=D(i, k) == 0)],
+                      buffers={"B": sp.Buffer("dense", "dense", words=32)})
+    with pytest.raises(UserError, match="which k of B a port takes is found by A and D together"):
+        array.hardware()
