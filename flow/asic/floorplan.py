@@ -3,7 +3,8 @@
 Standard cells fill half of their place, as the configurations for the flow say (`constraints`), SRAMs all of it. Rows are as
 high as a square PE tile; what stands on the array is as wide as it.
 
-Input:   Arch; um2 of cells and of SRAMs by component, as the table of areas in docs/silicon.md has them.
+Input:   Arch; um2 of cells, with latches as the configurations make them, and of SRAMs by component, as the table of areas in
+         docs/silicon.md has them.
 Output:  SVG; the same input gives the same bytes.
 """
 
@@ -18,7 +19,7 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.config import config_segment
 from .constraints import CORE_UTILIZATION
 
-_ROW = re.compile(r"^\| (\w+) \| (\d+) \| \d+ \| \d+ \| \d+ \| (\d+|-) \|", re.M)
+_ROW = re.compile(r"^\| (\w+) \| \d+ \| \d+ \| (\d+) \| \d+ \| (\d+|-) \|", re.M)
 WIDTH, MARGIN = 900, 30     # of the picture
 COLORS = {"pe": "#cfe3f7", "mem": "#f9d9b0", "io": "#d8d8d8", "glb": "#d5ecd0", "shell": "#f2c9d1"}
 SHELL = ("controller", "axi_data", "axi_lite")
