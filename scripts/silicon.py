@@ -40,7 +40,7 @@ from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measu
 from sardonyx.flow.asic.power import COMPLETE, write
 from sardonyx.flow.asic.synthesis import Registers
 from sardonyx.flow.asic.timing import find_sta
-from sardonyx.flow.asic.variants import COMPARISONS, DOMAINS, Change, Comparison, compare, hops, with_options
+from sardonyx.flow.asic.variants import COMPARISONS, DOMAINS, Change, Comparison, compare, hops, walls, with_options
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 
@@ -167,7 +167,8 @@ def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str
                     tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
             elif name == PROTECTION:
                 tables["hops"] = report.hop_table(hops(library, Path(made, "variants")))
-                say(tables["hops"])
+                tables["walls"] = report.wall_table(walls(library, Path(made, "variants")))
+                say(f"{tables['hops']}\n{tables['walls']}")
                 tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
                 say(tables[PROTECTION])
             elif name == SPATIAL:

@@ -6,6 +6,11 @@ switch_box      through the boxes of an even tile, from a core output or a track
 connection_box  from a track to a core input
 register        from the clock to a track that leaves an odd tile
 
+What walls between regions add is measured on the logic of an even tile without its core, which is the same with them:
+
+track           from a track to a track
+walled          from a track to the register that says a word was led to a wall
+
 Selections of multiplexers are configuration and do not change in a run: paths from them are no delays of a box.
 Registers of columns that can be stalled by enables are in modules of other names (`hw.emit.ENABLED`), which are taken, too.
 """
@@ -13,6 +18,7 @@ Registers of columns that can be stalled by enables are in modules of other name
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ...hw.emit import ENABLED
@@ -48,6 +54,16 @@ def delays(folder: Path, library: Library, fields: Iterable[str] = _FIELDS) -> d
         to = named(there, "output", end)
         found[field] = worst_paths(design, netlist(design, library), library, {field: (here, to)})[field]
     return found
+
+
+def through_tile(folder: Path, library: Library) -> dict[str, Worst]:
+    """The worst path from a track to a track, and with walls to what says that one was reached."""
+    design = replace(read_design(folder, "pe_even"), boxes=frozenset(("core_pe",)))
+    there = ports(design.modules[design.top])
+    kinds = {"track": (named(there, "input", "tracks"), named(there, "output", "tracks"))}
+    if any(port.name == "walled" for port in there):
+        kinds["walled"] = kinds["track"][0], "[get_pins walled*/D]"
+    return worst_paths(design, netlist(design, library), library, kinds)
 
 
 def emitted(folder: Path, module: str) -> str:

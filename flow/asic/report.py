@@ -62,6 +62,15 @@ def hop_table(found: Mapping[str, Mapping[str, float]]) -> str:
                    *(f"{each[field]:.0f} ({each[field] - ps:+.0f})" for _, each in others)) for field, ps in without.items()))
 
 
+def wall_table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """What walls between regions delay, in the first machine and in the second."""
+    without, walled = found.values()
+    what = {"track": "from a track to a track", "walled": "from a track to the register of what reached a wall"}
+    return table(("in an even PE tile", "without, ps", "with walls, ps"),
+                 ((what[name], f"{without[name]:.0f}" if name in without else "-",
+                   f"{ps:.0f}" + (f" ({ps - without[name]:+.0f})" if name in without else "")) for name, ps in walled.items()))
+
+
 @dataclass(frozen=True)
 class Gain:
     """A program: its tiles, and its period in picoseconds with and without registers in the interconnect."""

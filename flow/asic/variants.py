@@ -19,7 +19,7 @@ from ...hw.arch.primitive import ALU, BUFFER, DIVIDER, LEVEL, SCATTER, SHARING_P
 from ...hw.arch.tile import PE
 from ...hw.tile.tile import Tile
 from . import sram
-from .delays import HOP, delays
+from .delays import HOP, delays, through_tile
 from .library import Library
 from .synthesis import ModuleArea, Registers, areas, read_design
 
@@ -149,6 +149,19 @@ def hops(library: Library, folder: Path) -> dict[str, dict[str, float]]:
         _emitted(variant, "pe", folder / variant.replace(" ", "_"))
         each = delays(folder / variant.replace(" ", "_"), library, HOP)
         found[variant] = {field: worst.ps for field, worst in each.items()}
+    return found
+
+
+def walls(library: Library, folder: Path) -> dict[str, dict[str, float]]:
+    """What walls between regions delay, in picoseconds: of `onyx`, and with four regions.
+
+    Verilog is written below the folder.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for variant in ("onyx", "regions"):
+        place = folder / variant
+        _emitted(variant, "pe", place)
+        found[variant] = {name: worst.ps for name, worst in through_tile(place, library).items()}
     return found
 
 

@@ -39,7 +39,7 @@ def test_a_table_goes_between_its_markers_and_nowhere_else(tmp_path: Path) -> No
 
 def test_every_table_has_its_place_in_the_document(root: Path) -> None:
     text = (root / "docs" / "silicon.md").read_text()
-    for name in ("areas", "paths", "delays", "ratios", "beside", "beside paths", "domains", "hops", "gain", "power",
+    for name in ("areas", "paths", "delays", "ratios", "beside", "beside paths", "domains", "hops", "walls", "gain", "power",
                  "energies sky130hd", "energies asap7"):
         assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
 
@@ -49,3 +49,9 @@ def test_delays_of_a_hop_stand_beside_what_each_other_machine_adds() -> None:
     assert report.hop_table(found) == (
         "| field of `Timing` | paper | without, ps | with walls, ps | with stall, ps |\n| --- | --- | --- | --- | --- |\n"
         "| `switch_box` | 30 ps in 16 nm | 132 | 147 (+15) | 130 (-2) |")
+
+
+def test_delays_of_walls_stand_beside_those_without() -> None:
+    assert report.wall_table({"onyx": {"track": 150.2}, "regions": {"track": 170.4, "walled": 199.6}}) == (
+        "| in an even PE tile | without, ps | with walls, ps |\n| --- | --- | --- |\n"
+        "| from a track to a track | 150 | 170 (+20) |\n| from a track to the register of what reached a wall | - | 200 |")
