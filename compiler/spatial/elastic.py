@@ -235,7 +235,10 @@ class _Maker:
         name = f"{operand.tensor}_{_text(self._at(place))}"
         if any(port.name == name for port in self.inputs):
             name += f"_{operand.name}"
-        crd = next((index for index in operand.indices if index in self.skipped and index in self.parts.indices), "")
+        # Rows of the result are told by it; a buffer that deals a fiber has it in any case.
+        found = [(index not in self.parts.indices, index) for index in operand.indices
+                 if index in self.skipped and index != self.time]
+        crd = min(found, default=(False, ""))[1]
         at = tuple((index, ALONG if index == self.time else place[index]) for index in operand.indices)
         self.inputs.append(Border(name, operand.tensor, self._form(operand), self._with_places(operand, at, place),
                                   crd if self._form(operand) == WORD else ""))
