@@ -1,5 +1,6 @@
 """Spatial arrays as a user meets them: in Python, as files, and on the command line."""
 
+import dataclasses
 import itertools
 import json
 import re
@@ -53,6 +54,13 @@ def test_a_diagonal_matrix_takes_the_pes_of_the_diagonal_alone(engine: str, stal
     with pytest.raises(UserError) as refused:
         design.run("golden", A=np.ones((4, 4), int))
     assert refused.value.what == "A(0, 1) is not 0, but is skipped: skip i and k where i != k"
+
+
+def test_200_random_diagonal_matrices_with_zeros_on_them_are_exact() -> None:
+    design = dataclasses.replace(designs.design("sparse_diagonal"), bounds={"i": 4, "j": 3, "k": 4})
+    given, random = design.random(200, 7), np.random.default_rng(7)
+    given["A"] *= random.random(given["A"].shape) < random.random((200, 1, 1)) * 1.2
+    assert design.run("tokens", **given).report["operations"] == 200
 
 
 def test_recurrences_by_hand_are_those_of_the_statement() -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import Component, In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
 from sardonyx.hw.arch import vectored
+from sardonyx.hw.arch.accelerator import Collected
 from sardonyx.hw.arch.cartesian import Cartesian
 from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop
 from sardonyx.hw.arch.spatial import Shaped
@@ -33,8 +34,12 @@ from sardonyx.hw.spatial.buffer.gather_bank import LOOKED_UP, GatherBank
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
+from sardonyx.hw.spatial.buffer.result_buffer import ResultBuffer
+from sardonyx.hw.spatial.buffer.wide_bank import WideBank
+from sardonyx.hw.spatial.buffer.wide_result import WideResult
 from sardonyx.hw.spatial.convolve.former import Former
 from sardonyx.hw.spatial.convolve.replay import Replay
+from sardonyx.hw.spatial.convolve.sum_bank import SumBank
 
 
 class Between(Harness):
@@ -148,6 +153,48 @@ def vectors() -> Side:
                  "held": Replayed()})
 
 
+class Rows(Between):
+    """A bank of rows: of two halves the one that is shown is held until its last row has left."""
+
+    def __init__(self, bank: Bank) -> None:
+        wires = dict.fromkeys(("there", "shown", "reading", "closing"), 1) | {"full": 2}
+        super().__init__(WideBank(bank, "short_rows" if bank.short else "rows"), {name: (f"part.{name}", bits) for name, bits in wires.items()})
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        probe: Any = self
+        always(m, "what is shown is held", ~probe.there | probe.full.bit_select(probe.shown, 1))
+        always(m, "halves are read in turn", ~probe.there | (probe.closing == (probe.reading != probe.shown)))
+
+
+class Summed(Between):
+    """A bank of sums, which leave when nothing is added any more."""
+
+    def __init__(self) -> None:
+        wires = {"there": "o__valid", "leaves": "leaves", "clears": "clears"}
+        super().__init__(SumBank(2, 2), {name: (f"part.{wire}", 1) for name, wire in wires.items()}, settled=False)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        added = Signal()
+        part: Any = m.submodules.part
+        probe: Any = self
+        m.d.sync += added.eq(part.valid)
+        assume(m, "sums leave one time after the other", ~part.flip | ~(part.busy | added))
+        always(m, "what is there leaves, and is not set to 0", ~probe.there | (probe.leaves & ~probe.clears))
+        always(m, "nothing leaves before all is 0", ~probe.leaves | ~probe.clears)
+
+
+def rows() -> Side:
+    """What takes and gives rows, and results of arrays in step."""
+    bank = Bank(16, (Level(DENSE, 2), Level(DENSE, 4)), 16, 0, 0, (Loop(4, 1, 1), Loop(2, 4, 0)), 4, WORD, False, wide=True)
+    result = Collected(Shaped("C", 2, (2, 2)), (0, 1), ("C_0", "C_1"), 2, 0, (Loop(2, 0, 1), Loop(2, 0, 0)))
+    wide = dataclasses.replace(result, tensor=Shaped("W", 32, (2, 2)), wide=True)
+    fifos = {f"bank{n}.{fifo}": 3 for n in range(2) for fifo in ("sums", "done")}
+    return Side({"rows": Rows(bank), "short": Rows(dataclasses.replace(bank, operations=2, short=True)),
+                 "result": Held(ResultBuffer(result), fifos), "wide": Held(WideResult(wide, False), fifos), "sums": Summed()})
+
+
 def feeders() -> Side:
     return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
@@ -169,7 +216,7 @@ def writers() -> Side:
         "dealer": Held(Dealer(2, 2, 3), {"told": UNDER_WAY})})
 
 
-@pytest.mark.parametrize("side", [feeders, writers, vectors])
+@pytest.mark.parametrize("side", [feeders, writers, vectors, rows])
 def test_what_fills_buffers_and_what_writes_results_keeps_the_contract(side: Any, tmp_path: Path) -> None:
     assert prove(side(), tmp_path, 2) == Verdict(True)
 

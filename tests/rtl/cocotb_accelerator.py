@@ -16,7 +16,7 @@ from sardonyx.cocotb import Commands, stalls
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.command import BUS, HANG, NONE, UNKNOWN, Word
 from sardonyx.runtime.spatial_commands import Program
-from sardonyx.runtime.spatial_products import Matrix, product
+from sardonyx.runtime.spatial_products import Matrix, convolution, product
 
 KIND = accelerator(watchdog=True, counters=True).kind
 SHAPE, TILE = (4, 3, 5), (3, 2, 4)
@@ -66,6 +66,21 @@ async def a_tiled_product_is_that_of_numpy(dut: Any) -> None:
     assert memory.content.tobytes() == wanted
     assert await queue.read("ended") == sum(number == command.ISSUE for number, *_ in words)
     assert await queue.read("cycles") > 0
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def a_convolution_is_that_of_numpy_and_nothing_else_is_written(dut: Any) -> None:
+    queue, memory = await begun(dut, 16)
+    image, weights = (np.random.default_rng(17).integers(-128, 128, shape, np.int8) for shape in ((5, 5, 1), (3, 3, 1, 2)))
+    for content, at in ((image.tobytes(), 0), (weights.tobytes(), 128)):
+        memory.content[at:at + len(content)] = [*content]
+    wanted = memory.content.copy()
+    under = np.lib.stride_tricks.sliding_window_view(image.astype(np.int32), (3, 3), axis=(0, 1))[::2, ::2]
+    sums = np.einsum("yxcij,ijco->yxo", under, weights.astype(np.int32)).astype(np.int32).tobytes()
+    wanted[C_AT:C_AT + len(sums)] = [*sums]
+    for word in product(KIND, *convolution(image.shape, (3, 3, 2), 2, (0, 128, C_AT), (0, 0, 2))).words:
+        await queue.give(word)
+    assert await queue.ended() >> 16 == 0 and memory.content.tobytes() == wanted.tobytes()
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,20 @@ def test_every_format_gives_the_tensor_back(data):
     tree = build(tensor, form)
     assert flatten(tree) == tensor
     assert flatten(from_blocks(tree.blocks(), form, shape)) == tensor
+
+
+@given(st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), st.integers(1, 2)), st.integers(0, 1 << 30))
+def test_blocks_of_a_compressed_row_are_two_dense_levels_as_scipy_has_them(shape, seed):
+    rows, columns, height, width = shape
+    random = np.random.default_rng(seed)
+    blocks = random.integers(1, 99, shape) * (random.random((rows, columns)) < 0.5)[:, :, None, None]
+    whole = blocks.transpose(0, 2, 1, 3).reshape(rows * height, columns * width)
+    wanted = scipy.sparse.bsr_array(whole, blocksize=(height, width))
+    places = np.argwhere(blocks)
+    tensor = Coo.make(shape, places, blocks[tuple(places.T)])
+    tree = build(tensor, Format("dsdd", (0, 1, 2, 3)))
+    assert np.array_equal(tree.levels[1].seg, wanted.indptr) and np.array_equal(tree.levels[1].crd, wanted.indices)
+    assert np.array_equal(tree.values, wanted.data.ravel()) and flatten(tree) == tensor
 
 
 def test_coo_adds_equal_places_wraps_and_removes_zeros():

@@ -113,6 +113,14 @@ def test_two_rows_take_the_time_of_their_mean_load(balance: str, ratio: int, ide
     assert shared <= mean / 0.9 and without / shared >= 0.9 * ideal
 
 
+def test_longer_rows_with_work_2_to_1_gain_more_than_1_3() -> None:
+    # A cycle for the end of each item counts less.
+    alone = sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 1, "k": 256}, sparsity=ROWS)
+    a, b = skewed(2, 256, 2, 10), np.ones((10, 256, 1), int)
+    shift = sp.shift(i, by=-1, where=k >= 128)
+    assert simulated(alone, a, b) / simulated(dataclasses.replace(alone, balance=[shift]), a, b) > 1.3
+
+
 @pytest.mark.parametrize("ratio", [2, 4])
 def test_pes_take_work_apart_where_rows_have_the_same(ratio: int) -> None:
     # Of either row one PE has `ratio` times as much to do as the other one, each in another column.

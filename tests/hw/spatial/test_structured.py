@@ -42,8 +42,9 @@ def test_any_few_of_a_group_give_the_product(dataflow: str, keep: int, of: int) 
     array.run("tokens", **given)
 
 
-def test_200_random_operands_of_2_of_4_are_exact() -> None:
-    array = design("output", 2, 4)
+@pytest.mark.parametrize("keep,of", [(2, 4), (4, 8)])
+def test_200_random_operands_of_half_of_a_group_are_exact(keep: int, of: int) -> None:
+    array = design("output", keep, of)
     assert array.run("tokens", **array.random(200, 5)).report["operations"] == 200
 
 
