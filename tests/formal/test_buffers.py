@@ -158,7 +158,8 @@ class Rows(Between):
 
     def __init__(self, bank: Bank) -> None:
         wires = dict.fromkeys(("there", "shown", "reading", "closing"), 1) | {"full": 2}
-        super().__init__(WideBank(bank, "short_rows" if bank.short else "rows"), {name: (f"part.{name}", bits) for name, bits in wires.items()})
+        part = WideBank(bank, "short_rows" if bank.short else "rows")
+        super().__init__(part, {name: (f"part.{name}", bits) for name, bits in wires.items()})
 
     def build(self, m: Module) -> None:
         super().build(m)
