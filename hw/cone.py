@@ -32,8 +32,8 @@ class Output:
 
     Parameters
     ----------
-    source : str               What drives its bits, the last that applies: CONSTANT; REGISTER, a register or its inverse,
-                               which flops have as well; WIRE, an input; LOGIC.
+    source : str               What drives its bits, the last that applies: CONSTANT; REGISTER, the output of one or its
+                               inverse, which flops have as well; WIRE, an input; LOGIC.
     follows : tuple of str     The inputs that it follows in the same cycle, in their order; none: registers and constants only.
     """
 
