@@ -33,7 +33,8 @@ def run(text: str, **how: Any) -> "dict[str, Any]":
     return dict(sardonyx.einsum(text, **{"B": B, "C": C, "engine": "tokens", **how}).report)
 
 
-@pytest.mark.parametrize("text,how", [(PRODUCT, {"tile": 12}), (RELU, {}), (PRODUCT, {"schedule": "split(i,6) split(k,24)"})])
+@pytest.mark.parametrize("text,how", [
+    (PRODUCT, {"tile": 12}), (RELU, {"tile": 12}), (PRODUCT, {"schedule": "split(i,6) split(k,24)"})])
 def test_an_accumulator_is_taken_where_pairs_would_meet_in_vain(text: str, how: "dict[str, Any]") -> None:
     found = run(text, **how)
     assert found["order"] != "i j k" and found["dataflow"] in ("Gustavson", "outer product")

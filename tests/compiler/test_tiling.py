@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statements import DENSE, agreeing, random_operands
 
-from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.lang.einsum import LOCATED, parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse import overflow, search, trials
 from sardonyx.compiler.sparse.capacity import structure
@@ -80,6 +80,23 @@ def test_the_host_applies_a_function_where_cutting_what_is_inside_saves_most_cyc
     work = tile(MATMUL_RELU, operands, 1024)
     assert work.after is not None and work.edges["k"] < 400
     assert work.combine(run(work)) == golden.evaluate(MATMUL_RELU, operands)
+
+
+@pytest.mark.parametrize("locate", LOCATED)
+def test_sub_tiles_below_a_function_are_as_good_where_levels_are_located(locate):
+    program = dataclasses.replace(load_kernel("spmm_ijk_relu").einsum(), locate=locate)
+    operands = {"B": random_tensor((33, 31), 0.2, 0), "C": random_tensor((31, 36), 0.2, 1)}
+    work = tile(program, operands, 1024)
+    assert work.edges == {"i": 1, "j": 36, "k": 1} and str(work.after) == "relu(X(i,j))"
+    assert work.combine(run(work)) == golden.evaluate(program, operands)
+
+
+def test_a_function_that_costs_less_than_twice_the_cycles_stays_in_the_array():
+    program = load_kernel("matmul_ikj_relu").einsum()
+    operands = {"B": random_tensor((40, 50), 0.2, 0), "C": random_tensor((50, 36), 0.2, 1)}
+    inner = parse(f"X(i,j) = {MATMUL.expr}")
+    whole, cut = tile(program, operands, 1024), tile(inner, operands, 1024)
+    assert whole.after is None and cycles(normalize(inner), cut) < cycles(normalize(program), whole)
 
 
 def test_an_index_without_extent_that_has_no_edge_is_no_work():
