@@ -74,7 +74,12 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
         indices = {mode: index for one, mode, index in reading.indices if one == tensor}
         reading = replace(reading, graph=with_extents(reading.graph, form, shape, indices))
     mapped = map_graph(reading.graph)
+    # As they are without nonzeros: dense levels, which are counted, and those that are not written.
+    names = [level_name(tensor, level) for level in (*range(form.rank), VALUES)]
+    empty = dict(zip(names, build(Coo.empty(shape), form).blocks(tensor), strict=True))
     loaded = _blocks(reading, operands, mapped, half)
+    loaded |= {each.name: np.asarray(empty[each.name], np.uint16) for each in mapped.streams
+               if each.direction == LOAD and each.name in empty}
     try:
         stored = next(fabric.run_graph(mapped, [loaded]))
     except (ProtocolError, DeadlockError) as error:
@@ -84,12 +89,10 @@ def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: s
         if (words := _longest(block)) > half:
             raise UserError(f"{stream} of the result needs {words:,} words but half a level buffer holds {half:,}", name,
                             LARGER)
-    # Every level is written compressed, whatever is made of it later, but for those in which values have places.
-    written = Format(COMPRESSED * (form.rank - dense) + DENSE * dense, form.order)
-    names = [level_name(tensor, level) for level in (*range(form.rank), VALUES)]
-    counted = dict(zip(names, build(Coo.empty(shape), written).blocks(tensor), strict=True))
-    blocks = [stored.get(each, counted[each]) for each in names]
-    if form.rank > dense:
+    # Every level is written compressed, whatever is made of it later, or it is dense and is not.
+    written = Format("".join(COMPRESSED if each in stored else DENSE for each in names[:-1]), form.order)
+    blocks = [stored.get(each, empty[each]) for each in names]
+    if names[0] in stored and form.rank:
         blocks[0] = with_segments(blocks[0])
     try:
         tree = from_blocks([[int(word) for word in each] for each in blocks], written, shape)

@@ -12,7 +12,8 @@ from .compiler.graph import compile_graph
 from .compiler.ir.graphviz import MOST_BYTES
 from .compiler.ir.sam import SamGraph
 from .compiler.ir.sam_dot import to_dot
-from .compiler.ir.sam_levels import Scanner, Values
+from .compiler.ir.sam_kept import KeptScanner
+from .compiler.ir.sam_levels import Values
 from .compiler.ir.sam_read import Reading, read_sam
 from .compiler.lang.einsum import parse
 from .dump import Dump
@@ -89,9 +90,9 @@ def read_graph(path: Path) -> Reading:
 def write_graph(sam: SamGraph, path: Path) -> Path:
     """Write a graph in the dialect, to a file that is not there or that was written so before; its place."""
     result = next(iter(sam.formats))
-    if any(op.slot == result for op in sam.nodes.values() if isinstance(op, Scanner)):
-        raise UserError(f"result {result} has dense levels, which graphs of the public tools do not count", str(path),
-                        f"give {result} a format of compressed levels")
+    if any(isinstance(op, KeptScanner) for op in sam.nodes.values()):
+        raise UserError(f"sums around dense levels of {result} stay in MEM tiles, for which the public tools have no node",
+                        str(path), f"give {result} compressed levels, or an order in which its loops are outside of the sums")
     Dump(path.parent).write({path.name: to_dot(sam)})
     return path
 

@@ -174,14 +174,41 @@ def test_the_graph_of_a_statement_is_written_and_run_on_the_command_line(folder,
     assert (folder / "out/spmv.gv").read_text() == "mine"
 
 
-def test_a_result_of_dense_levels_has_no_graph_of_the_public_tools(tmp_path):
+def test_what_stays_in_mem_tiles_and_a_diagonal_have_no_graph_of_the_public_tools(tmp_path):
     with pytest.raises(UserError) as error:
-        explain_program("x(i) = b(i)", formats={"x": "d"}, graph=tmp_path / "x.gv")
+        explain_program("X(i,j) = B(i,k) * C(k,j)", formats={"X": "ds"}, order="kij", graph=tmp_path / "x.gv")
     with pytest.raises(UserError, match=r"B\(i,i\) is a diagonal, for which graphs of the public tools have no operand"):
         explain_program("x(i) = B(i,i)", graph=tmp_path / "x.gv")
-    assert str(error.value) == (f"{tmp_path / 'x.gv'}: result x has dense levels, which graphs of the public tools do not "
-                                "count\n  try: give x a format of compressed levels")
+    assert str(error.value) == (f"{tmp_path / 'x.gv'}: sums around dense levels of X stay in MEM tiles, for which the public "
+                                "tools have no node\n  try: give X compressed levels, or an order in which its loops are "
+                                "outside of the sums")
     assert not (tmp_path / "x.gv").exists()
+
+
+@pytest.mark.parametrize("text,form,engine", [("x(i) = B(i,j) * c(j)", "d", "rtl"), ("X(i,j) = B(i,j)", "ds", "fabric"),
+                                              ("X(i,j) = B(i,j) - D(i,j)", "dd", "tokens")])
+def test_a_graph_counts_the_outermost_levels_of_a_result_that_are_dense(text, form, engine, tmp_path):
+    data = {"B": B, "c": np.array([2, 0, 1, -1]), "D": B[::-1]}
+    data = {name: each for name, each in data.items() if f"{name}(" in text}
+    explain_program(text, formats={text[0]: form}, graph=tmp_path / "x.gv")
+    found = sardonyx.graph(tmp_path / "x.gv", engine=engine, arch=KERNELS, statement=text, out=tmp_path / "out", **data)
+    right = B @ data["c"] if "c" in data else B - data.get("D", 0)
+    assert np.array_equal(found.value if form == "d" else found.value.toarray(), right)
+    assert not (tmp_path / "out" / f"tensor_{text[0]}_mode_0_crd").exists()
+    sardonyx.graph(tmp_path / "x.gv", engine="tokens", statement=text, **{name: each * 0 for name, each in data.items()})
+
+
+def test_a_result_that_is_read_or_lacks_coordinates_is_told(tmp_path):
+    graph = tmp_path / "x.gv"
+    explain_program("x(i) = b(i)", formats={"x": "d", "b": "d"}, graph=graph)
+    text = graph.read_text()
+    graph.write_text(text.replace("b=d0", "b=s0").replace('tensor="b" mode="0" format="dense"',
+                                                          'tensor="b" mode="0" format="compressed"'))
+    assert "the graph writes levels of x that do not belong together" in refusal(graph, b=np.array([1, 0, 2]))
+    graph.write_text(text.replace('"b"', '"x"'))
+    assert refusal(graph, b=np.array([1, 0, 2])) == (
+        "x.gv: node 1 (arrayvals): it reads x, which the graph writes\n"
+        "  try: read another tensor; of a result only dense levels are counted, with none above that is not dense")
 
 
 SCATTERED = [("X(i,j) = B(i,j)", "sd", None), ("X(i,j) = B(i,j) + D(i,j)", "dd", None), ("x(i) = B(i,j)", "d", "ji"),

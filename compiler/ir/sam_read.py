@@ -27,15 +27,16 @@ from .sam import Pin, SamGraph
 from .sam_accumulate import add_accumulator
 from .sam_arith import add_arithmetic
 from .sam_build import At, Builder
+from .sam_drop import dropper_of
 from .sam_join import add_joiner
 from .sam_levels import RootLocator, Scanner, Values
 from .sam_locate import add_locator, tensor_of
-from .sam_merged import FiberDropper, MergedReducer, merged
+from .sam_merged import MergedReducer, merged
 from .sam_ops import CRD, REF, VAL, Operation
 from .sam_positions import add_position, place_indices, places_and_values
 from .sam_reduce import MaxReducer, Reducer
-from .sam_result import Written, add_writers
-from .sam_streams import Dropper, Repeater
+from .sam_result import Written, add_writers, counted_indices
+from .sam_streams import Repeater
 from .sam_verify import faults
 
 WHETHER = {"true": True, "false": False}
@@ -121,6 +122,8 @@ class _Reader:
         if tensor != next(iter(formats)):
             formats = {tensor: formats[tensor], **formats}
         self.notes += add_writers(build, self.written, formats[tensor], self.names)
+        for level, index in enumerate(counted_indices(build, self.written, formats[tensor])):
+            self.indices[tensor, formats[tensor].order[level], index] = None
         build.prune()
         slots = dict.fromkeys(op.moved.slot for op in build.nodes.values() if op.moved and op.moved.slot != tensor)
         stored = {tensor: str(formats[tensor]), **{slot: self.forms[slot] for slot in slots}}
@@ -187,6 +190,7 @@ class _Reader:
         if dense != form.is_dense(level):
             raise UserError(f"level {level} of {tensor} is {'dense' if dense else 'compressed'} here, and not in its format "
                             f"{form}", node.where, "write the same in both")
+        self._read_only(node, tensor, level < form.dense_levels)
         root, index = node.choice("root", WHETHER, "false"), node.get("index")
         joiner = self.joined.get(node.name)
         if joiner is not None and joiner.get("index") != index:
@@ -209,6 +213,12 @@ class _Reader:
         if given != wanted:
             raise UserError(f"it looks up level {wanted.level} of {wanted.tensor}, and its reference is for level "
                             f"{given.level} of {given.tensor}", node.where, "take the reference of the lookup above")
+
+    def _read_only(self, node: PublicNode, tensor: str, counted: bool = False) -> None:
+        """UserError for a result that is read; counted: it is one of its outermost levels, which are dense and are counted."""
+        if tensor in self._results and not counted:
+            raise UserError(f"it reads {tensor}, which the graph writes", node.where,
+                            "read another tensor; of a result only dense levels are counted, with none above that is not dense")
 
     def _add(self, node: PublicNode, op: Operation, **inputs: Pin) -> str:
         made = self.build.add(node.label, op, **inputs)
@@ -250,6 +260,7 @@ class _Reader:
 
     def _values(self, node: PublicNode) -> None:
         tensor = self._tensor(node)
+        self._read_only(node, tensor)
         rank = self.graph.formats[tensor].rank
         inputs = {"ref": self._one(node, REF)} if node.wires else {}
         self._check(node, self.build.at[inputs["ref"]] if inputs else At(tensor, 0), At(tensor, rank))
@@ -308,20 +319,9 @@ class _Reader:
             index: Pin(made, f"{port}_o") for index, port in zip(reversed(op.inner), ("crd", "outer"))})
 
     def _drop(self, node: PublicNode) -> None:
-        outer, inner = node.get("outer"), node.get("inner")
-        value = inner == VAL
-        pins = [(wire, self._source(wire)) for wire in node.wires]
-        ends = [(pin, self.build.spaces[pin][-1][0] if self.build.spaces[pin] else "", self.build.kind(pin)) for _, pin in pins]
-        outers = [pin for pin, index, kind in ends if index == outer and kind == CRD]
-        inners = [pin for pin, index, kind in ends if (kind == VAL if value else index == inner and index != outer)]
-        if len(pins) != 2 or len(outers) != 1 or len(inners) != 1:
-            got = ", ".join(f"{kind} of {index}" for _, index, kind in ends)
-            raise UserError(f"it drops coordinates of {shown(outer)} by {shown(inner)}, and gets {got or 'nothing'}",
-                            node.where, "give it one stream of each")
-        kind = FiberDropper if not value and self.build.kind(inners[0]) == VAL else Dropper
-        op = kind("value" if value else "coordinate", outer, "" if value else inner)
-        made = self._add(node, op, outer=outers[0], inner=inners[0])
-        self._put(node, **{outer: Pin(made, "outer_o"), inner: Pin(made, "inner_o")})
+        op, inputs = dropper_of(self.build, node, [self._source(wire) for wire in node.wires])
+        made = self._add(node, op, **inputs)
+        self._put(node, **{node.get("outer"): Pin(made, "outer_o"), node.get("inner"): Pin(made, "inner_o")})
 
     def _write(self, node: PublicNode) -> None:
         tensor, mode = self._tensor(node), node.get("mode")

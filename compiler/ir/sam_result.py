@@ -4,6 +4,9 @@ The public tools write a level so that a run of stops closes one segment: fibers
 one at each stop. So every level above the innermost is written behind a dropper of coordinates whose fibers have no elements,
 which merges the stops of the level below: that of the file if it has one. A dropper that takes coordinates of the innermost
 level away whose values stay, as those of a union of which only one side is empty, is passed by: zeros stand there then.
+
+Outermost levels that are dense are not stored, nor written: their coordinates are all there are, and a fiber without elements
+is one of them, so that nothing is dropped.
 """
 
 from __future__ import annotations
@@ -38,13 +41,13 @@ def add_writers(build: Builder, written: Sequence[Written], form: Format, names:
     """Add the writers of a result; what is written otherwise than the file says. names: of nodes by that of their operation."""
     by_level = {each.level: each for each in written}
     last, places = written[-1], by_level[VALUES].places if VALUES in by_level else None
-    dense = scattered(form) if places is not None else 0
-    for level in (*range(form.rank - dense), VALUES):
+    dense, outside = scattered(form) if places is not None else 0, _counted(written, form)
+    for level in (*range(outside, form.rank - dense), VALUES):
         if level not in by_level:
             what = "the values" if level == VALUES else f"level {level}"
             raise UserError(f"{what} of {last.tensor}, whose format is {form if form.rank else 'none'}, "
                             f"{'are' if level == VALUES else 'is'} not written", last.where, "add a node of type fiberwrite")
-    levels, notes = [by_level[level] for level in range(form.rank - dense)], list[str]()
+    levels, notes = [by_level[level] for level in range(outside, form.rank - dense)], list[str]()
     if places is not None and levels and dense == 1:
         # The coordinates of the values are those of a level, but for its writer.
         inmost, notes = _with_values(build, Written(last.tensor, form.rank - 1, "", places, by_level[VALUES].where),
@@ -65,6 +68,19 @@ def add_writers(build: Builder, written: Sequence[Written], form: Format, names:
     return notes
 
 
+def counted_indices(build: Builder, written: Sequence[Written], form: Format) -> tuple[str, ...]:
+    """The indices of the outermost levels of a result that are dense and not written, those of its values."""
+    values = next(each.pin for each in written if each.level == VALUES)
+    return tuple(index for index, _ in build.spaces[values][:_counted(written, form)])
+
+
+def _counted(written: Sequence[Written], form: Format) -> int:
+    """How many outermost levels are dense and not written."""
+    first = min((each.level for each in written if each.level != VALUES), default=form.rank)
+    whole = any(each.places is not None for each in written) and scattered(form) == form.rank
+    return 0 if whole else min(form.dense_levels, first)
+
+
 def _with_values(build: Builder, inmost: Written, values: Space, names: Mapping[str, str]) -> tuple[Written, list[str]]:
     """The innermost level with the coordinates that have values, none of its stops merged."""
     pin, notes = inmost.pin, list[str]()
@@ -82,10 +98,10 @@ def _with_values(build: Builder, inmost: Written, values: Space, names: Mapping[
 def _nested(build: Builder, levels: Sequence[Written]) -> list[Written]:
     """The levels, each above the innermost without coordinates of empty fibers."""
     found, space = list(levels), build.spaces[levels[-1].pin]
-    if len(space) != len(found):
+    if len(space) != levels[-1].level + 1:
         return found        # the verifier says what is wrong
-    for level in reversed(range(len(found) - 1)):
-        above, below = found[level], found[level + 1]
+    for at in reversed(range(len(found) - 1)):
+        above, below, level = found[at], found[at + 1], found[at].level
         pin = above.pin
         while build.spaces[pin] != space[:level + 1] and isinstance(build.nodes[pin.node], Dropper):
             pin = build.feeds[Pin(pin.node, "inner" if pin.port == "inner_o" else "outer")]
@@ -97,6 +113,6 @@ def _nested(build: Builder, levels: Sequence[Written]) -> list[Written]:
         if not made:
             build.where = below.where
             made = build.add(f"drop_{above.index}", Dropper("coordinate", space[level][0], space[level + 1][0]), **ends)
-        found[level], found[level + 1] = (replace(each, pin=Pin(made, port)) for each, port in
-                                          ((above, "outer_o"), (below, "inner_o")))
+        found[at], found[at + 1] = (replace(each, pin=Pin(made, port)) for each, port in
+                                    ((above, "outer_o"), (below, "inner_o")))
     return found
