@@ -28,7 +28,7 @@ from .constraints import TOP
 from .library import Library
 from .power import Rates
 from .synthesis import PERIOD_PS, Design, mapped
-from .timing import find_sta
+from .timing import find_sta, linked
 from .toggles import changes, netlist
 
 _FJ_PER_WATT = 1e15 * PERIOD_PS * 1e-12     # of a cycle
@@ -105,7 +105,7 @@ def cell_energies(design: Design, verilog: str, library: Library) -> dict[str, C
         (folder / "run.tcl").write_text(script(design.top, libraries, library, clocked))
         done = subprocess.run([program, "-no_splash", "-exit", "run.tcl"], cwd=folder, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-    return read_report(done.stdout)
+    return read_report(linked(done.stdout, design.top))
 
 
 def script(top: str, libraries: Sequence[str], library: Library, clocked: bool) -> str:

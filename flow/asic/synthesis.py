@@ -48,7 +48,8 @@ INVERTERS, INVERSES, INVERSE = "inverters.v", "inverses.v", "SARDONYX_INVERSE"
 GATE_STEPS = ("opt", "simplemap t:$*dff*", f"techmap -map {RESET_RULES.name}", "opt_merge", "opt_clean",
               f"clockgate -pos {GATE} E:CK:GCK -min_net_size {LEAST_GATED}")
 CELLS, NETLIST, JSON, AREAS, CONSTRAINTS = "cells.lib", "netlist.v", "netlist.json", "areas.json", "abc.constr"
-_WRITE = f"write_verilog -noattr -noexpr -nohex -nodec {NETLIST}"
+# OpenSTA 2.0.17 reads no assignment to a concatenation.
+_WRITE = f"write_verilog -noattr -noexpr -nohex -nodec -simple-lhs {NETLIST}"
 
 
 @dataclass(frozen=True)

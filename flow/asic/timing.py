@@ -104,7 +104,17 @@ def _run(design: Design, netlist: str, library: Library, tcl: Callable[[Sequence
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     if refused := re.search(r"^Error: (cells\.lib.*)$", done.stdout, re.MULTILINE):
         raise UserError(f"OpenSTA cannot read this library: {refused[1]}", str(library.path), ADVICE)
-    return done.stdout
+    return linked(done.stdout, design.top)
+
+
+def linked(said: str, top: str) -> str:
+    """What OpenSTA said of a module; AssertionError where it could not read the netlist.
+
+    It goes on behind an error: a bisection over no network ends with the period that it began with.
+    """
+    failed = re.search(r"^Error: (netlist\.v.*|no network .*)$", said, re.MULTILINE)
+    assert not failed, f"OpenSTA on {top}: {failed and failed[1]}"
+    return said
 
 
 def script(top: str, libraries: Sequence[str], period: float, kinds: Kinds = KINDS) -> str:

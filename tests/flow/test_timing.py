@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sardonyx.flow.asic import timing
+from sardonyx.flow.asic.library import FAMILIES, Library
+from sardonyx.flow.asic.synthesis import Design
 from sardonyx.flow.asic.timing import Point, Worst
 from sardonyx.hw.arch.errors import UserError
 
@@ -93,6 +95,18 @@ def test_no_period_is_told_where_none_up_to_the_longest_is_long_enough(tmp_path:
     assert timing.read_least("it says\n== 707\n", "top") == 707
     with pytest.raises(AssertionError, match="sta failed"):
         timing.read_least("it crashes\n", "top")
+
+
+def test_a_netlist_that_opensta_cannot_read_has_no_period(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # As it says so of 2.0.17: it goes on with the script, on no network.
+    program = tmp_path / "sta"
+    program.write_text("#!/bin/sh\necho 'Error: netlist.v, line 12845 syntax error'\necho '== 1000'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(timing, "find_sta", lambda: str(program))
+    cells = tmp_path / "cells.lib"
+    cells.write_text('time_unit : "1ps";')
+    with pytest.raises(AssertionError, match=r"OpenSTA on top: netlist\.v, line 12845 syntax error"):
+        timing.least_period(Design("top", {}), "", Library(FAMILIES[0], cells))
 
 
 def test_without_opensta_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
