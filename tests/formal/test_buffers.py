@@ -30,7 +30,6 @@ from sardonyx.hw.spatial.buffer.counted import CountedDrain, CountedFeeder, Fixe
 from sardonyx.hw.spatial.buffer.dense_writer import DenseWriter
 from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
 from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
-from sardonyx.hw.spatial.buffer.gather_bank import LOOKED_UP, GatherBank
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
@@ -40,6 +39,7 @@ from sardonyx.hw.spatial.buffer.wide_result import WideResult
 from sardonyx.hw.spatial.convolve.former import Former
 from sardonyx.hw.spatial.convolve.replay import Replay
 from sardonyx.hw.spatial.convolve.sum_bank import SumBank
+from sardonyx.hw.spatial.outer.port_share import PortShare
 
 
 class Between(Harness):
@@ -119,14 +119,12 @@ BANKS = {
     "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
     "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
               {"level.finished": FINISHED, "ahead": AHEAD}),
-    "gathered": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, FIBER, True, 3, bases=(3, 0)),
-                 {"under_way": LOOKED_UP, "o0_fifo": 3, "o1_fifo": 3}),
 }
 
 
 def bank(name: str) -> Held:
     kind, fifos = BANKS[name]
-    return Held((GatherBank if kind.bases else PrivateBank)(kind, name.replace(" ", "_")), VALUES | fifos)
+    return Held(PrivateBank(kind, name.replace(" ", "_")), VALUES | fifos)
 
 
 class Replayed(Between):
@@ -158,8 +156,8 @@ class Rows(Between):
 
     def __init__(self, bank: Bank) -> None:
         wires = dict.fromkeys(("there", "shown", "reading", "closing"), 1) | {"full": 2}
-        part = WideBank(bank, "short_rows" if bank.short else "rows")
-        super().__init__(part, {name: (f"part.{name}", bits) for name, bits in wires.items()})
+        super().__init__(WideBank(bank, "short_rows" if bank.short else "rows"),
+                         {name: (f"part.{name}", bits) for name, bits in wires.items()})
 
     def build(self, m: Module) -> None:
         super().build(m)
@@ -186,14 +184,28 @@ class Summed(Between):
         always(m, "nothing leaves before all is 0", ~probe.leaves | ~probe.clears)
 
 
+class Shared(Between):
+    """A port of a DMA with two users, whose request ends when it was taken and nothing of it waits."""
+
+    def __init__(self) -> None:
+        super().__init__(PortShare(2), settled=False)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        part: Any = m.submodules.part
+        waits = Cat(each.valid & ~each.ready for each in (part.load, part.store)).any() | part.request.valid
+        assume(m, "a request ends behind its last element", ~part.ended | ~waits)
+
+
 def rows() -> Side:
-    """What takes and gives rows, and results of arrays in step."""
+    """What takes and gives rows, results of arrays in step, and a port of a DMA that lanes share."""
     bank = Bank(16, (Level(DENSE, 2), Level(DENSE, 4)), 16, 0, 0, (Loop(4, 1, 1), Loop(2, 4, 0)), 4, WORD, False, wide=True)
     result = Collected(Shaped("C", 2, (2, 2)), (0, 1), ("C_0", "C_1"), 2, 0, (Loop(2, 0, 1), Loop(2, 0, 0)))
     wide = dataclasses.replace(result, tensor=Shaped("W", 32, (2, 2)), wide=True)
     fifos = {f"bank{n}.{fifo}": 3 for n in range(2) for fifo in ("sums", "done")}
     return Side({"rows": Rows(bank), "short": Rows(dataclasses.replace(bank, operations=2, short=True)),
-                 "result": Held(ResultBuffer(result), fifos), "wide": Held(WideResult(wide, False), fifos), "sums": Summed()})
+                 "result": Held(ResultBuffer(result), fifos), "wide": Held(WideResult(wide, False), fifos), "sums": Summed(),
+                 "shared": Shared()})
 
 
 def feeders() -> Side:
