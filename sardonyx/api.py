@@ -305,7 +305,7 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     written = {} if graph is None else {"graph": str(write_graph(lower(drawn), Path(graph)))}
     compiled = compile_fused(fused, machine, seed)
     report = {"expression": program.text, "order": " ".join(fused.einsum.order), **cuts, **_needs(compiled),
-              "period_ns": compiled.timing.period_ns, "critical_net": compiled.timing.net, **written}
+              "period_ns": compiled.timing.period_ns, "longest_path": compiled.timing.where, **written}
     lines = [f"{name.replace('_', ' ')}: {plain(value)}" for name, value in report.items()]
     text = "\n".join([compiled.sam.to_text(), *lines])
     return Outcome(report, text)

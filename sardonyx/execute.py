@@ -171,7 +171,8 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
     value, checked = job.check()
     report: dict[str, object] = {
         "engine": engines.name_of(how.engine), "arch": how.arch.name, **job.facts(), "tiles_used": compiled.tiles,
-        "period_ns": compiled.timing.period_ns, f"{job.checks}_checked": checked, "compile_s": round(compile_s, 3)}
+        "period_ns": compiled.timing.period_ns, "longest_path": compiled.timing.where, f"{job.checks}_checked": checked,
+        "compile_s": round(compile_s, 3)}
     if isinstance(compiled, CompiledGraph) and compiled.waits:
         report["may_wait"] = "; ".join(compiled.waits)
     if spread:

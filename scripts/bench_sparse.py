@@ -120,7 +120,7 @@ def table(found: Mapping[str, Sequence[Step]]) -> str:
                           for step in (plain(each), each[-1]))
         lines.append(f"| {name} | {' | '.join(f'{step.cycles:,}' for step in each)} | {gain(each):.1f} | {last['copies']}; "
                      f"{last['link_groups']}; {each[-1].tiles / each[0].tiles:.1f} | {edges} |")
-    lines += ["", f"| microseconds at the period as routed | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    lines += ["", f"| microseconds at the period of the program | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     lines += [f"| {name} | " + " | ".join(f"{step.cycles * step.report['period_ns'] / 1000:,.1f}" for step in each) + " |"
               for name, each in found.items()]
     return "\n".join(lines)

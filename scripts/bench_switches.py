@@ -6,8 +6,8 @@
 A machine as large as `small` with its defaults, and one for each switch with the other value, run the kernels of apps/sparse
 and the programs of apps/dense that fit both, in generated Verilog, every word compared with NumPy. Operands of kernels are
 random, a fifth of their places nonzeros, of the largest shape that a kernel names; pictures have 64 x 64 pixels. A period is
-that of the routed program by the delays of the description, the same ones on both sides, and once more where no program is
-faster than a PE is from register to register. Means are geometric.
+that of the report: the longest path of routes and tiles by the delays of the description, the same ones on both sides. Means
+are geometric.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ SMALL = presets.get("small")
 # Of one picture, and those of its three colours; not `camera`, which is larger than `small`.
 PICTURES = tuple(name for name in DENSE if name not in ("camera", "matrix_product"))
 COLOURED = ("unsharp",)
-# The shortest period of a PE by itself, setup included (docs/silicon.md, worst paths, an odd tile with latches).
-PE_NS = 0.867
 SWITCHES: Mapping[str, Arch] = {
     "fifo=full": replace(SMALL, interconnect=replace(SMALL.interconnect, fifo="full")),
     "output_registers": replace(SMALL, interconnect=replace(SMALL.interconnect, output_registers=True)),
@@ -93,12 +91,11 @@ def runs(arch: Arch, say: Callable[[str], None]) -> Iterator[tuple[str, Ran]]:
 
 @dataclass(frozen=True)
 class Ratios:
-    """Programs that fit both machines, and means of what the other one has to that of the default: cycles, periods as routed,
-    periods no shorter than a PE's; and the program whose cycles grow most."""
+    """Programs that fit both machines, and means of what the other one has to that of the default: cycles, periods; and the
+    program whose cycles grow most."""
 
     programs: int
     cycles: float
-    routed: float
     period: float
     most: str
 
@@ -106,11 +103,10 @@ class Ratios:
 def compared(default: Mapping[str, Ran], other: Mapping[str, Ran], names: Sequence[str]) -> Ratios:
     """What a switch comes to in some of the programs."""
     pairs = {name: (default[name], other[name]) for name in names if name in default and name in other}
-    ratios = np.array([(after.cycles / before.cycles, after.period_ns / before.period_ns,
-                        max(after.period_ns, PE_NS) / max(before.period_ns, PE_NS)) for before, after in pairs.values()])
+    ratios = np.array([(after.cycles / before.cycles, after.period_ns / before.period_ns) for before, after in pairs.values()])
     worst = int(ratios[:, 0].argmax())
-    cycles, routed, period = np.exp(np.log(ratios).mean(0)).tolist()
-    return Ratios(len(pairs), cycles, routed, period, f"{list(pairs)[worst]} {ratios[worst, 0]:.2f}")
+    cycles, period = np.exp(np.log(ratios).mean(0)).tolist()
+    return Ratios(len(pairs), cycles, period, f"{list(pairs)[worst]} {ratios[worst, 0]:.2f}")
 
 
 def main() -> None:
@@ -125,14 +121,14 @@ def main() -> None:
         print(words, file=sys.stderr, flush=True)
 
     default = dict(runs(SMALL, say))
-    print("| switch | programs | cycles | most | period as routed | period, a PE's at least | product |")
-    print("|---|---|---|---|---|---|---|")
+    print("| switch | programs | cycles | most | period | product |")
+    print("|---|---|---|---|---|---|")
     for name in asked:
         say(name)
         other = dict(runs(SWITCHES[name], say))
         for kind, names in (("sparse", kernel_names()), ("dense", PICTURES)):
             found = compared(default, other, names)
-            print(f"| {name} | {found.programs} {kind} | {found.cycles:.3f} | {found.most} | {found.routed:.3f} | "
+            print(f"| {name} | {found.programs} {kind} | {found.cycles:.3f} | {found.most} | "
                   f"{found.period:.3f} | {found.cycles * found.period:.3f} |", flush=True)
 
 

@@ -2,28 +2,30 @@
 
 A register ends a stretch on every switch-box output of an odd tile (with `fifo="full"` of every tile) and at every core
 input; a stretch begins behind such a register, or at a core output with the delay of the core before it, which is that of a
-register where the machine has one there (`output_registers`): then the slowest core is a stretch of its own. Estimates to
-compare mappings with, not sign-off.
+register where the machine has one there (`output_registers`): then the way to it is a stretch of its own. Each core that is
+used has stretches inside, so have the GLB tiles and boxes. Tiles that a program does not use change nothing in it, and are
+not looked at. Estimates to compare mappings with, not sign-off.
 
 Source: Cascade-style table lookup as in the public flow; the stretches follow from our register sites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...hw.arch.cgra import Arch
 from ..ir.mapped import MappedGraph, Net
 
+_INSIDE = {"pe": "in a PE", "mem": "in a MEM", "io": "in a GLB tile"}
+
 
 @dataclass(frozen=True)
 class Timing:
-    """The critical stretch: its delay, the net it is on, and where it ends."""
+    """The critical stretch: its delay with the setup at its end, and where it is: inside of a tile, or the net and its end."""
 
     delay_ps: int
-    net: str
-    end: str
+    where: str
 
     @property
     def period_ns(self) -> float:
@@ -32,24 +34,37 @@ class Timing:
 
 
 def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch) -> Timing:
-    """The slowest stretch of all routes."""
+    """The slowest stretch of the tiles that are used and of all routes; of equal ones the one in a tile."""
+    stretches = [*_in_tiles(graph, arch), *_in_routes(graph, nets, routes, arch)]
+    delay, where = max(stretches, key=lambda stretch: stretch[0])
+    return Timing(delay + arch.timing.setup, where)
+
+
+def _in_tiles(graph: MappedGraph, arch: Arch) -> Iterator[tuple[int, str]]:
+    """The stretches that no route has a part in."""
     delays = arch.timing
-    nodes = arch.graph.nodes
-    cores = {"pe": delays.pe, "mem": delays.mem, "io": delays.glb}
-    worst = Timing(delays.pe, "-", "-")
-    if arch.interconnect.output_registers:
-        worst = Timing(max(cores.values()), "-", "-")
-        cores = dict.fromkeys(cores, delays.register)
+    for kind in sorted({block.kind for block in graph.blocks.values()}):
+        yield delays.inside(kind), _INSIDE[kind]
+        if arch.interconnect.output_registers:
+            yield max(max(delays.leaving(kind, layer)) for layer in arch.interconnect.widths), f"{_INSIDE[kind]}, to an output"
+    yield delays.boxes_inside, "in the boxes of a tile"
+
+
+def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]],
+               arch: Arch) -> Iterator[tuple[int, str]]:
+    """What ends at a register of a route or of a core that it leads to."""
+    delays, nodes = arch.timing, arch.graph.nodes
+    register = (delays.register, delays.register)
     for net in nets:
         kind = graph.blocks[net.source.block].kind
-        arrival: dict[int, int] = {}
+        arrival: dict[int, tuple[int, int]] = {}
         # Trees list nodes from the source outwards, so the driver's arrival is known before it is used.
         for node, driver in routes[net.name].items():
             at = nodes[node]
-            begin = arrival.get(driver, cores[kind])
-            delay = begin + (delays.switch_box if at.kind == "sb" else delays.connection_box)
-            registered = at.kind == "in" or arch.interconnect.registers(at.x, at.y)
-            if registered and delay > worst.delay_ps:
-                worst = Timing(delay, net.name, f"{at.name} of tile ({at.x}, {at.y})")
-            arrival[node] = delays.register if registered else delay
-    return worst
+            leaving = register if arch.interconnect.output_registers else delays.leaving(kind, at.layer)
+            payload, valid = arrival.get(driver, leaving)
+            more_payload, more_valid = delays.through(at.kind)
+            arrival[node] = payload + more_payload, valid + more_valid
+            if at.kind == "in" or arch.interconnect.registers(at.x, at.y):
+                yield max(arrival[node]), f"net {net.name} to {at.name} of tile ({at.x}, {at.y})"
+                arrival[node] = register

@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.tile import LAYERS
 from ...hw.interconnect.stage import PARITIES
 from .synthesis import GATE, GATE_STEPS, LATCH_RULES, LATCH_STEPS, RESET_RULES, WORD_STEPS, read_design
 
@@ -25,8 +26,12 @@ _SKY130_TIMES = 20      # gates of 130 nm against those of 7 nm, roughly
 
 
 def period_ps(arch: Arch) -> int:
-    """What the description says a hop costs: out of a core, through the boxes of an even tile, into the next core."""
-    return arch.timing.pe + arch.timing.switch_box + arch.timing.connection_box
+    """The shortest period by the delays of the description: of what is inside of tiles, and out of a PE, through the boxes of
+    an even tile, into the next core."""
+    delays = arch.timing
+    stages = [delays.through("sb"), delays.through("in")]
+    hops = (sum(stage) for layer in LAYERS for stage in zip(delays.leaving("pe", layer), *stages, strict=True))
+    return max(*hops, *map(delays.inside, ("pe", "mem", "io")), delays.boxes_inside) + delays.setup
 
 
 def sdc() -> str:

@@ -1,8 +1,10 @@
 """What the registers of the interconnect gain: the period of a static program with and without them, from its routes.
 
 Without: words meet registers in memories, at the global buffer and in the register files of PEs, and nowhere else; what a PE
-computes from a word at its port goes on through boxes to the next PE in the same cycle. A program's delays of single words are
-kept in register files whether they are its own or even out pipelines, so the stretches without registers are rather too short.
+computes from a word at its port goes on through boxes to the next PE in the same cycle: through the multiplier where it
+multiplies, and through what follows it. Of the cycle before both, in which operands are chosen, no delay is counted. Delays of
+single words are kept in register files whether they are the program's own or even out pipelines. So the stretches without
+registers are rather too short.
 
 Input:   the mapped graph of a static program, the hops of its routes, its machine.
 Output:  picoseconds. Throughput is the same in cycles, so the gain is the ratio of the periods.
@@ -16,7 +18,13 @@ from graphlib import TopologicalSorter
 
 from ...compiler.ir.mapped import MappedGraph, Pin
 from ...hw.arch.cgra import Arch
+from ...hw.arch.op import BY_NAME
+from ...hw.arch.primitive import ALU
 from ...hw.arch.register_file import OPERANDS, SOURCES
+from ...hw.arch.tile import LAYERS
+from ...hw.arith.alu import MULTIPLIES
+
+_PRODUCTS = [BY_NAME[name].code for name in MULTIPLIES]
 
 
 def unpipelined_ps(graph: MappedGraph, hops: Mapping[str, Sequence[int]], arch: Arch) -> int:
@@ -25,20 +33,28 @@ def unpipelined_ps(graph: MappedGraph, hops: Mapping[str, Sequence[int]], arch: 
     hops: the switch boxes on the way to each sink of a net, by the name of the net (`Routing.hops`).
     """
     delays = arch.timing
-    core = {"pe": delays.pe, "mem": delays.mem, "io": delays.glb}
-    wires = {sink: (net.source.block, count * delays.switch_box + delays.connection_box)
+    (box, _), (last, _) = delays.through("sb"), delays.through("in")
+    layers = {port.name: layer for layer in LAYERS for spec in (arch.pe, arch.mem, arch.io) for port in spec.outputs(layer)}
+    wires = {sink: (net.source, count * box + last)
              for net in graph.nets for sink, count in zip(net.sinks, hops[net.name], strict=True)}
     entering: dict[str, list[Pin]] = {name: [] for name in graph.blocks}
     for sink in wires:
         if _goes_on(graph, sink):
             entering[sink.block].append(sink)
-    order = TopologicalSorter({name: {wires[pin][0] for pin in pins} for name, pins in entering.items()})
-    leaves: dict[str, int] = {}
+    order = TopologicalSorter({name: {wires[pin][0].block for pin in pins} for name, pins in entering.items()})
+    made: dict[str, int] = {}
+
+    def arrives(pin: Pin) -> int:
+        source, wire = wires[pin]
+        return made[source.block] + delays.leaving(graph.blocks[source.block].kind, layers[source.port])[0] + wire
+
     # A program of which words go round without a register would be no static program: the sorter raises CycleError.
-    for block in order.static_order():
-        begin = max((leaves[wires[pin][0]] + wires[pin][1] for pin in entering[block]), default=0)
-        leaves[block] = begin + core[graph.blocks[block].kind]
-    return max((leaves[source] + wire for source, wire in wires.values()), default=delays.pe)
+    for name in order.static_order():
+        block = graph.blocks[name]
+        product = delays.pe_inside if block.primitive == ALU.name and block.config.get("op") in _PRODUCTS else 0
+        made[name] = max(map(arrives, entering[name]), default=0) + product
+    inside = (delays.inside(kind) for kind in {block.kind for block in graph.blocks.values()})
+    return max([*map(arrives, wires), *inside]) + delays.setup
 
 
 def _goes_on(graph: MappedGraph, pin: Pin) -> bool:

@@ -34,30 +34,10 @@ from .soc import (
 )
 from .system import System
 from .tile import IO, MEM, PE, POWER, SIZES, TileSpec
+from .timing import Timing
 
 FORMAT = 2
-PICOSECONDS = Whole(1, 1_000_000)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Delays in picoseconds for the static timing report: from a register of a core or of the global buffer to its outputs,
-    through the boxes of a tile, and from a track to a core input or out of a switch box's register.
-
-    Defaults: measured on `onyx` in ASAP7 (RVT, typical, 0.7 V, 25 C) without wires and setup by `make silicon ARGS=delays`, see
-    docs/silicon.md.
-    """
-
-    pe: Annotated[int, PICOSECONDS] = 670
-    mem: Annotated[int, PICOSECONDS] = 370
-    glb: Annotated[int, PICOSECONDS] = 342
-    switch_box: Annotated[int, PICOSECONDS] = 136
-    connection_box: Annotated[int, PICOSECONDS] = 147
-    register: Annotated[int, PICOSECONDS] = 63
-
-    def __post_init__(self) -> None:
-        check(self, "timing")
 
 
 @dataclass(frozen=True)

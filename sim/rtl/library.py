@@ -27,9 +27,10 @@ from amaranth.lib import wiring
 
 from ...cache import Cache, home
 from ...hw import emit
-from ...hw.arch.cgra import Arch, Timing
+from ...hw.arch.cgra import Arch
 from ...hw.arch.glb import ENABLE
 from ...hw.arch.mask import Mask
+from ...hw.arch.timing import Timing
 from ...hw.column import Column
 from ...hw.connectivity import reports
 from ...hw.glb.tile import GlbTile

@@ -184,5 +184,10 @@ def test_a_system_has_a_configuration_and_with_two_clocks_constraints_of_its_own
 
 
 def test_the_period_follows_the_delays_of_the_description() -> None:
-    timing = presets.get("onyx").timing
-    assert constraints.period_ps(presets.get("onyx")) == timing.pe + timing.switch_box + timing.connection_box
+    onyx = presets.get("onyx")
+    assert constraints.period_ps(onyx) == onyx.timing.pe_inside + onyx.timing.setup
+    for field, late in (("pe", ""), ("pe_bit", ""), ("pe_valid", "_valid")):
+        times = replace(onyx.timing, **{field: 1000})
+        boxes = sum(getattr(times, f"{box}{late}") for box in ("switch_box", "connection_box"))
+        assert constraints.period_ps(replace(onyx, timing=times)) == 1000 + boxes + times.setup
+    assert constraints.period_ps(replace(onyx, timing=replace(onyx.timing, boxes_inside=5000))) == 5000 + onyx.timing.setup

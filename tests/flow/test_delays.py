@@ -28,14 +28,34 @@ def test_delays_of_boxes_lie_between_words_on_tracks_and_at_cores() -> None:
     assert named(there, "input", "both") == "[get_ports {n_data_i_payload* n_data_i_valid* res0__payload*}]"
     assert named(there, "output", "tracks") == "[get_ports {e_data_o_payload*}]"
     assert named(there, "output", "core") == "[get_ports {data0__valid*}]"
+    assert named(there, "input", "both", ("valid",)) == "[get_ports {n_data_i_valid*}]"
+
+
+def test_predicates_leave_a_core_beside_words() -> None:
+    there = [Port("res0__payload", "output", 17), Port("res0__valid", "output", 1), Port("bit__payload", "output", 1),
+             Port("bit__valid", "output", 1), Port("bit0__ready", "output", 1), Port("fault", "output", 1)]
+    assert named(there, "output", "words", ("payload",)) == "[get_ports {res0__payload*}]"
+    assert named(there, "output", "bits", ("payload",)) == "[get_ports {bit__payload*}]"
+    assert named(there, "output", "core", ("valid",)) == "[get_ports {res0__valid* bit__valid*}]"
+
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "silicon.md").read_text()
 
 
 def test_a_description_holds_no_delay_shorter_than_what_was_measured() -> None:
-    document = (Path(__file__).parents[2] / "docs" / "silicon.md").read_text()
-    table = document.partition("<!-- delays: begin -->")[2].partition("<!-- delays: end -->")[0]
+    table = DOCUMENT.partition("<!-- delays: begin -->")[2].partition("<!-- delays: end -->")[0]
     rows = {field: (int(measured), int(held)) for field, measured, held in re.findall(r"`(\w+)` \| (\d+) \| (\d+)", table)}
     assert {field: held for field, (_, held) in rows.items()} == asdict(PRESETS["onyx"].timing)
     assert all(measured <= held for measured, held in rows.values()), rows
+
+
+def test_a_description_holds_no_inside_of_a_tile_shorter_than_that_of_the_whole_tile_was_measured() -> None:
+    table = DOCUMENT.partition("<!-- paths: begin -->")[2].partition("<!-- paths: end -->")[0]
+    inside = {name: int(ps) for name, ps in re.findall(r"^\| (\w+) \| (\d+)", table, re.MULTILINE)}
+    held = PRESETS["onyx"].timing
+    tiles = {"pe": ("pe_odd", "pe_even", "row"), "mem": ("mem_odd", "mem_even"), "io": ("glb", "io_odd", "io_even")}
+    for kind, names in tiles.items():
+        assert max(inside[name] for name in names) <= held.inside(kind), kind
 
 
 @pytest.mark.opensta

@@ -7,12 +7,14 @@ import pytest
 from sardonyx.compiler.ir.mapped import Block, MappedGraph, Net, Pin
 from sardonyx.flow.asic.gain import unpipelined_ps
 from sardonyx.hw.arch import presets
-from sardonyx.hw.arch.cgra import Timing
+from sardonyx.hw.arch.op import BY_NAME
+from sardonyx.hw.arch.timing import Timing
 
-ARCH = dataclasses.replace(presets.get("tiny"), timing=Timing(pe=1000, mem=500, glb=400, switch_box=10, connection_box=1))
+ARCH = dataclasses.replace(presets.get("tiny"), timing=Timing(
+    pe=1000, pe_inside=700, mem=500, glb=400, switch_box=10, connection_box=1, setup=5))
 
 
-def chain(**config: str) -> MappedGraph:
+def chain(**config: int | str) -> MappedGraph:
     """From the global buffer through two PEs, of which the second has this configuration, and back."""
     blocks = (Block("in", "io", "", {}), Block("a", "pe", "alu", {}), Block("b", "pe", "alu", config),
               Block("out", "io", "", {}))
@@ -25,12 +27,22 @@ HOPS = {"in.g2f": (1,), "a.res0": (2,), "b.res0": (3,)}
 
 
 def test_words_pass_all_cores_between_two_ends() -> None:
-    assert unpipelined_ps(chain(), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 1000 + 31
+    assert unpipelined_ps(chain(), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 1000 + 31 + 5
 
 
 def test_a_register_file_ends_a_stretch() -> None:
-    assert unpipelined_ps(chain(operand_b="channel0"), HOPS, ARCH) == 400 + 11 + 1000 + 21
-    assert unpipelined_ps(chain(operand_a="channel0"), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 1000 + 31, "the other operand"
+    assert unpipelined_ps(chain(operand_b="channel0"), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 5
+    assert unpipelined_ps(chain(operand_a="channel0"), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 1000 + 31 + 5, "the other operand"
+
+
+def test_a_product_passes_the_multiplier_and_what_follows_it() -> None:
+    assert unpipelined_ps(chain(op=BY_NAME["adc"].code), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 1000 + 31 + 5
+    assert unpipelined_ps(chain(op=BY_NAME["muladd"].code), HOPS, ARCH) == 400 + 11 + 1000 + 21 + 700 + 1000 + 31 + 5
+
+
+def test_no_stretch_between_tiles_makes_the_inside_of_one_shorter() -> None:
+    slow = dataclasses.replace(ARCH, timing=dataclasses.replace(ARCH.timing, pe_inside=9000))
+    assert unpipelined_ps(chain(), HOPS, slow) == 9000 + 5
 
 
 def test_words_that_go_round_without_a_register_are_no_static_program() -> None:

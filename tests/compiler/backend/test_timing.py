@@ -1,22 +1,25 @@
 """The longest stretch between registers of a route, against sums by hand."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from netlists import machine
 
-from sardonyx.compiler.backend.timing import Timing, timing
+from sardonyx.compiler.backend.timing import Timing as Critical
+from sardonyx.compiler.backend.timing import timing
 from sardonyx.compiler.ir.mapped import LOAD, Block, MappedGraph, Net, Pin, Stream
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.interconnect import Node
+from sardonyx.hw.arch.timing import Timing
 
-# Words from the GLB tile are late enough for a route of two boxes to be longer than a PE, and one of one box not.
+# Words from the GLB tile are late enough for a route of two boxes to be longer than what is inside of tiles, and one of one box
+# not.
 PLAIN = machine(2, 3)
-BASE = replace(PLAIN, timing=replace(PLAIN.timing, glb=PLAIN.timing.pe - 170, switch_box=136))
+BASE = replace(PLAIN, timing=replace(PLAIN.timing, glb=PLAIN.timing.pe_inside - 170, switch_box=136, switch_box_valid=90))
 TIMES = BASE.timing
 
 
-def down_a_column(arch: Arch) -> Timing:
+def down_a_column(arch: Arch) -> Critical:
     """Of a route from a load at (0, 0) through odd (0, 1) to a PE at even (0, 2)."""
     index = arch.graph.index
     nodes = [index[Node(0, 0, "data", "out", "g2f")], index[Node(0, 0, "data", "sb", "s0")],
@@ -27,22 +30,41 @@ def down_a_column(arch: Arch) -> Timing:
     return timing(graph, [net], {net.name: dict(zip(nodes[1:], nodes[:-1], strict=True))}, arch)
 
 
-@pytest.mark.parametrize("fifo,registers,delay,end", [
-    ("split", False, TIMES.glb + 2 * TIMES.switch_box, "s0 of tile (0, 1)"),    # the register is in the odd tile
-    ("full", False, TIMES.pe, "-"),         # slower than from the GLB tile to the first one
-    ("none", False, TIMES.glb + 2 * TIMES.switch_box, "s0 of tile (0, 1)"),
-    ("split", True, TIMES.pe, "-"),         # between two registers, and slower than two boxes
+@pytest.mark.parametrize("fifo,registers,delay,where", [
+    # The register is in the odd tile.
+    ("split", False, TIMES.glb + 2 * TIMES.switch_box, "net load.g2f to s0 of tile (0, 1)"),
+    ("full", False, TIMES.pe_inside, "in a PE"),            # longer than from the GLB tile to the first one
+    ("none", False, TIMES.glb + 2 * TIMES.switch_box, "net load.g2f to s0 of tile (0, 1)"),
+    ("split", True, TIMES.pe_inside, "in a PE"),            # longer than two boxes between two registers
 ])
-def test_the_period_is_the_longest_stretch(fifo: str, registers: bool, delay: int, end: str) -> None:
+def test_the_period_is_the_longest_stretch_with_its_setup(fifo: str, registers: bool, delay: int, where: str) -> None:
     found = down_a_column(replace(BASE, interconnect=replace(BASE.interconnect, fifo=fifo, output_registers=registers)))
-    assert (found.delay_ps, found.end, found.period_ns) == (delay, end, delay / 1000)
+    assert found == Critical(delay + TIMES.setup, where) and found.period_ns == (delay + TIMES.setup) / 1000
 
 
 @pytest.mark.parametrize("fifo,delay,end", [
     ("split", TIMES.register + 300 + 300, "s0 of tile (0, 1)"), ("full", TIMES.register + 500, "data0 of tile (0, 2)")])
-def test_behind_a_register_a_stretch_begins_anew(fifo: str, delay: int, end: str) -> None:
-    """With registers at core outputs and cores that take no time, boxes decide."""
-    quick = replace(BASE.timing, pe=1, mem=1, glb=1, switch_box=300, connection_box=500)
+@pytest.mark.parametrize("late", ["", "_valid"])
+def test_behind_a_register_a_stretch_begins_anew(fifo: str, delay: int, end: str, late: str) -> None:
+    """With registers at core outputs and cores that take no time, boxes decide, by their payload or by their validity."""
+    quick = Timing(**(dict.fromkeys((field.name for field in fields(Timing)), 1) | {"register": TIMES.register} |
+                      {f"switch_box{late}": 300, f"connection_box{late}": 500}))
     boxes = replace(BASE.interconnect, fifo=fifo, output_registers=True)
     found = down_a_column(replace(BASE, timing=quick, interconnect=boxes))
-    assert (found.delay_ps, found.end) == (delay, end)
+    assert found == Critical(delay + 1, f"net load.g2f to {end}")
+
+
+@pytest.mark.parametrize("kinds,where", [
+    (("pe", "mem", "io"), "in a PE"), (("mem", "io"), "in a MEM"), (("io",), "in a GLB tile"), ((), "in the boxes of a tile")])
+def test_tiles_that_a_program_does_not_use_do_not_decide_its_period(kinds: tuple[str, ...], where: str) -> None:
+    times = replace(TIMES, pe_inside=900, mem_inside=800, glb_inside=700, boxes_inside=600)
+    graph = MappedGraph({kind: Block(kind, kind, "", {}) for kind in kinds}, (), ())
+    found = timing(graph, (), {}, replace(PLAIN, timing=times))
+    assert found == Critical({"in a PE": 900, "in a MEM": 800, "in a GLB tile": 700}.get(where, 600) + times.setup, where)
+
+
+def test_with_registers_at_core_outputs_the_way_to_them_is_a_stretch() -> None:
+    times = replace(TIMES, pe_bit=2000)
+    arch = replace(PLAIN, timing=times, interconnect=replace(PLAIN.interconnect, output_registers=True))
+    found = timing(MappedGraph({"pe": Block("pe", "pe", "alu", {})}, (), ()), (), {}, arch)
+    assert found == Critical(2000 + times.setup, "in a PE, to an output")

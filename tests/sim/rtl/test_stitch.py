@@ -15,9 +15,9 @@ from one_piece import machine_in_one_piece
 from sardonyx.cache import Cache
 from sardonyx.compiler.backend.encode import words
 from sardonyx.hw import emit
-from sardonyx.hw.arch.cgra import Timing
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
+from sardonyx.hw.arch.timing import Timing
 from sardonyx.hw.column import Column
 from sardonyx.hw.component import module_name
 from sardonyx.hw.configuration import MemoryWindow
