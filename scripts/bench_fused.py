@@ -2,10 +2,11 @@
 
 In turn, each statement is a program and a launch of its own, on one machine: the host configures the array, writes operands,
 reads the result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Either way a machine begins
-after reset, and no register is written that holds the word. Cycles are counted twice: from start to done, and all that are
-simulated from reset to the last word that is read, with what the host does over the buses
-(configuration, operands, results). What the host computes in between (cutting) is processor time of the simulating machine and
-stands apart. Both ways, programs leave out indices of which sub-tiles have one coordinate (`narrow.py`), as they do for users.
+after reset, no register is written that holds the word, and the host goes on before writes of registers are answered. Cycles
+are counted twice: from start to done, and all that are simulated from reset to the last word that is read, with what the host
+does over the buses (configuration, operands, results). What the host computes in between (cutting) is processor time of the
+simulating machine and stands apart. Both ways, programs leave out indices of which sub-tiles have one coordinate
+(`narrow.py`), as they do for users.
 """
 
 from __future__ import annotations
@@ -80,13 +81,13 @@ class Compared:
 def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: int = 1) -> Compared:
     """Run a program both ways, every word checked; lanes: of the sums of the fused one, or parts."""
     known, apart = dict(data), Spent()
-    with simulator.whole_machine(arch).start() as machine:
+    with simulator.whole_machine(arch).start(posts=True) as machine:
         held = Held(arch, after_reset=True)
         for each in program.statements:
             value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, (each,), machine, held)
             known[each.result.tensor], apart = value, apart + spent
     together = with_parts(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch.mem.level_words)
-    with simulator.whole_machine(arch).start() as machine:
+    with simulator.whole_machine(arch).start(posts=True) as machine:
         value, fused = _run(together, data, program.statements, machine, Held(arch, after_reset=True))
     assert value == known[program.result.result.tensor], "both ways give the same"
     return Compared(what, fused, apart)

@@ -1,9 +1,9 @@
 // A simulated machine behind its two buses, driven by commands on standard input.
 //
 // Commands and answers are little-endian binary; `sim/rtl/machine.py` is the other end.
-//   W address data            AXI4-Lite write                      -> response
 //   R address                 AXI4-Lite read                       -> response, data
-//   C n {address data}        configuration writes, through the controller's registers -> worst response
+//   V n {address data}        AXI4-Lite writes, each without waiting for the answer of the one before -> worst response
+//   C n {address data}        configuration writes, likewise, through the controller's registers -> worst response
 //   M address n {word64}      AXI4 write burst(s)                  -> worst response
 //   m address n               AXI4 read burst(s)                   -> worst response, n words
 //   I limit                   run until the interrupt, at most limit cycles -> 1 if it came
@@ -60,28 +60,6 @@ static void bound(uint64_t since, const char* what) {
         fprintf(stderr, "no answer from %s within 1000000 cycles\n", what);
         exit(3);
     }
-}
-
-static uint32_t write_register(uint32_t address, uint32_t data) {
-    uint64_t since = cycles;
-    top->s_axil_awaddr = address;
-    top->s_axil_wdata = data;
-    top->s_axil_wstrb = 0xF;
-    top->s_axil_awvalid = top->s_axil_wvalid = 1;
-    // Address and data are taken in cycles of their own.
-    for (settle(); top->s_axil_awvalid || top->s_axil_wvalid; bound(since, "AXI4-Lite write")) {
-        const bool address_taken = top->s_axil_awready, data_taken = top->s_axil_wready;
-        tick();
-        if (address_taken) top->s_axil_awvalid = 0;
-        if (data_taken) top->s_axil_wvalid = 0;
-        settle();
-    }
-    top->s_axil_bready = 1;
-    for (settle(); !top->s_axil_bvalid; bound(since, "AXI4-Lite write response")) tick();
-    uint32_t response = top->s_axil_bresp;
-    tick();
-    top->s_axil_bready = 0;
-    return response;
 }
 
 static uint32_t read_register(uint32_t address, uint32_t* data) {
@@ -162,19 +140,30 @@ static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
     return worst;
 }
 
+struct Write {
+    uint32_t address, data;
+};
+
+static std::vector<Write> get_writes() {
+    std::vector<Write> found(get<uint32_t>());
+    for (Write& each : found) {
+        each.address = get<uint32_t>();
+        each.data = get<uint32_t>();
+    }
+    return found;
+}
+
 // Writes registers without waiting for an answer before the next write.
-static uint32_t configure() {
-    uint32_t worst = 0, count = get<uint32_t>();
-    std::vector<uint32_t> words(2 * size_t(count));     // address, data, address, data, ...
-    for (uint32_t& word : words) word = get<uint32_t>();
+static uint32_t write_registers(const std::vector<Write>& writes) {
+    uint32_t worst = 0;
     top->s_axil_wstrb = 0xF;
     top->s_axil_bready = 1;
     uint64_t since = cycles;
-    for (size_t given = 0, taken = 0, answered = 0; answered < words.size(); tick()) {
-        top->s_axil_awvalid = given < words.size();
-        top->s_axil_wvalid = taken < words.size();
-        top->s_axil_awaddr = given % 2 ? config_write_register : config_address_register;
-        top->s_axil_wdata = taken < words.size() ? words[taken] : 0;
+    for (size_t given = 0, taken = 0, answered = 0; answered < writes.size(); tick()) {
+        top->s_axil_awvalid = given < writes.size();
+        top->s_axil_wvalid = taken < writes.size();
+        top->s_axil_awaddr = given < writes.size() ? writes[given].address : 0;
+        top->s_axil_wdata = taken < writes.size() ? writes[taken].data : 0;
         settle();
         given += top->s_axil_awvalid && top->s_axil_awready;
         taken += top->s_axil_wvalid && top->s_axil_wready;
@@ -187,6 +176,15 @@ static uint32_t configure() {
     }
     top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_bready = 0;
     return worst;
+}
+
+static uint32_t configure() {
+    std::vector<Write> writes;
+    for (const Write& each : get_writes()) {
+        writes.push_back({config_address_register, each.address});
+        writes.push_back({config_write_register, each.data});
+    }
+    return write_registers(writes);
 }
 
 static uint32_t wait_for_interrupt(uint64_t limit) {
@@ -207,17 +205,15 @@ int main(int argc, char** argv) {
     cycles = 0;
     for (;;) {
         switch (get<char>()) {
-            case 'W': {
-                uint32_t address = get<uint32_t>(), data = get<uint32_t>();
-                put(write_register(address, data));
-                break;
-            }
             case 'R': {
                 uint32_t data = 0, response = read_register(get<uint32_t>(), &data);
                 put(response);
                 put(data);
                 break;
             }
+            case 'V':
+                put(write_registers(get_writes()));
+                break;
             case 'C':
                 put(configure());
                 break;

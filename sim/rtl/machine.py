@@ -28,19 +28,37 @@ class Machine(Process):
     wires : str          For a library: the wire list, see `stitch`.
     check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
     counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
+    posts : bool         The host goes on before the answer to a write of a register, so that those that follow each other take
+                         a cycle each, and waits for all before it does anything else. By default each takes 5 cycles.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
-                 counting: bool = False) -> None:
-        self.arch, self._counting = arch, counting
+                 counting: bool = False, posts: bool = False) -> None:
+        self.arch, self._counting, self._posts = arch, counting, posts
+        self._posted: list[tuple[str, int, int]] = []      # name, address and value of registers that are to be written
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
         super().__init__([str(executable), *registers, *(["--check"] if check else [])], wires)
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the controller of a region, or one of a GLB tile."""
         address = register_address(self.arch, name, glb_tile, region)
-        response, = self._ask(struct.pack("<cII", b"W", address, value & 0xFFFFFFFF), "I")
-        assert response == 0, f"write of register {name} was answered with {response}"
+        self._posted.append((name, address, value & 0xFFFFFFFF))
+        if not self._posts:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the registers that are to be written."""
+        writes, self._posted = self._posted, []
+        if not writes:
+            return
+        flat = b"".join(struct.pack("<II", address, value) for _, address, value in writes)
+        response, = super()._ask(struct.pack("<cI", b"V", len(writes)) + flat, "I")
+        names = " or ".join(dict.fromkeys(name for name, _, _ in writes))
+        assert response == 0, f"write of register {names} was answered with {response}"
+
+    def _ask(self, command: bytes, answer: str) -> tuple[int, ...]:
+        self._write()
+        return super()._ask(command, answer)
 
     def read_register(self, name: str, glb_tile: int | None = None, region: int = 0) -> int:
         """Read a register of the controller of a region, or one of a GLB tile."""

@@ -52,9 +52,9 @@ class Simulator:
     configurable: bool = True
     counting: bool = False
 
-    def start(self, check: bool = False) -> Machine:
-        """Start it; `check` as of `Machine`."""
-        return Machine(self.arch, self.model.executable, self.wires, check, self.counting)
+    def start(self, check: bool = False, posts: bool = False) -> Machine:
+        """Start it; `check` and `posts` as of `Machine`."""
+        return Machine(self.arch, self.model.executable, self.wires, check, self.counting, posts)
 
 
 def whole_machine(arch: Arch, cache: Path | None = None, why: str = "") -> Simulator:

@@ -117,6 +117,25 @@ def test_a_fault_on_the_bus_is_named(machine: Machine, monkeypatch: pytest.Monke
     assert machine.read_register("status") == 0, "the machine runs on"
 
 
+def test_a_host_that_posts_writes_a_register_in_each_cycle_and_waits_before_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    with simulator.whole_machine(LEAST).start(posts=True) as posting:
+        before = posting.cycles
+        for number in range(20):
+            posting.write_register("load_start", 8 * number, LOAD)
+        assert posting.cycles - before == 20 + 4, "one by one they take 100"
+        posting.write_register("load_start", 24, LOAD)
+        assert posting.read_register("load_start", LOAD) == 24
+        posting.configure(words(copier(LEAST), LEAST))
+        prepare(posting, [3, 5, 6, 7])
+        posting.write_register("load_start", 0, LOAD)
+        assert run(posting) >> FINISHED & 1 and result(posting) == [3, 5, 6, 7]
+        monkeypatch.setattr(rtl_machine, "register_address", lambda *_: 0xFF00)
+        posting.write_register("load_start", 1, LOAD)
+        posting.write_register("load_stride0", 1, LOAD)
+        with pytest.raises(AssertionError, match="write of register load_start or load_stride0 was answered with 2"):
+            posting.wait(1)
+
+
 def test_a_dead_simulation_is_named(machine: Machine) -> None:
     machine._process.kill()
     with pytest.raises(AssertionError) as report:
