@@ -63,6 +63,7 @@ class Fused:
     shared : dict        The slot whose streams another one takes as well: both have the same tiles in every item.
     lanes : int          To which the rows of operands are dealt (`lanes.py`).
     parts : bool         Lanes are parts: each has rows of its own (`parts.py`), which have to be such.
+    numbers : dict       New numbers of coordinates, by index (`renumber.py`).
     """
 
     einsum: Einsum
@@ -72,6 +73,7 @@ class Fused:
     shared: Mapping[str, str] = field(default_factory=dict)
     lanes: int = 1
     parts: bool = False
+    numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def leaves(self, slot: str) -> tuple[Access, ...]:
         """The operands of what a kept intermediate is computed of, from left to right."""

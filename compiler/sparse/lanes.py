@@ -19,7 +19,7 @@ Source:  ours; IEEE Micro unrolls whole programs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from sardonyx.tensors.coordinates import Ints, sort_rows
 
 from .fuse import Fused
 from .normalize import Node, Product, located, nested, products
+from .renumber import Numbers
 from .tiles import Tiles
 
 LANE = ".lane"
@@ -41,12 +42,14 @@ class Deal:
 
     Parameters
     ----------
-    lanes : int     To so many.
-    parts : bool    Whole rows; else those of each row.
+    lanes : int       To so many.
+    parts : bool      Whole rows; else those of each row.
+    numbers : dict    New numbers of coordinates, by index (`renumber.py`).
     """
 
     lanes: int
     parts: bool = False
+    numbers: Numbers = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -73,7 +76,7 @@ def dealt(fused: Fused) -> frozenset[str]:
 
 def lanes_of(fused: Fused) -> dict[str, Deal]:
     """How operands are dealt to lanes, by slot."""
-    return dict.fromkeys(sorted(dealt(fused)), Deal(fused.lanes, fused.parts)) if fused.lanes > 1 else {}
+    return dict.fromkeys(sorted(dealt(fused)), Deal(fused.lanes, fused.parts, fused.numbers)) if fused.lanes > 1 else {}
 
 
 def _dealt(part: Product, einsum: Einsum) -> Access | None:

@@ -5,10 +5,10 @@
     rows 0 2 4 .. of A --> coordinates of part 0 --> * x --> sum over j --+-- merge by row --> a
     rows 1 3 5 .. of A --> coordinates of part 1 --> * x --> sum over j --+
 
-Lanes (`lanes.py`) take a cycle for the end of every row, all of them; parts take one for that of each of their own. Parts wait
-for one that has a long row, as rows are merged in order, so lanes are better for few rows of very different lengths. Rows are
-filled up with empty ones to as many for each part, so that all count the same ones; the last ones give 0. A result that is
-stored dense is not merged: each part stores its rows.
+Lanes (`lanes.py`) take a cycle for the end of every row, all of them; parts take one for that of each of their own. Parts
+wait for one that has a long row, as rows are merged in order, so that rows of like lengths get numbers beside each other
+(`renumber.py`). Rows are filled up with empty ones to as many for each part, so that all count the same ones; the last ones
+give 0. A result that is stored dense is not merged: each part stores its rows.
 
 Needs:   fused statements of which each is one sum over the rows of an operand that is dealt.
 Source:  ours.
@@ -33,6 +33,7 @@ from .counted import counted
 from .fuse import Fused
 from .lanes import LANE, Deal, deal, dealt, of_lane
 from .normalize import Product, leaves, live, nested
+from .renumber import renumbered, row_numbers
 from .tiles import Tiles
 
 Add = Callable[..., str]
@@ -46,17 +47,19 @@ def with_parts(fused: Fused, operands: Mapping[str, Coo], capacity: int) -> Fuse
     if fused.lanes < 2 or not _may_have_parts(fused):
         return fused
     slots, lanes, parts = dealt(fused), 0, 0
-    for access in {access.tensor: access for access in fused.einsum.operands if access.slot in slots}.values():
+    uses = {access.tensor: access for access in fused.einsum.operands if access.slot in slots}
+    numbers = row_numbers(fused.einsum, uses, operands, fused.lanes)
+    for access in uses.values():
         mode, tensor = access.format.order[0], operands[access.tensor]
         extent, rows = tensor.shape[mode], -(-tensor.shape[mode] // fused.lanes)
         if rows * fused.lanes > capacity:
             return fused
         lengths = np.zeros(rows * fused.lanes, np.int64)
-        lengths[:extent] = np.bincount(tensor.coords[:, mode], minlength=extent)
-        lanes += int((-(-lengths[:extent] // fused.lanes) + 1).sum())
+        lengths[list(numbers[access.modes[mode]])] = np.bincount(tensor.coords[:, mode], minlength=extent)
+        lanes += int((-(-lengths // fused.lanes)).sum()) + extent
         # As if no part went ahead of another one.
         parts += int((lengths.reshape(rows, fused.lanes).max(axis=1) + 1).sum())
-    return replace(fused, parts=parts < lanes)
+    return replace(fused, parts=True, numbers=numbers) if parts < lanes else fused
 
 
 def _may_have_parts(fused: Fused) -> bool:
@@ -78,7 +81,7 @@ def _is_sum_of_rows(einsum: Einsum, slots: frozenset[str]) -> bool:
 
 def dealt_tiles(tiles: Tiles, how: Deal) -> tuple[Tiles, ...]:
     """The tiles of each lane or part."""
-    return _rows(tiles, how.lanes) if how.parts else deal(tiles, how.lanes)
+    return _rows(renumbered(tiles, how.numbers), how.lanes) if how.parts else deal(tiles, how.lanes)
 
 
 def _rows(tiles: Tiles, parts: int) -> tuple[Tiles, ...]:

@@ -20,6 +20,7 @@ from ...compiler.sparse.meetings import most_rows, most_words, shape_words
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.pairing import ABSENT
 from ...compiler.sparse.parts import dealt_tiles, result_parts
+from ...compiler.sparse.renumber import Numbers, renumbered
 from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
@@ -108,7 +109,7 @@ class Work:
         """The blocks of an operand's tiles; of lanes the last level and the values, and of the first one what is above them."""
         slot, how = tiles.access.slot, self.lanes.get(tiles.access.slot)
         parts = dealt_tiles(tiles, how) if how else ()
-        above = parts[0] if parts else tiles
+        above = parts[0] if parts else renumbered(tiles, self._numbers)
         levels, inner = [*range(len(tiles.access.stored)), VALUES], (len(tiles.access.stored) - 1, VALUES)
         found = {level_name(slot, level): blocks for level, blocks in zip(levels, encode(above), strict=True)
                  if not parts or level not in inner}
@@ -153,14 +154,27 @@ class Work:
         return replace(tensors.decode([_whole(found[name]) for name in names], result.format, edges), shape=shape)
 
     def joined(self, blocks: Mapping[str, np.ndarray]) -> Blocks:
-        """The blocks that an item gave, rows of parts that are stored apart in order."""
-        result = self.tiling.einsum.result
-        parts = result_parts(result, self.lanes)
-        if not parts:
-            return dict(blocks)
-        rows = np.stack([blocks[level_name(lane_slot(result.slot, part), VALUES)][1:] for part in range(parts)], axis=1)
-        count = self.tiling.edges[result.stored[0]]
-        return {level_name(result.slot, VALUES): np.concatenate(([count], rows.reshape(-1)[:count])).astype(np.uint16)}
+        """The blocks that an item gave, rows of parts that are stored apart or numbered anew in order."""
+        result, found = self.tiling.einsum.result, dict(blocks)
+        crd, val = level_name(result.slot, 0), level_name(result.slot, VALUES)
+        if parts := result_parts(result, self.lanes):
+            rows = np.stack([blocks[level_name(lane_slot(result.slot, part), VALUES)][1:] for part in range(parts)], axis=1)
+            count = self.tiling.edges[result.stored[0]]
+            found = {val: np.concatenate(([count], rows.reshape(-1)[:count])).astype(np.uint16)}
+        numbers = np.array(self._numbers.get(result.stored[0], ()) if result.stored else (), np.int64)
+        if not len(numbers) or len(numbers) != self.tiling.edges[result.stored[0]]:
+            return found
+        if parts:
+            return {val: found[val][np.concatenate(([0], numbers + 1))]}
+        own = np.argsort(numbers)[found[crd][1:]]
+        order = np.argsort(own)
+        return {crd: np.concatenate((found[crd][:1], own[order])).astype(np.uint16),
+                val: np.concatenate((found[val][:1], found[val][1:][order]))}
+
+    @property
+    def _numbers(self) -> Numbers:
+        """New numbers of coordinates, by index."""
+        return next((how.numbers for how in self.lanes.values()), {})
 
     def result(self, blocks: Iterable[Mapping[str, np.ndarray]]) -> Coo:
         """The whole result from the blocks of every item; partial results are added, sums wrap."""

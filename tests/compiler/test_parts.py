@@ -20,6 +20,7 @@ from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import Deal, lanes_of
 from sardonyx.compiler.sparse.lower import lower_fused
 from sardonyx.compiler.sparse.parts import dealt_tiles, with_parts
+from sardonyx.compiler.sparse.renumber import row_numbers
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.token import parse_stream
 from sardonyx.runtime.data.sub_tiles import Work
@@ -59,12 +60,14 @@ def test_a_part_has_every_so_many_th_row_and_all_have_as_many(rows, density, par
 
 @settings(max_examples=20, deadline=None)
 @given(size=st.integers(1, 7), density=st.sampled_from([0.0, 0.2, 0.6, 1.0]), seed=st.integers(0, 99), parts=st.integers(2, 5),
-       edge=st.none() | st.integers(1, 4), text=st.sampled_from((
+       edge=st.none() | st.integers(1, 4), numbered=st.booleans(), text=st.sampled_from((
            TWICE, "y(i) = A(i,j) * x(j) * 3; z(i) = B(i,j) * y(j)", "y(i) = A(i,j) * x(j); w(i) = A(i,j) * y(j) * 3",
            "y(i) = A(i,j) * x(j); w(i) = A(i,j) * y(j); z(i) = A(i,j) * w(j) * x(j)")))
-def test_parts_give_what_statements_give_one_by_one(size, density, seed, parts, edge, text):
+def test_parts_give_what_statements_give_one_by_one(size, density, seed, parts, edge, numbered, text):
     made, statements = in_parts(text, parts), program(text)
     data = operands(statements, size, density, seed)
+    dealt = {access.tensor: access for access in made.einsum.operands if access.slot in lanes_of(made)}
+    made = replace(made, numbers=row_numbers(made.einsum, dealt, data, parts)) if numbered else made
     tiling = tile_fused(made, data, CAPACITY, {"i": edge} if edge else None)
     work = Work(tiling, lanes_of(made))
     found = work.result(fabric.run_graph(map_graph(lower_fused(sharing(made, tiling))), work.transactions()))
@@ -80,7 +83,7 @@ def test_a_dense_result_is_stored_by_each_part_as_it_has_its_rows():
     assert sum(block.primitive == "joiner" for block in graph.blocks.values()) == 3, "one vector is merged"
     work = Work(tile_fused(made, data, CAPACITY), lanes_of(made))
     rows = {name: np.array([3, part, 4 + part, 8 + part]) for part, name in enumerate(stores)}
-    assert work.joined(rows)["w_vals"].tolist() == [9, *range(9)]
+    assert work.joined(rows)["w_vals"].tolist() == [9, *made.numbers["i"]]
 
 
 @pytest.mark.parametrize("text,lengths,parts,why", [
@@ -113,7 +116,9 @@ def test_seven_parts_take_the_longest_row_of_each_seven_and_are_certain():
     assert compiled.slack < 20, "127, where what guides sums has to be held beside references and products"
     cycles = fabric.ideal_cycles(compiled.graph, list(work.transactions()))
     # Loading, two products, and 60 for each latency; lanes take 400.
+    first, rows = (rows.reshape(10, 7).max(axis=1) + 1).sum(), rows[np.argsort(made.numbers["i"])]
     loading, product = max(rows[part::7].sum() for part in range(7)) + 10, (rows.reshape(10, 7).max(axis=1) + 1).sum()
+    assert product < 0.8 * first, "long rows are at the same time"
     assert cycles < loading + 2 * product + 3 * 60
 
 

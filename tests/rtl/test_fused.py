@@ -13,6 +13,7 @@ from sardonyx.compiler.lang.program import parse_program
 from sardonyx.compiler.sparse.fuse import fuse
 from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import lanes_of
+from sardonyx.compiler.sparse.renumber import row_numbers
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
 from sardonyx.sim.golden import einsum as golden
@@ -59,7 +60,8 @@ def test_lanes_and_parts_give_the_sums_of_numpy_with_empty_rows_and_rows_shorter
         for seed, density in enumerate((0.0, 0.1, 0.5, 1.0)):
             data = {"A": random_tensor((size, size), density, seed), "x": random_tensor((size,), 1.0, size)}
             tiling = tile_fused(found, data, KERNELS.mem.level_words)
-            works.append(Work(tiling, lanes_of(found)))
+            numbers = row_numbers(found.einsum, {"A": found.einsum.operands[0]}, data, 2) if parts else {}
+            works.append(Work(tiling, lanes_of(replace(found, numbers=numbers))))
             right.append(golden.evaluate_all(program.statements, data)["z"])
     compiled = compile_fused(sharing(found, tiling), KERNELS)
     stored, _ = simulated(compiled.program, KERNELS, [each for work in works for each in work.transactions()], full=True)
