@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from graphlib import TopologicalSorter
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import LEVEL, LOCATE, PASS_THROUGH
+from ...hw.arch.primitive import LEVEL, LOCATE, PASS_THROUGH, REPEATER
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 
 # Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
@@ -89,7 +89,11 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
             holds = LOCATED_TOKENS if graph.blocks[sink.block].primitive == LEVEL.name else NET_TOKENS
             if slack > holds:
                 wanted[net.source, sink] = min(MOST, -(-(slack - holds) // depth))
-    return wanted
+    # In front of a locator a pass-through makes that path the longer one, by more than the repeater beside it holds.
+    located = {source for source, sink in wanted if graph.blocks[sink.block].primitive == LEVEL.name}
+    beside = {(net.source, sink): 1 for net in graph.nets for sink in net.sinks
+              if net.source in located and graph.blocks[sink.block].primitive == REPEATER.name}
+    return beside | wanted
 
 
 def _in_step(block: Block, port: str) -> bool:

@@ -103,6 +103,12 @@ def test_without_spare_tiles_balancing_changes_nothing():
     assert balance(graph, presets.get("small"), spare=0) == graph
 
 
+def test_both_paths_to_a_locator_have_a_tile_that_holds_tokens():
+    graph = map_graph(lower(replace(parse("X(i,j) = B(i,k) * C(k,j)", formats={"B": "dd01", "C": "ss10"}), locate="all")))
+    held = [name for name, block in balance(graph, presets.get("small")).blocks.items() if block.slack]
+    assert {"slack locate_B_k.in1 0", "slack repeat_B_k.data1 0"} <= {*held}
+
+
 @pytest.mark.parametrize("registers,wanted", [(False, 3), (True, 4)])
 def test_registers_at_core_outputs_ask_for_more_slack(registers: bool, wanted: int) -> None:
     """Beside three pass-throughs of 2 cycles on nets of 3: 15 cycles less 4 tokens that a net holds, by 4 a tile; on nets of 4
