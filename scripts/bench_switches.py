@@ -38,7 +38,13 @@ PICTURES = tuple(name for name in DENSE if name not in ("camera", "matrix_produc
 COLOURED = ("unsharp",)
 SWITCHES: Mapping[str, Arch] = {
     "fifo=full": replace(SMALL, interconnect=replace(SMALL.interconnect, fifo="full")),
+    "tracks=4": replace(SMALL, interconnect=replace(SMALL.interconnect, tracks=4)),
+    "tracks=6": replace(SMALL, interconnect=replace(SMALL.interconnect, tracks=6)),
+    "switch_box=imran": replace(SMALL, interconnect=replace(SMALL.interconnect, switch_box="imran")),
     "output_registers": replace(SMALL, interconnect=replace(SMALL.interconnect, output_registers=True)),
+    "pass_depth=2": replace(SMALL, pe=replace(SMALL.pe, pass_depth=2)),
+    "pass_depth=8": replace(SMALL, pe=replace(SMALL.pe, pass_depth=8)),
+    "delay lines": replace(SMALL, pe=replace(SMALL.pe, register_schedules=False)),
     "read_latency=2": replace(SMALL, glb=replace(SMALL.glb, read_latency=2)),
     "no accumulator": replace(SMALL, mem=replace(SMALL.mem, primitives=tuple(
         each for each in SMALL.mem.primitives if each is not ACCUMULATOR))),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sardonyx.cli import parser
+from sardonyx.hw.arch.cgra import AVOID, MACHINE, PARTS
 from sardonyx.hw.arch.primitive import PRIMITIVES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +47,13 @@ def test_a_measured_table_is_put_in_its_place_and_nowhere_else(tmp_path):
 @pytest.mark.parametrize("name", ["docs/registers.md", "docs/ports.md", docs.PICTURE, docs.FLOORPLAN, docs.SYSTOLIC])
 def test_generated_documents_are_fresh(name, generated):
     assert (ROOT / name).read_text() == generated[name], "run: python scripts/docs.py"
+
+
+def test_of_every_field_of_a_description_it_is_said_what_it_trades():
+    page = (ROOT / "docs/silicon.md").read_text().partition("## Switches that trade")[2].partition("\n## ")[0]
+    said = {name.rpartition(".")[2] for name in re.findall(r"`([\w.]+)`", page)}
+    inside = {field for part, (_, _, names) in PARTS.items() if part not in (AVOID, "timing") for field in names}
+    assert {*MACHINE} - PARTS.keys() | {AVOID, "timing"} | inside <= said, "say whether it trades cycles for area or the clock"
 
 
 def test_the_picture_is_the_same_in_another_process(generated):
