@@ -29,6 +29,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import QUEUED_BITS
 from . import memories
+from .again import kept
 from .data.blocks import Blocks
 from .host import by_transaction
 from .job import Job, written
@@ -66,6 +67,7 @@ class Firmware:
     saves : bool                Some job keeps its memories.
     streams, counted : int      Streams of a launch whose words are taken while it computes, and that are counted when it has
                                 ended, at most.
+    kept : bool                 Some lists of commands come more than once.
     """
 
     commands: str
@@ -82,6 +84,7 @@ class Firmware:
     saves: bool
     streams: int
     counted: int
+    kept: bool
 
 
 def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequence[int] = ()) -> Firmware:
@@ -105,16 +108,19 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
             writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0, jobs[job].resumes)
             found[job] = written(writer, job, jobs[job], arch.glb_tiles <= QUEUED_BITS)
     size = page_bytes(arch.system, len(places))
-    pages = Pages([*(Chain(writer.jobs) for writer in writers), *backs], size)
+    # Of several regions the firmware adds where each lies, and lists of jobs for one are of its own.
+    again = [kept(writer.jobs, size if writer.alone and writer.roomy else 0) for writer in writers]
+    pages = Pages([*(Chain(lines) for lines, _ in again), *backs], size)
+    lists = [each for _, some in again for each in some]
     first, layout = memory.room(size * pages.count), _layout(noted, pages, size, len(jobs))
     report = memory.hold(bytes(4 * layout.words))   # of what is not noted nothing is there
-    limit = (sum(writer.limit + CYCLES_PER_COMMAND * len(writer.lines) for writer in writers)
+    limit = (sum(writer.limit + CYCLES_PER_COMMAND * sum(map(len, writer.jobs)) for writer in writers)
              + CYCLES_PER_BYTE * memory.used)
-    return Firmware(pages.text(), _tables(places, chains, claimed=bool(columns)), size, first, tuple(memory.content), report,
-                    layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
+    return Firmware(pages.text(), _tables(places, chains, lists, claimed=bool(columns)), size, first, tuple(memory.content),
+                    report, layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
                     tuple(next(writer.saved[job] for writer in writers if job in writer.saved) for job in range(len(jobs))),
                     any(job.keeps for job in jobs), max(writer.streams for writer in writers),
-                    max(writer.counted for writer in writers))
+                    max(writer.counted for writer in writers), bool(lists))
 
 
 @dataclass
@@ -140,13 +146,14 @@ def _chains(regions: Sequence[tuple[int, ...]]) -> list[_Chain]:
     return found or [_Chain((0,), [])]
 
 
-def _tables(places: Sequence[Place], chains: Sequence[_Chain], claimed: bool) -> str:
-    """What the processor knows of regions and chains, as C."""
+def _tables(places: Sequence[Place], chains: Sequence[_Chain], lists: Sequence[str], claimed: bool) -> str:
+    """What the processor knows of regions and chains, and lists that come again, as C."""
     lies = [f"{{ {place.mask if claimed else 0:#x}u, {place.first}u, {place.first * place.arch.glb.tile_bytes:#x}u }}"
             for place in places]
     masks = [f"{sum(1 << region for region in chain.regions):#x}u" for chain in chains]
     return (f"static const struct place places[REGIONS] = {{ {', '.join(lies)} }};\n"
-            f"static const uint32_t chains[] = {{ {', '.join(masks)} }};\n")
+            f"static const uint32_t chains[] = {{ {', '.join(masks)} }};\n"
+            + "static const uint32_t lists[] = {" + ("\n" + "\n".join(lists) + "\n" if lists else " 0u ") + "};\n")
 
 
 def _places(arch: Arch, columns: Sequence[int]) -> list[Place]:

@@ -20,10 +20,11 @@ from ..compiler.ir.transfer import PLACES
 from . import memories
 from .batches import pairs
 from .commands import Command, Start, WriteMemory
-from .order import Phase, beside, ordered, takes_long
+from .order import Phase, beside, holds_the_way, ordered, takes_long
 from .outside import Result
+from .pieces import HALVES, PIECES
 from .plan import Launch, Transaction, launches, prepare
-from .registers import configured_seen
+from .registers import configured_seen, queues
 from .report import Mark
 from .writer import BROUGHT, TAKEN, Writer
 
@@ -151,31 +152,53 @@ def _launches(writer: Writer, number: int, job: Job, phases: Iterable[tuple[Phas
     read: list[int] = []                # of each launch, those up to what it gave
     lines = writer.jobs[-1]
     taken: int | None = None        # where what is taken stands, if nothing stands behind it
+    started: Launch | None = None   # the last one
+    computes: Launch | None = None  # the same, if it has begun and rows of it are to go meanwhile
+
+    def early_rows(launch: Launch) -> Launch | None:
+        return launch if launch.goes_on and holds_the_way(launch, len(job.program.loads)) else None
+
     for (phase, launch), after in pairs(phases):
         match phase:
             case Phase.LOADS:
                 brought, first = len(lines), not loaded
+                # There is room for the last of many transfers when the words before have nearly come: rows go before that.
+                late = launch.loads[-1:] if computes is not None and launch not in loaded else ()
                 if launch not in loaded:
-                    writer.write(launch.loads)
-                    loaded[launch] = writer.moves[BROUGHT]
+                    writer.write(launch.loads[:len(launch.loads) - len(late)])
                 if first:
                     # Nothing runs yet, so registers are set while words come.
                     writer.write(launch.starts[:-1])
                 if taken is not None:
                     writer.both_ways(taken, brought)
+                if late and computes is not None:
+                    writer.early(computes, job.program, HALVES)
+                    writer.write(late)
+                    computes = None
+                loaded.setdefault(launch, writer.moves[BROUGHT])
             case Phase.STARTS:
                 gone = _gone(launch, len(numbers), read, writer.moves[TAKEN])
                 starts = launch.starts if numbers else () if begun.starts else launch.starts[-1:]
+                if computes is not None:
+                    ready = next(at for at, each in enumerate(starts) if queues(each))
+                    writer.write(starts[:ready])
+                    # Nothing else is to be asked for meanwhile.
+                    writer.early(computes, job.program, PIECES - 1)
+                    starts = starts[ready:]
                 writer.write(starts, needs={BROUGHT: loaded[launch], TAKEN: gone})
+                computes, started = None, launch
                 numbers[launch] = len(numbers)
                 if not (launch.joins or (begun.starts and len(numbers) == 1)):
                     writer.mark(Mark(number, "start", numbers[launch]))
                 if begun.waits and len(numbers) == 1:
                     writer.write([begun.waits], Mark(number, "configured"))
                     writer.write([configured_seen()])
+                    # It begins some cycles later: before a register of it is read.
+                    computes = early_rows(launch)
             case Phase.ENDS:
                 counted[launch] = tuple(writer.ended(launch, job.program, Mark(number, "end", numbers[launch]),
                                                       after is not None and after[0] is Phase.STARTS))
+                computes = early_rows(started) if started is not None and started.joins else None
             case Phase.READS:
                 taken = len(lines)
                 yield launch, (*counted[launch], *writer.read(launch))

@@ -22,10 +22,10 @@ class Noted:
 
 
 def line(command: str, words: int = 1, notes: int = 0, remark: str = "", behind: str = "", brings: int = 0,
-         takes: int = 0, leads: int = 0) -> Line:
+         takes: int = 0, leads: int = 0, shape: str = "") -> Line:
     """A command of so many words; see `Line`. remark: a comment behind it."""
     text = f"    {command}{',' * bool(words)}{f'  /* {remark} */' * bool(remark)}"
-    return Line(text, words, notes, behind, brings, takes, leads)
+    return Line(text, words, notes, behind, brings, takes, leads, shape)
 
 
 def together(lines: Iterable[Line]) -> Iterator[list[Line]]:

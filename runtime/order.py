@@ -8,8 +8,9 @@ from enum import Enum
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import LANES
 from .batches import LEAST_CYCLES
-from .commands import Command, Start, WriteMemory
+from .commands import Command, Read, Start, WriteMemory
 from .plan import Launch
+from .rows import lines
 
 
 class Phase(Enum):
@@ -24,6 +25,13 @@ class Phase(Enum):
 def takes_long(launch: Launch) -> bool:
     """Whether the words of a launch take longer than what a processor does for one, by a line a cycle."""
     return launch.lying + launch.arranged > LANES * LEAST_CYCLES
+
+
+def holds_the_way(launch: Launch, streams: int) -> bool:
+    """Whether rows of a launch, taken when it has ended, are in the way of those that the next one gives in pieces: they take
+    longer than half of what it computes. streams: that are read, a word of each in a cycle."""
+    taken = sum(lines(each.landing) for each in launch.reads if isinstance(each, Read) and each.landing is not None)
+    return 2 * streams * taken > launch.loaded
 
 
 def beside(prepares: Sequence[Command], launch: Launch) -> bool:

@@ -35,6 +35,7 @@ class Line:
     """A command: its text, how many words it has, and how many it notes; behind: what it stands behind with others, such as
     REGISTERS; then its words are pairs, and brings, takes: so many transfers of each way they ask for.
 
+    shape: of transfers of rows what is not where the first one is, in the last words of the text.
     A comment has no words. leads: so many words come behind it in its page, with one note at most, for between pages the
     processor has other things to do.
     """
@@ -46,6 +47,7 @@ class Line:
     brings: int = 0
     takes: int = 0
     leads: int = 0
+    shape: str = ""
 
 
 def page_bytes(system: System, regions: int = 1) -> int:

@@ -1,4 +1,5 @@
-"""What a launch gives, and which rows of it are taken while it computes: those of a last one else move alone.
+"""What a launch gives, and which rows of it are taken while it computes: those of a last one else move alone, and those of the
+one before it in front of them.
 
 Input:   a program, places of its streams, how they are written.
 Output:  `Read`s; for each that is stored row after row the rows that go early, and those that are left.
@@ -20,8 +21,9 @@ from .commands import Landing, Read
 from .data.load_loops import Loop
 from .data.result import Writes
 
-# Rows go in so many pieces, the last one when the launch has ended. The processor takes some 170 cycles to ask for one.
-PIECES = 4
+# Rows of the last tile go in so many pieces, the last one when the launch has ended. The processor takes some 170 cycles to ask
+# for one. Those of tiles before it go in HALVES where they would be in its way: for more of them the processor has no time.
+PIECES, HALVES = 4, 2
 # Of the words that a store has counted so many may be on their way to their bank: those of two lines (hw/glb/deserialiser.py).
 ON_THEIR_WAY = 2 * LANES
 
@@ -61,13 +63,14 @@ def rising(loops: Sequence[Loop]) -> bool:
     return True
 
 
-def pieces(read: Read) -> tuple[list[Piece], Read]:
-    """What of a result goes early, and the rest; nothing unless it is rows that are stored one after the other."""
+def pieces(read: Read, parts: int) -> tuple[list[Piece], Read]:
+    """What of a result goes early, all but the last of so many parts, and the rest; nothing early unless it is rows that are
+    stored one after the other."""
     landing = read.landing
-    if landing is None or not read.rising or len(landing.shape) != 2 or landing.shape[0] < PIECES:
+    if landing is None or not read.rising or len(landing.shape) != 2 or landing.shape[0] < parts:
         return [], read
     rows, width = landing.shape
-    borders = [rows * number // PIECES for number in range(PIECES + 1)]
+    borders = [rows * number // parts for number in range(parts + 1)]
     *early, rest = [_rows(read, landing, first, last - first) for first, last in itertools.pairwise(borders)]
     return [Piece(each, width * last + ON_THEIR_WAY) for each, last in zip(early, borders[1:], strict=False)], rest
 

@@ -79,7 +79,6 @@ from .registers import (
     launch_ended,
     load_registers,
     outermost,
-    queued,
     run_ended,
     started,
     store_registers,
@@ -249,9 +248,9 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         assert count > 1 or not sliced or all(len(each.loops) < arch.glb.load_loops for each in reads.values()), \
             "the outermost loop is for tiles"
         writes = {each.name: _stored(each, batch.works, place, sliced) for each in program.stores if static}
-        starts = chain(load_registers(program, place, reads, sliced), store_registers(program, place, writes, count, sliced))
-        starts = (chain(queued(starts), going_on(tiles if static else 1, runs.cycles, goes_on)) if joins
-                  else chain(starts, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
+        streams = chain(load_registers(program, place, reads, sliced), store_registers(program, place, writes, count, sliced))
+        starts = (going_on(streams, tiles if static else 1, runs.cycles, goes_on) if joins
+                  else chain(streams, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
         loads = tuple(chain.from_iterable(_brought(place.address(each), reads[each.name]) for each in program.loads))
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():

@@ -20,6 +20,8 @@ from .commands import Command, Count, Start, Wait, WaitTaken, WriteRegister
 from .data.load_loops import Loop, Reads
 from .data.result import Writes
 
+# Bits of the register `cycle_limit`.
+CYCLE_BITS = 32
 # The bit of both control registers.
 QUEUED = named(glb_registers(Glb(queue=True)))["load_control"].word(queued=1)
 
@@ -87,9 +89,20 @@ def queued(registers: Iterable[Command]) -> Iterator[Command]:
     yield from controls
 
 
-def going_on(runs: int, most: int, held: bool) -> Iterator[Command]:
-    """Let the run have more runs and cycles, and end if nothing more is to be queued."""
-    yield WriteRegister("cycle_limit", most)
+def queues(command: Command) -> bool:
+    """Whether a command queues a descriptor, which may begin at once."""
+    return (isinstance(command, WriteRegister) and command.name in ("load_control", "store_control")
+            and bool(command.value & QUEUED))
+
+
+def going_on(registers: Iterable[Command], runs: int, most: int, held: bool) -> Iterator[Command]:
+    """Let the run have these as the next descriptors, more runs and cycles, and end if nothing more is to be queued.
+
+    What is queued comes late, with nothing behind it but what says that it may begin: it waits for words.
+    """
+    # Raised seldom: to the next power of two.
+    yield WriteRegister("cycle_limit", min(1 << (most - 1).bit_length(), (1 << CYCLE_BITS) - 1))
+    yield from queued(registers)
     yield WriteRegister("runs", runs - 1)
     if not held:
         yield WriteRegister("hold", 0)

@@ -77,7 +77,8 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
     sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
              "REPORT": made.report, "REPORT_BYTES": 4 * head(made.layout.jobs), "JOBS": max(1, made.layout.jobs),
              "REGIONS": len(made.places), "WAITING": WAITING, "SAVES": int(made.saves), "STREAMS": made.streams,
-             "COUNTED": max(1, made.counted)}
+             "COUNTED": max(1, made.counted), "KEPT": int(made.kept), "ROWED": int("_ROWS(" in made.commands),
+             "PIECED": int("WAIT_STORED(" in made.commands)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sardonyx.h").write_text(header)
@@ -86,12 +87,16 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         script = _script(folder, room, _STACK_BYTES)
         flags = [*_FLAGS, f"-Wframe-larger-than={_FRAME_BYTES}", *(f"-D{name}={value}u" for name, value in sizes.items()),
                  f"-I{folder}", f"-I{SOURCES}"]
-        try:
-            memory = _binary(found, [*flags, str(SOURCES / "firmware.c")], script)
-        except _TooLarge:
+        for size in (), ("-Os",):       # which is slower
+            try:
+                memory = _binary(found, [*flags, *size, str(SOURCES / "firmware.c")], script)
+                break
+            except _TooLarge:
+                continue
+        else:
             several = f" of {len(made.places)} regions" * (len(made.places) > 1)
             raise UserError(f"the firmware{several} does not fit into {room} bytes of the processor's memory",
-                            f"machine '{arch.name}'", "give it more system.ram_bytes, or fewer regions") from None
+                            f"machine '{arch.name}'", "give it more system.ram_bytes, or fewer regions")
         pages = _binary(found, [*flags, str(folder / "commands.c")], SOURCES / "commands.ld")
     return Image(memory + bytes(room - len(memory)), pages)
 

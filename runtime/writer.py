@@ -38,28 +38,28 @@ from .commands import (
 )
 from .data.images import address as streamed_address
 from .device import register_address, whole_lines
-from .held import Held, falls
+from .held import Held
 from .lines import Note, Noted, line, together
 from .outside import Memory, Result
 from .pages import Line, fits, page_bytes
-from .pieces import pieces
+from .pieces import PIECES, pieces
 from .plan import Launch
 from .region import Place
-from .registers import QUEUED
+from .registers import queues
 from .report import Mark
-from .rows import rows
+from .row_lines import RowLines, waits
+from .rows import Rows, rows
 
 # Far above what it takes to read two words of a memory.
 CYCLES_PER_PAIR = 1_000
 # Far above what the system DMA takes for a byte.
 CYCLES_PER_BYTE = 16
 
-
 # What waits for transfers of each way.
 WAYS = BROUGHT, TAKEN = "BROUGHT", "TAKEN"
-# From so many bytes on the processor's memory has room for what takes words while they are stored.
+# From so many bytes on the processor's memory has room for what takes words while they are stored, and for what comes again.
 MEANWHILE_BYTES = 8192
-# Words behind the last launch of a job: wait for what is taken, note the time, and that all is done.
+# Words behind the last launch of a job: wait for what is taken, note the time, all is done.
 LEAD = 3
 # Registers, or of any region those of its controller and of its GLB tiles.
 REGISTERS, GLB_REGISTERS = "REGISTERS", "GLB_REGISTERS"
@@ -87,20 +87,15 @@ class Writer:
         self._left: dict[Launch, tuple[Read, ...]] = {}     # of what went piece by piece the rest
         self._counted: dict[Launch, list[str]] = {}     # from and to where what was counted is still to be taken
         self._chain, self._noted, self._fixed, self.alone = chain, noted, fixed, regions == 1
-        self._page, self._room = page_bytes(self.arch.system, regions), self.arch.system.ram_bytes >= MEANWHILE_BYTES
+        self._page, self.roomy = page_bytes(self.arch.system, regions), self.arch.system.ram_bytes >= MEANWHILE_BYTES
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
-        self._notes = 0
+        self._notes, self._rows = 0, RowLines()
         self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
         self._job, self._resumes = 0, 0
         self._held = Held(self.arch)
         # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
         self.moves = dict.fromkeys(WAYS, 0)
         self._awaited = dict.fromkeys(WAYS, 0)
-
-    @property
-    def lines(self) -> list[Line]:
-        """Those of all jobs."""
-        return [each for lines in self.jobs for each in lines]
 
     def begin(self, number: int, otherwise: int, resumes: int | None = None) -> None:
         """A job begins; otherwise: the page where it goes on if this one is stopped, 0 if nothing comes after it. resumes: the
@@ -125,7 +120,8 @@ class Writer:
 
     def settle(self, needs: Mapping[str, int] | None = None) -> None:
         """Wait for the transfers that go on; needs: for so many of the first ones of each way."""
-        for end in WAYS:
+        # What was taken went long ago, mostly: what is brought is seen last, so that it is acted upon at once.
+        for end in (TAKEN, BROUGHT):
             wanted = self.moves[end] if needs is None else needs[end]
             if wanted > self._awaited[end]:
                 later = self.moves[end] - wanted
@@ -181,32 +177,29 @@ class Writer:
         """Rows of an image as they lie, to a byte address of the global buffer."""
         outside = self.memory.image(box.image)
         for each in rows(box):
-            source, destination = f"{outside + each.outside:#x}u", f"{self._byte(address + each.glb):#x}u"
-            if each.number == 1:
-                self.plain(source, destination, each.size, BROUGHT)
-            else:
-                self.move(f"BRING_ROWS({each.number}u, {source}, {destination}, {each.size:#x}u, {each.outside_pitch:#x}u)", 5,
-                          BROUGHT)
-            self.limit += CYCLES_PER_BYTE * each.number * each.size
+            self._ask(each, outside + each.outside, self._byte(address + each.glb), (each.outside_pitch, each.size), BROUGHT)
 
     def take(self, address: int, landing: Landing, outside: int) -> None:
         """Rows from a byte address of the global buffer on, to their places in an image outside."""
         for each in rows(landing):
-            source, destination = f"{self._byte(address + each.glb):#x}u", f"{outside + each.outside:#x}u"
-            if each.number == 1:
-                self.plain(source, destination, each.size, TAKEN)
-            else:
-                self.move(f"TAKE_ROWS({each.number}u, {source}, {destination}, {each.size:#x}u, {each.glb_pitch:#x}u, "
-                          f"{each.outside_pitch:#x}u)", 6, TAKEN)
-            self.limit += CYCLES_PER_BYTE * each.number * each.size
+            self._ask(each, self._byte(address + each.glb), outside + each.outside, (each.glb_pitch, each.outside_pitch), TAKEN)
+
+    def _ask(self, each: Rows, source: int, destination: int, pitches: tuple[int, int], end: str) -> None:
+        """A transfer of rows."""
+        if each.number == 1:
+            self.plain(f"{source:#x}u", f"{destination:#x}u", each.size, end)
+        else:
+            self._rows.add(self.jobs[-1], end == BROUGHT, each, pitches, source, destination)
+            self.moves[end] += 1
+        self.limit += CYCLES_PER_BYTE * each.number * each.size
 
     def write(self, commands: Iterable[Command], ends: Mark | None = None, needs: Mapping[str, int] | None = None) -> None:
         """Commands that read no words; ends: the event that is waited for. needs: of what starts, as of `settle`."""
         for command in commands:
             match command:
                 case WriteRegister(name, value, glb_tile):
-                    if glb_tile is not None and falls(name, True, self.arch.glb) and value & QUEUED:
-                        self.settle(needs)      # a descriptor may begin as soon as it is queued
+                    if queues(command):
+                        self.settle(needs)
                     self.register(name, value, glb_tile)
                 case WriteMemory(address, words, box):
                     if box is not None:
@@ -261,14 +254,14 @@ class Writer:
         counts = [each for each in launch.ends if isinstance(each, Count)]
         places = [self.memory.room(_whole(room[each.stream])) for each in counts]
         where = [f"{self._byte(addresses[each.stream]):#x}u, {place:#x}u" for each, place in zip(counts, places, strict=True)]
-        if counts and not follows and self._room and fits(self._page, 2 + 3 * len(counts) + LEAD, 3 + len(counts)):
+        if counts and not follows and self.roomy and fits(self._page, 2 + 3 * len(counts) + LEAD, 3 + len(counts)):
             notes = self._meanwhile(launch, [f"{self._tile(each.glb_tile)}u, {text}"
                                              for each, text in zip(counts, where, strict=True)], ends)
         else:
             needs = dict(self.moves)
             # Before a run begins what its stores count is of another one.
             if launch.joins and not launch.goes_on:
-                self._pieces(launch, program)
+                self.early(launch, program, PIECES)
             self.write((each for each in launch.ends if not isinstance(each, Count)), ends, needs)
             notes = [self.add(f"COUNT{'_BEFORE' * each.before}({self._tile(each.glb_tile)}u, {place}u)", notes=1)
                      for place, each in enumerate(counts)]
@@ -278,15 +271,20 @@ class Writer:
             self._noted.counts.append(noted)
             yield Result(each.stream, place, None, len(self._noted.counts) - 1)
 
-    def _pieces(self, launch: Launch, program: Program) -> None:
-        """Take rows that a launch gives while it computes, as they are stored: the first tile of a chain counts for all."""
+    def early(self, launch: Launch, program: Program, parts: int) -> None:
+        """Take rows that a launch gives as they are stored, all but the last of so many parts; the first tile of a chain counts
+        for all. None where the processor's memory has no room for what does that."""
+        if not self.roomy:
+            return
         counts = {each.name: self._tile(each.column // self.arch.glb.columns_per_tile) for each in program.stores}
-        found = [pieces(each) for each in launch.reads if isinstance(each, Read)]
-        for some in zip_longest(*(early for early, _ in found)):
-            for piece in filter(None, some):
+        found = [pieces(each, parts) for each in launch.reads if isinstance(each, Read)]
+        for pieced in zip_longest(*(early for early, _ in found)):
+            some = [piece for piece in pieced if piece is not None]
+            for wait in waits([(counts[piece.read.stream], piece.stored) for piece in some]):
+                self.add(wait, 2)
+            for piece in some:
                 landing = piece.read.landing
                 assert landing is not None, "rows belong somewhere"
-                self.add(f"WAIT_STORED({counts[piece.read.stream]}u, {piece.stored}u)", 2)
                 self.take(piece.read.address, landing, self.memory.result(landing.image))
         self._left[launch] = tuple(left for _, left in found)
 

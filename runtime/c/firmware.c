@@ -68,6 +68,16 @@ static inline void set(const volatile uint32_t *words, uint32_t base) { *(volati
 /* From so many on a list of registers is left to the setter. */
 #define LEAST 3u
 
+/* Pairs of a list, in a command that asks for no transfers. */
+#define MOST ((1u << BRINGS_LSB) - 1u)
+
+static inline const volatile uint32_t *kept_list(uint32_t command) { return lists + 2u * (command >> BRINGS_LSB & MOST); }
+
+static inline int again(uint32_t command) { return KEPT ? command >> KIND_LSB == KIND_AGAIN : 0; }
+
+/* Whether a command is a list that the setter sets. */
+static inline int listed(uint32_t command) { return command - COMMAND(KIND_REGISTERS, LEAST) <= MOST - LEAST || again(command); }
+
 /* Waits until every register is set. */
 static inline void settle(void) { (void)*host(SARDONYX_HOST_SET_COUNT); }
 
@@ -80,13 +90,27 @@ static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t b
     return ++asked[way];
 }
 
-/* Says of the next transfer that it is of so many rows. */
-static inline void rows(uint32_t number, uint32_t pitch_from, uint32_t pitch_to)
+#if ROWED
+/* Asks for transfers of rows of a shape, given where the first one is; the word behind the shape. */
+static inline const volatile uint32_t *move_rows(uint32_t ask, const volatile uint32_t *shape, uint32_t from, uint32_t to)
 {
-    *host(SARDONYX_HOST_MOVE_MORE) = number - 1u;
-    *host(SARDONYX_HOST_PITCH_FROM) = pitch_from;
-    *host(SARDONYX_HOST_PITCH_TO) = pitch_to;
+    const uint32_t more = shape[0] & ((1u << TRANSFERS_LSB) - 1u), bytes = shape[1];
+    const volatile uint32_t *beside = shape + 4, *const end = beside + 2u * (shape[0] >> TRANSFERS_LSB) - 2u;
+    *host(SARDONYX_HOST_PITCH_FROM) = shape[2];
+    *host(SARDONYX_HOST_PITCH_TO) = shape[3];
+    uint32_t one = from, other = to;
+    for (;; beside += 2) {
+        *host(SARDONYX_HOST_MOVE_MORE) = more;
+        *host(SARDONYX_HOST_MOVE_FROM) = one;
+        *host(SARDONYX_HOST_MOVE_TO) = other;
+        *host(ask) = bytes;
+        if (beside == end)
+            return end;
+        one = from + beside[0];
+        other = to + beside[1];
+    }
 }
+#endif
 
 /* Transfers of a way that go on or wait. */
 static inline uint32_t going(enum way way)
@@ -342,7 +366,7 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_REGISTERS:
         case KIND_GLB_REGISTERS: {
             const uint32_t base = kind == KIND_REGISTERS ? away(queue) : SARDONYX_GLB(first_tile(queue)) - SARDONYX_GLB(0u);
-            const uint32_t count = number & ((1u << BRINGS_LSB) - 1u);
+            const uint32_t count = number & MOST;
             const volatile uint32_t *const end = next + 2u * count;
             const uint32_t brings = number >> BRINGS_LSB & ((1u << (TAKES_LSB - BRINGS_LSB)) - 1u), takes = number >> TAKES_LSB;
             /* A list that waits for room among transfers would keep all others from registers. */
@@ -390,10 +414,11 @@ static enum state execute(struct queue *queue, uint32_t region)
             continue;
         }
         case KIND_WAIT_STORED:
-            while (*machine(SARDONYX_GLB(first_tile(queue) + number) + SARDONYX_GLB_STORE_WORDS) < *next
-                   && *machine(SARDONYX_REGION(region) + SARDONYX_STATUS) >> SARDONYX_STATUS_BUSY_LSB & 1u)
-                if (REGIONS != 1u)
-                    goto later;
+            for (uint32_t tiles = PIECED ? *next : 0; tiles; tiles >>= TILE_BITS)
+                while (*machine(SARDONYX_GLB(first_tile(queue) + (tiles & ((1u << TILE_BITS) - 1u)) - 1u) + SARDONYX_GLB_STORE_WORDS) < number
+                       && *machine(SARDONYX_REGION(region) + SARDONYX_STATUS) >> SARDONYX_STATUS_BUSY_LSB & 1u)
+                    if (REGIONS != 1u)
+                        goto later;
             ++next;
             continue;
         case KIND_MARK:
@@ -405,20 +430,32 @@ static enum state execute(struct queue *queue, uint32_t region)
             queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
             next += 3;
             continue;
+#if ROWED
+        case KIND_BRING_ROWS: {
+            const volatile uint32_t *const shape = number ? lists + number - 1u : next + 2, *end;
+            const uint32_t transfers = shape[0] >> TRANSFERS_LSB;
+            if (!spare(IN, transfers))
+                goto later;
+            end = move_rows(SARDONYX_HOST_MOVE_IN, shape, next[0], next[1] + first_byte(queue));
+            queue->brought = asked[IN] += transfers;
+            next = number ? next + 2 : end;
+            continue;
+        }
+        case KIND_TAKE_ROWS: {
+            const volatile uint32_t *const shape = number ? lists + number - 1u : next + 2, *end;
+            const uint32_t transfers = shape[0] >> TRANSFERS_LSB;
+            if (!spare(OUT, transfers))
+                goto later;
+            end = move_rows(SARDONYX_HOST_MOVE_OUT, shape, next[0] + first_byte(queue), next[1]);
+            queue->taken = asked[OUT] += transfers;
+            next = number ? next + 2 : end;
+            continue;
+        }
+#else
         case KIND_BRING_ROWS:
-            if (!room(IN))
-                goto later;
-            rows(number, next[3], next[2]);
-            queue->brought = move(IN, next[0], next[1] + first_byte(queue), next[2]);
-            next += 4;
-            continue;
         case KIND_TAKE_ROWS:
-            if (!room(OUT))
-                goto later;
-            rows(number, next[3], next[4]);
-            queue->taken = move(OUT, next[0] + first_byte(queue), next[1], next[2]);
-            next += 5;
             continue;
+#endif
         case KIND_TAKE:
             if (!room(OUT))
                 goto later;
@@ -457,6 +494,23 @@ static enum state execute(struct queue *queue, uint32_t region)
 #endif
             continue;
         case KIND_BROUGHT:
+            /* A list that waits for words is set as soon as they are there: those behind them come to the banks that it starts from. */
+            if (KEPT && listed(*next)) {
+                const uint32_t later = asked[IN] - queue->brought + number, list = *next++, count = list & MOST;
+                const volatile uint32_t *const first = again(list) ? kept_list(list) : next;
+                *host(SARDONYX_HOST_SET_FROM) = (uint32_t)first;
+                while (going(IN) > later)
+                    ;
+                *host(SARDONYX_HOST_SET_COUNT) = count;
+                if (first == next)
+                    next += 2u * count;
+                /* Of a dense program the number of runs stands behind it, and that begins the launch. */
+                if (*next == COMMAND(KIND_REGISTERS, 1u)) {
+                    set(next + 1, 0);
+                    next += 3;
+                }
+                continue;
+            }
             /* Others may be between those of this region: then it waits for some more. */
             if (!attend(IN, queue->brought - number))
                 goto later;
@@ -464,6 +518,12 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_TAKEN:
             if (!attend(OUT, queue->taken - number))
                 goto later;
+            continue;
+        case KIND_AGAIN:
+            if (KEPT) {
+                *host(SARDONYX_HOST_SET_FROM) = (uint32_t)kept_list(number);
+                *host(SARDONYX_HOST_SET_COUNT) = number & MOST;
+            }
             continue;
         case KIND_JOB:
             queue->job = number;

@@ -14,7 +14,8 @@
 /* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_COUNT,
             KIND_COUNT_BEFORE, KIND_TAKE_COUNTED, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
-            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_WAIT_STORED, KIND_TAKE_MEANWHILE, KIND_NEXT, KIND_END };
+            KIND_RESUMES, KIND_WAIT_TAKEN, KIND_WAIT_STORED, KIND_TAKE_MEANWHILE, KIND_AGAIN,
+            KIND_NEXT, KIND_END };
 
 #define KIND_LSB 27
 #define COMMAND(kind, number) ((uint32_t)(kind) << KIND_LSB | (number))
@@ -41,6 +42,8 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #define REGISTERS_AND_MOVES(count, brings, takes) COMMAND(KIND_REGISTERS, (count) | (brings) << BRINGS_LSB | (takes) << TAKES_LSB)
 #define BRINGS_LSB 11
 #define TAKES_LSB 19
+/* Write so many registers from a pair of `lists` on, which are those of commands that come more than once. Where there is one region. */
+#define AGAIN(count, place) COMMAND(KIND_AGAIN, (count) | (place) << BRINGS_LSB)
 #define SET_MOVE(from, to, way, bytes) SARDONYX_HOST + SARDONYX_HOST_MOVE_FROM, (from), SARDONYX_HOST + SARDONYX_HOST_MOVE_TO, (to), \
                                        SARDONYX_HOST + (way), (bytes)
 #define SET_BRING(outside, glb, bytes) SET_MOVE(outside, SARDONYX_GLB_WINDOW + (glb), SARDONYX_HOST_MOVE_IN, bytes)
@@ -48,12 +51,16 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 /* Let the system DMA bring bytes from memory outside to the global buffer, or take them from there. */
 #define BRING(outside, glb, bytes) COMMAND(KIND_BRING, 0u), (outside), SARDONYX_GLB_WINDOW + (glb), (bytes)
 #define TAKE(glb, outside, bytes) COMMAND(KIND_TAKE, 0u), SARDONYX_GLB_WINDOW + (glb), (outside), (bytes)
-/* Bring so many rows of bytes each, `pitch` apart outside and one behind the other in the global buffer. */
-#define BRING_ROWS(rows, outside, glb, bytes, pitch) COMMAND(KIND_BRING_ROWS, (rows)), (outside), SARDONYX_GLB_WINDOW + (glb), \
-                                                     (bytes), (pitch)
-/* Take so many rows of bytes each, with pitches of their own in the global buffer and outside. */
-#define TAKE_ROWS(rows, glb, outside, bytes, pitch, pitch_outside) COMMAND(KIND_TAKE_ROWS, (rows)), SARDONYX_GLB_WINDOW + (glb), \
-                                                                   (outside), (bytes), (pitch), (pitch_outside)
+/* Bring parts of images to the global buffer, or take them from there: where the first one is, and behind it, or at that word of `lists`
+ * but one, how they lie: so many transfers of as many rows of bytes each, one or more, with pitches of their own where rows come from and
+ * where they go to, and how far the other ones are from the first one. */
+#define BRING_ROWS(kept) COMMAND(KIND_BRING_ROWS, (kept))
+#define TAKE_ROWS(kept) COMMAND(KIND_TAKE_ROWS, (kept))
+#define TO_GLB(outside, glb) (outside), SARDONYX_GLB_WINDOW + (glb)
+#define FROM_GLB(glb, outside) SARDONYX_GLB_WINDOW + (glb), (outside)
+#define ROWS(transfers, rows, bytes, pitch_from, pitch_to) (transfers) << TRANSFERS_LSB | ((rows) - 1u), (bytes), (pitch_from), (pitch_to)
+#define BESIDE(from, to) (from), (to)
+#define TRANSFERS_LSB 16
 /* Read register store_words of a GLB tile, or store_words_before, note it, and keep it in one of COUNTED places; take as many 16-bit
  * words as that place has. */
 #define COUNT(tile, place) COMMAND(KIND_COUNT, (tile) | (place) << PLACE_LSB)
@@ -78,8 +85,10 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #else
 #define QUEUED(loads, stores) 0u
 #endif
-/* Wait until the store of a GLB tile has counted so many words, or its run goes on no more. */
-#define WAIT_STORED(tile, words) COMMAND(KIND_WAIT_STORED, (tile)), (words)
+/* Wait until the stores of GLB tiles, some bits of a word each, have counted so many words, or their run goes on no more. */
+#define WAIT_STORED(words) COMMAND(KIND_WAIT_STORED, (words))
+#define STORED(tile, number) ((tile) + 1u) << (number) * TILE_BITS
+#define TILE_BITS 8u
 /* Note the time. */
 #define MARK COMMAND(KIND_MARK, 0u)
 

@@ -58,7 +58,7 @@ def test_the_processor_knows_where_regions_lie_and_what_may_run_in_them() -> Non
     made = firmware(jobs, BESIDE, MEMORY, columns=(2, 2, 2))
     assert made.tables == (
         "static const struct place places[REGIONS] = { { 0x3u, 0u, 0x0u }, { 0xcu, 2u, 0x2000u }, { 0x30u, 4u, 0x4000u } };\n"
-        "static const uint32_t chains[] = { 0x7u, 0x2u, 0x7u, 0x4u };\n")
+        "static const uint32_t chains[] = { 0x7u, 0x2u, 0x7u, 0x4u };\nstatic const uint32_t lists[] = { 0u };\n")
     assert re.findall(r"JOB\((.*)\)", made.commands) == ["0u, 0u", "1u, 4u", "2u, 0u", "3u, 0u", "4u, 0u"]
     whole = firmware([Job("copy", copier(replace(PART, columns=6)), [], {})], BESIDE, MEMORY)
     assert "places[REGIONS] = { { 0x0u, 0u, 0x0u } };" in whole.tables, "nothing is claimed"
@@ -253,6 +253,21 @@ def test_more_regions_than_the_memory_has_room_for_are_refused() -> None:
     made = firmware([], many, MEMORY, [2] * 16)
     with pytest.raises(UserError, match="the firmware of 16 regions does not fit into 4096 bytes"):
         toolchain.compiled(made, many, header(many))
+
+
+@needs_compiler
+def test_three_regions_with_memories_that_are_kept_take_more_than_the_smallest_memory_and_are_told_so() -> None:
+    """`ram_bytes` is a value of the description: the next size has room for them."""
+    for ram_bytes, fits in ((4096, False), (8192, True)):
+        three = replace(LEAST, name="three", columns=6, regions=3, system=replace(BESIDE.system, ram_bytes=ram_bytes))
+        made = replace(firmware([], three, MEMORY, [2] * 3), saves=True)
+        if fits:
+            assert len(toolchain.compiled(made, three, header(three)).memory) == ram_bytes
+            continue
+        with pytest.raises(UserError) as error:
+            toolchain.compiled(made, three, header(three))
+        assert str(error.value) == ("machine 'three': the firmware of 3 regions does not fit into 4096 bytes of the "
+                                    "processor's memory\n  try: give it more system.ram_bytes, or fewer regions")
 
 
 @needs_compiler

@@ -80,6 +80,41 @@ def test_rows_of_the_last_tile_go_while_it_is_computed() -> None:
     assert ran.left(0) - ran.spans(0, "start")[-1][1] < 1000
 
 
+def of_lanes(ram_bytes: int) -> str:
+    """The commands of a blur in four lanes, of 12 launches in one run; a tile computes little longer than its rows go."""
+    arch = together.demo_arch()
+    arch = replace(arch, system=replace(arch.system, ram_bytes=ram_bytes))
+    photo = np.zeros((182, 514), np.uint8)
+    picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, lambda stage: None)
+    made = picture.job(Wanted(picture.size, (256, 30), 4, arch, 0), lambda stage: None)
+    part = next(iter(made.parts()))
+    blur = Job("blur", made.compiled.program, part.transactions(loops_of_transactions(arch.glb)), part.bounds())
+    return firmware([blur], arch, 1 << 22).commands
+
+
+def test_rows_of_a_tile_that_would_be_in_the_way_of_the_last_one_go_while_it_is_computed() -> None:
+    """In halves, before words of the launch after the next one are all asked for; of the tile before the last one in thirds."""
+    text = of_lanes(65536)
+    pieces = re.findall(r"WAIT_STORED\((\d+)u\)", text)
+    assert [int(each) // 64 for each in pieces] == [15] * 10 + [10, 20, 7, 15, 22]
+    assert re.search(r"BRING_ROWS\(\d+u\), TO_GLB\([^)]*\),\n    WAIT_STORED.*\n    TAKE_ROWS.*\n    BRING_ROWS", text)
+
+
+def test_lists_that_come_again_and_shapes_of_transfers_are_in_the_memory_of_the_processor() -> None:
+    """A launch that is like others takes 30 words of commands, and there is one list in each of these."""
+    text = of_lanes(65536)
+    assert text.count("ROWS(") == text.count("BRING_ROWS(") + text.count("TAKE_ROWS(")
+    middle = text.split("end 5 */")[1].split("end 6 */")[0]
+    assert middle.count("AGAIN(8u") == 2 and "SARDONYX_GLB(" not in middle
+    words = re.sub(r"/\*.*?\*/|\([^()]*\)", "", middle).count(",")
+    assert words <= 30
+
+
+def test_a_small_memory_of_the_processor_has_all_commands_as_they_are() -> None:
+    text = of_lanes(4096)
+    assert "AGAIN(" not in text and "WAIT_STORED" not in text and "_ROWS(0u)" in text
+
+
 def test_rows_that_go_early_are_counted_by_the_first_tile_of_a_chain_wherever_they_lie() -> None:
     """The other tiles' counts are of what was there before: rows that are not stored would go."""
     arch = together.demo_arch()
@@ -94,6 +129,6 @@ def test_rows_that_go_early_are_counted_by_the_first_tile_of_a_chain_wherever_th
         replace(each, column=4 if each.direction == STORE else 6, tiles=2, bank=at.bank, address=at.address, room=at.room)
         for each, at in zip(program.transfers, places, strict=True)))
     text = firmware([Job("blur", program, part.transactions(loops_of_transactions(arch.glb)), {})], arch, 1 << 22).commands
-    first, *_ = re.findall(r"WAIT_STORED\((\d+)u, \d+u\)[^W]*?TAKE_ROWS\(\d+u, (0x\w+)u", text)
+    first, *_ = re.findall(r"WAIT_STORED\(\d+u\), STORED\((\d+)u, 0u\),[^W]*?TAKE_ROWS\(\d+u\), FROM_GLB\((0x\w+)u", text)
     assert int(first[1], 16) // arch.glb.tile_bytes == 5 and first[0] == "4"
-    assert set(re.findall(r"WAIT_STORED\((\d+)u", text)) == {"4"}
+    assert set(re.findall(r"STORED\((\d+)u, 0u", text)) == {"4"}

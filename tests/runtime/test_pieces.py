@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.runtime.commands import Landing, Read
-from sardonyx.runtime.pieces import ON_THEIR_WAY, PIECES, pieces, rising
+from sardonyx.runtime.pieces import ON_THEIR_WAY, pieces, rising
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-3, 12)), max_size=3))
@@ -19,12 +19,13 @@ def test_loops_rise_if_each_of_their_addresses_is_higher_than_the_one_before(loo
     assert rising(loops) == all(before < after for before, after in itertools.pairwise(addresses))
 
 
-@given(rows=st.integers(1, 40), width=st.integers(1, 9), lead=st.integers(0, 3), y=st.integers(0, 5))
-def test_pieces_are_all_rows_in_order_and_go_when_they_are_in_their_banks(rows: int, width: int, lead: int, y: int) -> None:
+@given(rows=st.integers(1, 40), width=st.integers(1, 9), lead=st.integers(0, 3), y=st.integers(0, 5), parts=st.integers(2, 4))
+def test_pieces_are_all_rows_in_order_and_go_when_they_are_in_their_banks(rows: int, width: int, lead: int, y: int,
+                                                                         parts: int) -> None:
     image = np.zeros((50, 16), np.uint16)
     whole = Read("b", 64, 12 * rows, Landing(image, (y, lead), (rows, width), 12), True)
-    early, rest = pieces(whole)
-    assert len(early) == (PIECES - 1 if rows >= PIECES else 0)
+    early, rest = pieces(whole, parts)
+    assert len(early) == (parts - 1 if rows >= parts else 0)
     at, address, image = 0, 64, np.zeros((50, 16), np.uint16)
     for each in [*(piece.read for piece in early), rest]:
         assert each.landing is not None and each.landing.corner == (y + at, lead) and each.address == address
@@ -43,4 +44,4 @@ def test_what_is_no_rows_in_order_goes_at_the_end(wrong: str) -> None:
     shape = (2, 8, 4) if wrong == "three dimensions" else (8, 4)
     landing = None if wrong == "no image" else Landing(np.zeros(shape, np.uint16), (0,) * len(shape), shape, 4)
     read = Read("b", 0, 64, landing, wrong != "another order")
-    assert pieces(read) == ([], read)
+    assert pieces(read, 4) == ([], read)
