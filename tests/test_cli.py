@@ -99,7 +99,9 @@ def test_options_reach_the_python_interface(files: Path, called: "dict[str, Any]
     assert main("verilog --arch mine.json --out v".split()) == 0
     assert called["args"] == ("mine.json", Path("v"))
     assert main("verilog --out v".split()) == 0
-    assert called["args"] == ("small", Path("v"))
+    assert called["args"] == ("small", Path("v")) and not called["soc"]
+    assert main("verilog --preset onyx --soc --out v".split()) == 0
+    assert called["args"] == ("onyx", Path("v")) and called["soc"]
     assert main("explain register 0x10 --arch onyx".split()) == 0
     assert called["args"] == ("0x10",) and called["arch"] == "onyx"
     assert main("explain outputs mine.json".split()) == 0

@@ -1,5 +1,6 @@
 """Several programs on one system, and what the demo of it writes; the timeline as text and picture."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from test_system_memories import TABLES
 
 from sardonyx import emission, halide, timeline, together
 from sardonyx.apps.dense import box
+from sardonyx.cli import main
 from sardonyx.compiler.ir.program import Program
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.lint import LINT
@@ -153,6 +155,19 @@ def test_a_whole_system_is_emitted(emitted: Path) -> None:
     assert "SARDONYX_HOST_MOVE_IN" in (folder / "sardonyx.h").read_text()
     assert "move_in" in (folder / "registers.md").read_text()
     assert "m_axi_araddr" in (folder / "ports.md").read_text()
+
+
+@pytest.mark.parametrize("preset", ["tiny", pytest.param("onyx", marks=pytest.mark.slow)])
+def test_the_command_writes_the_system_of_a_preset(preset: str, tmp_path: Path) -> None:
+    """As a value of its description, with which the same files come."""
+    for number, words in enumerate((f"--preset {preset} --soc", f"--arch {tmp_path / 'mine.json'}")):
+        assert main(["verilog", *words.split(), "--out", str(tmp_path / str(number))]) == 0
+        (tmp_path / "mine.json").write_bytes((tmp_path / str(number) / "arch.json").read_bytes())
+    one, other = ({path.name: path.read_bytes() for path in (tmp_path / number).iterdir()} for number in ("0", "1"))
+    assert json.loads(one["arch.json"])["system"]["processor"] is True
+    files = one["sardonyx_system.f"].decode().split()
+    assert files[-1] == "sardonyx_system.sv" and {"picorv32.sv", "host.sv", "sardonyx.sv"} <= set(files) <= set(one)
+    assert one == other
 
 
 def test_a_whole_system_passes_lint_with_the_waivers_beside_it(emitted: Path) -> None:
