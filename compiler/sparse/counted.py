@@ -25,5 +25,6 @@ def everywhere(part: Node, index: str) -> bool:
     if isinstance(part, Access):
         return index in part.stored and part.format.is_dense(part.stored.index(index))
     if isinstance(part, Product):
-        return all(everywhere(each, index) for each in part.factors if index in live(each))
+        here = [each for each in part.factors if index in live(each)]
+        return bool(here) and all(everywhere(each, index) for each in here)
     return any(everywhere(term, index) for _, term in part.terms)

@@ -16,7 +16,9 @@ from sardonyx.compiler.ir.sam_reduce import Accumulator, Reducer
 from sardonyx.compiler.ir.sam_streams import Dropper, Joiner, Repeater
 from sardonyx.compiler.lang.einsum import EVERY, LOCATED, parse, with_extents, with_sizes
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.sparse.counted import everywhere
 from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.model.tokens.network import Network
@@ -244,6 +246,14 @@ def test_sums_that_are_accumulated_around_dense_levels_are_read_with_all_coordin
 def test_a_dense_level_of_the_result_is_counted_where_operands_may_miss_some(text, form, counted):
     nodes = lower(parse(text, "ij", {"B": form, "x": "d"})).nodes.values()
     assert len([op for op in nodes if isinstance(op, Scanner) and op.slot == "x"]) == counted
+
+
+@pytest.mark.parametrize("text,found", [("x = b(i) * c(i)", True), ("x = b(i) * d(i)", False), ("x = e * d(j)", False),
+                                        ("x = e * d(j) + d(i)", False), ("x = e * d(j) + b(i)", True)])
+def test_a_product_without_an_index_meets_none_of_its_coordinates(text, found):
+    statement = parse(text)
+    statement = parse(text, formats={name: "d" for name in statement.tensors if name in "bc"})
+    assert everywhere(normalize(statement), "i") is found
 
 
 def test_the_factor_that_is_there_last_is_multiplied_last():
