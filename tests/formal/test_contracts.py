@@ -17,6 +17,7 @@ from sardonyx.hw.arch.primitive import (
     JOINER,
     LEVEL,
     PASS_THROUGH,
+    PRIMITIVES,
     REDUCER,
     REPEATER,
     SCATTER,
@@ -39,6 +40,12 @@ CHEAP = dataclasses.replace(PE, multiplier_tree=False)
 
 def sparse() -> Side:
     return Side({name: Contract(primitive, build(primitive, MAXIMA)) for name, primitive in SPARSE.items()})
+
+
+def test_no_primitive_on_streams_is_without_a_proof() -> None:
+    # A pass-through is a FIFO, which test_chains.py proves whole.
+    assert {*SPARSE, ALU.name, LEVEL.name, ACCUMULATOR.name, SCATTER.name, PASS_THROUGH.name} == {
+        name for name, each in PRIMITIVES.items() if not each.static}
 
 
 def test_sparse_primitives_keep_the_contract(tmp_path: Path) -> None:
