@@ -76,8 +76,8 @@ class Scheduler:
     """
 
     def __init__(self, device: Device) -> None:
-        self._arch = device.arch
         self._session = Session(device)
+        self._arch = device.arch
         self._waiting: list[Job[Any]] = []
         self._running: dict[int, Job[Any]] = {}
         self._failed: list[Job[Any]] = []

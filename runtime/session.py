@@ -27,6 +27,7 @@ from functools import partial
 from typing import Any
 
 from ..compiler.ir.program import Program
+from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import CONTROLLER, GROUP, named
 from . import host, memories
@@ -52,6 +53,9 @@ class Session:
     """
 
     def __init__(self, device: Device, columns: Sequence[int] = ()) -> None:
+        if not isinstance(getattr(device, "arch", None), Arch):
+            raise UserError(f"it is of type {type(device).__name__}, which is no machine that runs", "device",
+                            "give one, as of sardonyx.simulated(arch)")
         if device.arch.regions == 1:
             raise UserError("the machine has one region", f"machine '{device.arch.name}'",
                             "describe one with `regions` of 2 or more, or give the machine itself as the engine")

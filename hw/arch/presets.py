@@ -45,6 +45,9 @@ PRESETS = {arch.name: arch for arch in (
 
 def get(name: str) -> Arch:
     """A preset by name, or the description in a file ending in .json; UserError names what comes close."""
+    if not isinstance(name, str):
+        raise UserError(f"it is of type {type(name).__name__}, which names no machine", "preset",
+                        f"name one of {', '.join(PRESETS)}, or a .json file")
     if name in PRESETS:
         return PRESETS[name]
     if name.endswith(".json"):

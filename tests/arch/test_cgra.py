@@ -136,6 +136,13 @@ def test_an_unknown_preset_names_the_near_one():
                                 "  try: choose one of tiny, small, sparse, fpga, amber, onyx, or give a .json file")
 
 
+def test_what_is_no_text_names_no_machine():
+    with pytest.raises(UserError) as error:
+        presets.get(3)
+    assert str(error.value) == ("preset: it is of type int, which names no machine\n"
+                                "  try: name one of tiny, small, sparse, fpga, amber, onyx, or a .json file")
+
+
 @pytest.mark.parametrize("field", ["pe", "mem", "interconnect", "glb", "timing", "system"])
 @pytest.mark.parametrize("value", [5, None, [], "x"])
 def test_a_part_that_is_no_table_is_refused(field, value):

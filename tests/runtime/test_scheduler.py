@@ -270,3 +270,11 @@ def test_where_nothing_goes_on_no_time_passes() -> None:
     scheduler = Scheduler(device)
     with pytest.raises(UserError, match="nothing goes on"):
         scheduler.step()
+
+
+@pytest.mark.parametrize("kind", [Session, Scheduler])
+def test_what_is_no_device_has_no_regions(kind: Callable[[Any], object]) -> None:
+    with pytest.raises(UserError) as error:
+        kind("small")
+    assert str(error.value) == ("device: it is of type str, which is no machine that runs\n"
+                                "  try: give one, as of sardonyx.simulated(arch)")
