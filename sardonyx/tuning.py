@@ -46,6 +46,7 @@ ESTIMATE = "estimate"
 ENGINES = {ESTIMATE: "the estimate by which edges are chosen, without a run", engines.RTL: "generated Verilog",
            engines.RTL_FULL: "generated Verilog of all tiles, configured over its buses"}
 BUDGET, MOST_BUDGET = 40, 100_000
+EXACT = next(iter(VALUES))      # The way to take values if nothing is said.
 FIRST = 4               # One in so many of the points that are run are different programs, the rest edges of the best.
 DENSE_PLACES = 1 << 20  # Of an operand that is tried in dense levels.
 SHOWN = 12              # Rows of the table.
@@ -180,7 +181,9 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     if not found:
         raise UserError(f"none of {len(programs)} programs fits: {next(iter(expected.values())).refused}", expression,
                         "choose a larger machine")
-    return Outcome(*_told(task, operands, found, len(programs)))
+    given = {"arch": arch if isinstance(arch, str | Path) else machine.name,
+             **({"values": values} if values != EXACT else {}), **({"seed": seed} if seed else {})}
+    return Outcome(*_told(task, operands, given, found, len(programs)))
 
 
 def _programs(task: Task, program: Program, order: str | None, formats: Mapping[str, str]) -> list[Point]:
@@ -220,15 +223,16 @@ def _neighbours(task: Task, point: Point) -> list[Point]:
     return found
 
 
-def _told(task: Task, operands: Mapping[str, object], found: Sequence[tuple[Point, float]], programs: int
-          ) -> tuple[dict[str, object], str]:
-    """The report, and the table with what runs the best point."""
+def _told(task: Task, operands: Mapping[str, object], given: Mapping[str, object], found: Sequence[tuple[Point, float]],
+          programs: int) -> tuple[dict[str, object], str]:
+    """The report, and the table with what runs the best point. given: options of that as they were given."""
     best, least = found[0]
     # Where the user gave arrays, names to replace.
     files = {name: str(value) if isinstance(value, str | Path) else f"{name}.mtx" for name, value in operands.items()}
     words = ["sardonyx", "run", "einsum", task.text, *(word for name, file in files.items() for word in (f"--{name}", file)),
-             "--arch", task.arch.name, *(word for each in best.formats for word in ("--format", "=".join(each))), "--schedule",
-             str(best.schedule), "--locate", task.locate, "--dispatch", task.plan.dispatch,
+             *(word for name, value in given.items() for word in (f"--{name}", str(value))),
+             *(word for each in best.formats for word in ("--format", "=".join(each))), "--schedule", str(best.schedule),
+             "--locate", task.locate, "--dispatch", task.plan.dispatch,
              "--unroll", MOST if task.plan.copies is None else str(task.plan.copies)]
     points: list[dict[str, Any]] = [{"order": " ".join(point.order), "formats": dict(point.formats), "edges": dict(point.edges),
                                      "cycles": round(cycles)} for point, cycles in found]

@@ -1,6 +1,7 @@
 """Tuning: what it finds runs as it says, within its budget, in one process or several, and again after a stop."""
 
 import json
+import shlex
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -132,6 +133,20 @@ def test_the_command_prints_the_table_and_as_json_the_report(tmp_path: Path, cap
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"]["command"] == lines[-1].strip()
     assert main([*words, "--engine", "golden"]) == main(["tune", PRODUCT, "--budget", "3"]) == 2
+
+
+def test_the_command_of_the_best_point_has_what_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    """It runs as it stands: a machine of a file, and values that would be refused without the option."""
+    monkeypatch.chdir(tmp_path)
+    scipy.io.mmwrite("B.mtx", OPERANDS["B"] * 0.3)
+    scipy.io.mmwrite("C.mtx", OPERANDS["C"])
+    Path("mine.json").write_text(json.dumps({**sardonyx.get_arch("small").to_json(), "name": "other"}))
+    assert main(["tune", PRODUCT, "--budget", "1", "--jobs", "1", "--B", "B.mtx", "--C", "C.mtx", "--arch", "mine.json",
+                 "--values", "small", "--seed", "3"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1].strip()
+    assert "--arch mine.json --values small --seed 3" in command
+    assert main([*shlex.split(command)[1:], "--engine", "golden"]) == 0
 
 
 @pytest.mark.parametrize("how,message", [
