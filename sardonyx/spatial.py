@@ -91,7 +91,7 @@ class Design(Concerns):
         Parameters
         ----------
         ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`); ports are by default 4, of vectors 5; room 32, of
-                                           buffers of rows 128.
+                                           vectors 64, of buffers of rows 128.
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
@@ -100,7 +100,7 @@ class Design(Concerns):
         """
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
-                  (128 if wide else 32) if room is None else room, lists)
+                  (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists)
         if self.vectored is not None:
             return vector_accelerators.around(self.vectored, self, dma, queue, ram_bytes, watchdog, counters)
         return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written, dma=dma,

@@ -8,6 +8,7 @@ import numpy as np
 
 from .compiler.lang.recurrence import Recurrences, Sum
 from .compiler.lang.sparsity import Skip, dependencies
+from .compiler.spatial.sums import times
 from .compiler.spatial.vectors import Vectors
 from .hw.arch.errors import UserError
 from .hw.arch.vectored import Side, Vectored
@@ -45,7 +46,7 @@ def explained(made: Vectored, functionality: Recurrences, dataflow: Vectors, ski
         f"fibers of one {shared} belong together" if shared else "there is one fiber of each",
         f"{kind.left} and {kind.right} elements meet in a step, each with each: {numbers['pes']} PEs; all vectors of "
         f"{made.right.tensor.name} for each of {made.left.tensor.name}",
-        f"{made.right.tensor.name} in a buffer of {kind.stored:,} vectors, twice",
+        f"{made.right.tensor.name} in a buffer of {kind.stored:,} vectors, {times(kind.fibers)}",
         f"{made.result.name}, {size}, in {kind.banks} banks of {kind.words:,} sums, twice, which add one a cycle; to them by "
         f"{kind.lanes} FIFOs of {kind.depth} for each PE",
         f"by {made.part} up to {made.most} of {made.result.shape[0]} at once, or fewer where fibers are long" if made.part

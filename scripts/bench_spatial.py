@@ -138,8 +138,8 @@ class Convolved:
         return self.products / (4 * 16 * self.cycles)
 
 
-def sparse_layers() -> Iterator[Convolved]:
-    """Layers of AlexNet, of one of two groups of channels where it has these, with as many zeros; every output compared."""
+def _layers() -> Iterator[tuple[str, sp.Design, np.ndarray, list[np.ndarray]]]:
+    """Layers of AlexNet, of one of two groups of channels where it has these, with as many zeros: weights, and four tiles."""
     random = np.random.default_rng(0)
     for name, channels, tile, outputs, size, pixels, weights in (
             ("conv2", 48, 7, 128, 5, .865, .225), ("conv3", 256, 4, 384, 3, .53, .34), ("conv4", 192, 4, 192, 3, .39, .37),
@@ -147,12 +147,25 @@ def sparse_layers() -> Iterator[Convolved]:
         design = convolution(channels, tile, outputs, size)
         image_of, weights_of = (each.shape for each in design.tensors)
         held = random.integers(-128, 128, weights_of) * (random.random(weights_of) < weights)
-        reports: list[Mapping[str, Any]] = []
-        for _ in range(4):
-            image = random.integers(-128, 128, image_of) * (random.random(image_of) < pixels)
-            reports.append(design.run(image=image, weights=held).report)
+        yield name, design, held, [random.integers(-128, 128, image_of) * (random.random(image_of) < pixels) for _ in range(4)]
+
+
+def sparse_layers() -> Iterator[Convolved]:
+    """Layers on streams; every output compared."""
+    for name, design, weights, images in _layers():
+        reports: list[Mapping[str, Any]] = [design.run(image=image, weights=weights).report for image in images]
         cycles, ideal = (max(each[key] for each in reports) for key in ("cycles", "cycles_of_ideal_crossbar"))
         yield Convolved(name, cycles, ideal, sum(each["products"] for each in reports))
+
+
+def sparse_layers_from_memory() -> Iterator[tuple[str, int, int]]:
+    """Of every layer a tile from memory to memory, sums stored as bytes: its cycles, and those of an ideal crossbar on
+    streams."""
+    for name, design, weights, images in _layers():
+        operands = {"image": images[0], "weights": weights}
+        found = design.accelerator().compute(stored=1, **operands)
+        assert found.cycles is not None, "Verilog has cycles"
+        yield name, found.cycles, design.run("tokens", **operands).report["cycles_of_ideal_crossbar"]
 
 
 def few_of_each_group() -> list[tuple[str, int, int]]:

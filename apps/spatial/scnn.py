@@ -23,7 +23,7 @@ def convolution(channels: int, tile: int, outputs: int, size: int) -> sp.Design:
         dataflow=sp.Vectors((y, x), (k, r, s), sizes=(4, 4)),
         bounds={"c": channels, "y": tile, "x": tile, "k": outputs, "r": size, "s": size},
         sparsity=[sp.skip(y, x, where=image(c, y, x) == 0), sp.skip(k, r, s, where=weights(k, c, r, s) == 0)],
-        buffers={"weights": sp.Held(vectors=64), "output": sp.Sums(banks=32, words=64)},
+        buffers={"weights": sp.Held(vectors=64, fibers=3), "output": sp.Sums(banks=32, words=64)},
         name="scnn")
 
 

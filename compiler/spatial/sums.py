@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ...hw.arch.cartesian import MOST_BANKS, MOST_DEPTH, MOST_STORED, MOST_WORDS
+from ...hw.arch.cartesian import MOST_BANKS, MOST_DEPTH, MOST_FIBERS, MOST_STORED, MOST_WORDS
 from ...hw.arch.check import PowerOfTwo, Whole, check
 
 
@@ -36,9 +36,16 @@ class Held:
     """The buffer of an operand whose fiber is read again for each vector of the other one; the next fiber enters meanwhile.
 
     vectors : int         Of a fiber, at most, a power of two.
+    fibers : int          That are held at once, so that one that is short, or is read once, does not wait for what comes.
     """
 
     vectors: Annotated[int, PowerOfTwo(2, MOST_STORED)] = 64
+    fibers: Annotated[int, Whole(2, MOST_FIBERS)] = 2
 
     def __post_init__(self) -> None:
         check(self, "held")
+
+
+def times(count: int) -> str:
+    """How often something is there, in words."""
+    return "twice" if count == 2 else f"{count} times"

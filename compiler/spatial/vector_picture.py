@@ -11,6 +11,7 @@ from html import escape
 
 from ...hw.arch.vectored import Side, Vectored
 from .picture import STYLE
+from .sums import times
 
 PITCH, SIZE, LEFT, TOP, LEAST = 92, 60, 150, 150, 480
 BLUE, GREEN, RED, PALE = "#3b5bdb", "#2b8a3e", "#c92a2a", "#dbe4ff"
@@ -39,7 +40,7 @@ def _sides(made: Vectored) -> Iterator[str]:
     kind = made.kind
     across, down = PITCH * kind.right - (PITCH - SIZE), PITCH * kind.left - (PITCH - SIZE)
     yield _box(LEFT, TOP - 66, across, 30, "#ebfbee", GREEN)
-    yield _text(LEFT + 8, TOP - 46, f"{kind.stored} vectors, twice", "span")
+    yield _text(LEFT + 8, TOP - 46, f"{kind.stored} vectors, {times(kind.fibers)}", "span")
     yield _text(LEFT, TOP - 74, _named(made.right), "")
     for column in range(kind.right):
         at = LEFT + PITCH * column + SIZE // 2

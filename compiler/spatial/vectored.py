@@ -64,7 +64,7 @@ class _Maker:
         feeds = {left.name: LEFT, right.name: RIGHT}
         kind = Cartesian(self.name, *self.vectors.sizes, sums.banks, sums.words, self.recurrences.bits(left.name),
                          self.recurrences.bits(right.name), result.bits, _logic(self.value, feeds), self.bits, sums.lanes,
-                         sums.depth, held.vectors)
+                         sums.depth, held.vectors, held.fibers)
         first = self.places[0] if self.places else Sum(())
         part = next((index for index in self.bounds if own(first, index) and not first.constant
                      and not any(index in dict(at.terms) for at in self.places[1:])), "")

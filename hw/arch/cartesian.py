@@ -18,7 +18,7 @@ from .spatial import MOST_BITS, Apply, Feed, Logic, Tap, leaves, width
 
 LEFT, RIGHT = "left", "right"
 PRODUCT = Apply("mul", (Feed(LEFT, 0), Feed(RIGHT, 0)))
-MOST_ELEMENTS, MOST_BANKS, MOST_WORDS, MOST_DEPTH, MOST_STORED = 8, 64, 1 << 12, 64, 1 << 12
+MOST_ELEMENTS, MOST_BANKS, MOST_WORDS, MOST_DEPTH, MOST_STORED, MOST_FIBERS = 8, 64, 1 << 12, 64, 1 << 12, 8
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Cartesian:
     value_bits : int      Of what they give, which wraps.
     lanes : int           FIFOs of each product in front of the crossbar: one for each rest of the bank.
     depth : int           Of these FIFOs.
-    stored : int          Vectors of the right fiber that are held, twice.
+    stored : int          Vectors of a right fiber that are held.
+    fibers : int          Right fibers that are held at once: one is given, others enter.
     """
 
     name: Annotated[str, Identifier()]
@@ -53,6 +54,7 @@ class Cartesian:
     lanes: Annotated[int, PowerOfTwo(1, MOST_BANKS)] = 2
     depth: Annotated[int, Whole(1, MOST_DEPTH)] = 4
     stored: Annotated[int, PowerOfTwo(2, MOST_STORED)] = 64
+    fibers: Annotated[int, Whole(2, MOST_FIBERS)] = 2
 
     def __post_init__(self) -> None:
         check(self, "array of products", self._rules)

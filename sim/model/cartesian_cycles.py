@@ -27,12 +27,12 @@ class Vector(NamedTuple):
 
 
 class _Held:
-    """`hw.spatial.convolve.replay`: two groups of vectors, of which one is given."""
+    """`hw.spatial.convolve.replay`: groups of vectors, of which one is given."""
 
-    def __init__(self, vectors: Sequence[Vector]) -> None:
+    def __init__(self, vectors: Sequence[Vector], count: int) -> None:
         self._coming = deque(vectors)
-        self._groups: tuple[list[Vector], list[Vector]] = ([], [])
-        self._full = [False, False]
+        self._groups: list[list[Vector]] = [[] for _ in range(count)]
+        self._full = [False] * count
         self._filling = self._giving = self._at = 0
         self.there: Vector | None = None
 
@@ -40,13 +40,13 @@ class _Held:
         """A cycle: whether the vector that is there is taken, and its group let go with its last one."""
         full, ends = (*self._full,), self.there is not None and self.there.last
         lets = taken and ends and free
-        half, place = self._giving ^ lets, 0 if ends else self._at
+        half, place = (self._giving + lets) % len(full), 0 if ends else self._at
         reads = full[half] and (self.there is None or taken)
         if self._coming and not full[self._filling]:
             self._groups[self._filling].append(vector := self._coming.popleft())
             if vector.last:
                 self._full[self._filling] = True
-                self._filling ^= 1
+                self._filling = (self._filling + 1) % len(full)
         if reads:
             self.there, self._at = self._groups[half][place], place + 1
         elif taken:
@@ -54,7 +54,7 @@ class _Held:
         if lets:
             self._full[self._giving] = False
             self._groups[self._giving].clear()
-            self._giving ^= 1
+            self._giving = (self._giving + 1) % len(full)
 
 
 class _Queues:
@@ -94,7 +94,7 @@ class _Queues:
 def cycles(kind: Cartesian, inputs: Mapping[str, Sequence[int]]) -> int:
     """From the first cycle behind reset to that of the last sum, both included."""
     lefts = deque(_vectors(kind, inputs, LEFT, kind.left, kind.left_bits))
-    held = _Held(_vectors(kind, inputs, RIGHT, kind.right, kind.right_bits))
+    held = _Held(_vectors(kind, inputs, RIGHT, kind.right, kind.right_bits), kind.fibers)
     queues = _Queues(kind)
     busy_until = kind.words         # banks are set to 0, and then leave
     cycle, pending, closing, waited = -1, list[int | None](), False, False

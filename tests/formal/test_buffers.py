@@ -130,15 +130,17 @@ def bank(name: str) -> Held:
 class Replayed(Between):
     """What holds groups of words, whatever lets them go."""
 
-    def __init__(self) -> None:
-        bits = {"giving": 1, "full": 2}
+    def __init__(self, groups: int) -> None:
+        self.groups = groups
+        bits = {"giving": (groups - 1).bit_length(), "filling": (groups - 1).bit_length(), "full": groups}
         probes = {"there": ("part.o__valid", 1), **{name: (f"part.{name}", count) for name, count in bits.items()}}
-        super().__init__(Replay(4, 3), probes, settled=False)
+        super().__init__(Replay(4, 3, groups), probes, settled=False)
 
     def build(self, m: Module) -> None:
         super().build(m)
         probe: Any = self
         always(m, "what is given is held", ~probe.there | probe.full.bit_select(probe.giving, 1))
+        always(m, "there are such groups", (probe.giving < self.groups) & (probe.filling < self.groups))
 
 
 def vectors() -> Side:
@@ -148,7 +150,7 @@ def vectors() -> Side:
     kind = Cartesian("products", 2, 1, 2, 2, 2, 2, 4, stored=2)
     made = vectored.Vectored(kind, (("c", 2), ("x", 2), ("k", 2)), x, k, Shaped("X", 4, (2, 2)), "k")
     return Side({"left": Held(Former(made, made.left), {"lengths": 4}), "right": Held(Former(made, made.right), {"lengths": 4}),
-                 "held": Replayed()})
+                 "held": Replayed(2), "more held": Replayed(3)})
 
 
 class Rows(Between):

@@ -61,7 +61,7 @@ class CartesianArray(Component):
                        for side, count in (("left", kind.left), ("right", kind.right)))
         held_as = element(kind, kind.right_bits)
         bits = held_as.size
-        m.submodules.replay = replay = macro(Replay(kind.stored, kind.right * bits))
+        m.submodules.replay = replay = macro(Replay(kind.stored, kind.right * bits, kind.fibers))
         joined = Signal()
         # The mark of the last vector is in its highest bit.
         m.d.comb += [joined.eq(Cat(each.valid for each in right).all()), replay.i.valid.eq(joined),

@@ -22,12 +22,13 @@ stalls = st.none() | st.integers(1, 1 << 30)
 
 
 @settings(max_examples=20)
-@given(groups=st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=4), min_size=1, max_size=6), stalls=stalls)
-def test_a_group_is_given_again_until_it_is_let_go(groups: "list[list[int]]", stalls: "int | None") -> None:
+@given(groups=st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=4), min_size=1, max_size=6), stalls=stalls,
+       held=st.sampled_from((2, 3)))
+def test_a_group_is_given_again_until_it_is_let_go(groups: "list[list[int]]", stalls: "int | None", held: int) -> None:
     words = [word | (at == len(group) - 1) << 7 for group in groups for at, word in enumerate(group)]
-    assert Bench(Replay(4, 8)).run({"i": words}, {"free": 1}, stalls).outputs["o"] == words
+    assert Bench(Replay(4, 8, held)).run({"i": words}, {"free": 1}, stalls).outputs["o"] == words
     # Never let go, the first one comes for ever.
-    again = Bench(Replay(4, 8)).run({"i": words}, {"free": 0}, stalls, expect={"o": 20}).outputs["o"][:20]
+    again = Bench(Replay(4, 8, held)).run({"i": words}, {"free": 0}, stalls, expect={"o": 20}).outputs["o"][:20]
     first = words[:len(groups[0])]
     assert again == (first * 20)[:20]
 
