@@ -129,22 +129,22 @@ def areas(design: Design, library: Library, registers: Registers = Registers.ENA
     return {name.lstrip("\\"): _module_area(module) for name, module in found.items()}
 
 
-def netlist(design: Design, library: Library, registers: Registers = Registers.ENABLES) -> str:
-    """The flat netlist, in cells of the library."""
-    folder = _made(design, library, [*_flat(design, library, registers), _WRITE], registers)
+def netlist(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True) -> str:
+    """The netlist, in cells of the library; if it is not `flat` each module is mapped alone, whatever it has around it."""
+    folder = _made(design, library, [*_steps(design, library, registers, flat), _WRITE], registers)
     return (folder / NETLIST).read_text()
 
 
 def mapped(design: Design, library: Library) -> tuple[str, str]:
     """The flat netlist, and the same as Yosys writes it in JSON."""
-    folder = _made(design, library, [*_flat(design, library), "rename -enumerate", _WRITE, f"write_json {JSON}"])
+    folder = _made(design, library, [*_steps(design, library), "rename -enumerate", _WRITE, f"write_json {JSON}"])
     return (folder / NETLIST).read_text(), (folder / JSON).read_text()
 
 
-def _flat(design: Design, library: Library, registers: Registers = Registers.ENABLES) -> list[str]:
+def _steps(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True) -> list[str]:
     (high, one), (low, zero) = library.family.high, library.family.low
     return [
-        *_logic(design, "-flatten -booth -extra-map +/choices/kogge-stone.v ", registers),
+        *_logic(design, f"{'-flatten ' * flat}-booth -extra-map +/choices/kogge-stone.v ", registers),
         *(_clock_gates(library) if registers is not Registers.ENABLES else []), "rename -wire",
         *_mapping(library), "setundef -zero", "splitnets",
         f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge"]
