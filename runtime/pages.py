@@ -22,8 +22,8 @@ from ..hw.arch.system import System
 
 # The DMA brings so many bytes in less time than their commands take.
 MOST_BYTES = 2048
-# Every command has room in so many.
-LEAST_BYTES = 32
+# Every command has room in so many: the longest one asks for four transfers of rows. What is noted is moved in words of 8 bytes.
+LEAST_BYTES, STEP_BYTES = 64, 32
 # The pages of a region have two of so many parts of its share of the processor's memory, and notes one of so many of a page.
 RAM_PARTS, NOTE_PARTS = 16, 4
 # Words of a page beside its commands: which page follows, and NEXT or END.
@@ -52,7 +52,7 @@ class Line:
 
 def page_bytes(system: System, regions: int = 1) -> int:
     """The size of a page where so many regions are served; its parts, for notes too, are multiples of 8."""
-    return max(LEAST_BYTES, min(MOST_BYTES, system.ram_bytes // (RAM_PARTS * regions) // LEAST_BYTES * LEAST_BYTES))
+    return max(LEAST_BYTES, min(MOST_BYTES, system.ram_bytes // (RAM_PARTS * regions) // STEP_BYTES * STEP_BYTES))
 
 
 def note_bytes(page: int) -> int:

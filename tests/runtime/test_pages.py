@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from machines import LEAST
 from riscv import needs_compiler
 
-from sardonyx.hw.arch.system import System
+from sardonyx.hw.arch.system import WAITING, System
 from sardonyx.hw.tables import header
 from sardonyx.runtime.firmware import firmware
 from sardonyx.runtime.pages import LEAST_BYTES, Chain, Line, Pages, note_bytes, page_bytes, paged
 from sardonyx.runtime.report import Layout, head, read_report
+from sardonyx.runtime.row_lines import RowLines
+from sardonyx.runtime.rows import Rows
 from sardonyx.runtime.toolchain import compiled
 from sardonyx.sim.rtl.system import SimulatedSystem
 
@@ -36,10 +38,21 @@ def words_of(page: "list[Line]") -> int:
 
 
 @pytest.mark.parametrize("ram, queues, size", [
-    (4096, 1, 256), (16384, 1, 1024), (65536, 1, 2048), (1 << 20, 1, 2048), (65536, 2, 2048), (16384, 3, 320), (4096, 16, 32)])
+    (4096, 1, 256), (16384, 1, 1024), (65536, 1, 2048), (1 << 20, 1, 2048), (65536, 2, 2048), (16384, 3, 320), (8192, 5, 96), (4096, 16, 64)])
 def test_a_page_is_a_part_of_the_memory_and_no_longer_than_brings_something(ram: int, queues: int, size: int) -> None:
     assert page_bytes(System(processor=True, ram_bytes=ram), queues) == size
     assert size % 8 == 0 == note_bytes(size) % 8 and size >= LEAST_BYTES
+
+
+@pytest.mark.parametrize("brings", [True, False])
+def test_the_smallest_page_has_room_for_every_transfer(brings: bool) -> None:
+    """As many alike as have room to wait are one command."""
+    rows, lines = RowLines(), [Line("    JOB(0u, 0u),", 2)]
+    for at in range(WAITING):
+        rows.add(lines, brings, Rows(3, 8, 0, 16, 0, 8), (16, 8), 64 * at, 1024 * at)
+    alone = Line("    SET_BRING(0u, 0u, 8u),", 6, behind="REGISTERS", brings=1)
+    assert [len(page) for page in paged([*lines, alone], LEAST_BYTES)] == [1, 1, 1]
+    assert all(4 * words_of([each]) <= LEAST_BYTES for each in (*lines, alone))
 
 
 @given(lines=LINES, size=st.sampled_from([32, 64, 256]))
