@@ -65,12 +65,14 @@ def rising(loops: Sequence[Loop]) -> bool:
 
 def pieces(read: Read, parts: int) -> tuple[list[Piece], Read]:
     """What of a result goes early, all but the last of so many parts, and the rest; nothing early unless it is rows that are
-    stored one after the other."""
+    stored one after the other, and enough of them are left that the store counts on until the others are in their bank."""
     landing = read.landing
     if landing is None or not read.rising or len(landing.shape) != 2 or landing.shape[0] < parts:
         return [], read
     rows, width = landing.shape
     borders = [rows * number // parts for number in range(parts + 1)]
+    if width * (rows - borders[-2]) < ON_THEIR_WAY:
+        return [], read
     *early, rest = [_rows(read, landing, first, last - first) for first, last in itertools.pairwise(borders)]
     return [Piece(each, width * last + ON_THEIR_WAY) for each, last in zip(early, borders[1:], strict=False)], rest
 

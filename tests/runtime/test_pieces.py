@@ -25,7 +25,9 @@ def test_pieces_are_all_rows_in_order_and_go_when_they_are_in_their_banks(rows: 
     image = np.zeros((50, 16), np.uint16)
     whole = Read("b", 64, 12 * rows, Landing(image, (y, lead), (rows, width), 12), True)
     early, rest = pieces(whole, parts)
-    assert len(early) == (parts - 1 if rows >= parts else 0)
+    # A store that ends counts no more: rows in front of so few would wait for words that never come.
+    behind = width * (rows - rows * (parts - 1) // parts)
+    assert len(early) == (parts - 1 if rows >= parts and behind >= ON_THEIR_WAY else 0)
     at, address, image = 0, 64, np.zeros((50, 16), np.uint16)
     for each in [*(piece.read for piece in early), rest]:
         assert each.landing is not None and each.landing.corner == (y + at, lead) and each.address == address
@@ -36,7 +38,7 @@ def test_pieces_are_all_rows_in_order_and_go_when_they_are_in_their_banks(rows: 
     for piece in early:
         assert piece.read.landing is not None
         counted += width * piece.read.landing.shape[0]
-        assert piece.stored == counted + ON_THEIR_WAY
+        assert piece.stored == counted + ON_THEIR_WAY <= rows * width
 
 
 @pytest.mark.parametrize("wrong", ["no image", "another order", "three dimensions"])
