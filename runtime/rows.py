@@ -9,7 +9,7 @@
 What lies one behind the other on both sides is one row.
 
 Input:   part of an image, `Box` or `Landing`.
-Output:  `Rows`, one for each place in the dimensions above y.
+Output:  `Rows`, one for each place in the dimensions above y, of as many as a transfer may have.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from typing import NamedTuple
 
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import LINE_BYTES
+from ..hw.arch.system import MORE_ROWS_BITS
 from .commands import Box, Landing
 from .data.window import filled
+
+MOST_ROWS = 1 << MORE_ROWS_BITS     # of a transfer
 
 
 class Rows(NamedTuple):
@@ -49,8 +52,9 @@ def rows(part: Box | Landing) -> Iterator[Rows]:
     (count, one, other), above = rest[0] if rest else (1, size, size), rest[1:]
     for place in itertools.product(*(range(side) for side, _, _ in above[::-1])):
         moved = [(at * one, at * other) for at, (_, one, other) in zip(place[::-1], above, strict=True)]
-        yield Rows(count, size, begin + sum(at for at, _ in moved), one,
-                   WORD_BYTES * part.lead + sum(at for _, at in moved), other)
+        for first in range(0, count, MOST_ROWS):
+            yield Rows(min(MOST_ROWS, count - first), size, begin + first * one + sum(at for at, _ in moved), one,
+                       WORD_BYTES * part.lead + first * other + sum(at for _, at in moved), other)
 
 
 def lines(part: Box | Landing) -> int:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.glb import LANES, LINE_BYTES
 from sardonyx.runtime.commands import Box, Landing
 from sardonyx.runtime.data.window import filled
-from sardonyx.runtime.rows import Rows, lines, rows
+from sardonyx.runtime.rows import MOST_ROWS, Rows, lines, rows
 
 # Of each dimension, y first: elements of a part, of the image in front of it and behind it.
 dims = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4)
@@ -33,6 +33,12 @@ def test_rows_of_a_box_are_its_words_in_order_and_one_where_they_can_be(dims: "l
     assert all(at % LINE_BYTES == 0 for each in found for at in (each.outside, each.outside_pitch, each.size))
     if box.words.flags.c_contiguous:
         assert [(each.number, each.size) for each in found] == [(1, 2 * box.words.size)]
+
+
+def test_a_part_of_more_rows_than_a_transfer_may_have_is_several() -> None:
+    image = np.zeros((MOST_ROWS + 5, 8), np.uint16)
+    assert list(rows(Landing(image, (2, 4), (MOST_ROWS + 3, 4), 4))) == [
+        Rows(MOST_ROWS, 8, 40, 16, 0, 8), Rows(3, 8, 40 + 16 * MOST_ROWS, 16, 8 * MOST_ROWS, 8)]
 
 
 @given(dims, st.integers(0, 9), st.integers(1, 9), st.integers(0, 9))
