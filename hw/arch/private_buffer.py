@@ -228,7 +228,7 @@ class PrivateBuffer:
     def _misfits(self) -> Iterator[Misfit]:
         if [bank.sinks for bank in self.banks] != [len(names) for names in self.sinks]:
             yield Misfit("sinks", "does not have as many ports for each bank as it feeds", "name each port")
-        if any(len(bank.bases) != len(names) for bank, names in zip(self.banks, self.asks or ((),) * len(self.banks))):
+        if [len(bank.bases) for bank in self.banks] != [len(names) for names in self.asks or ((),) * len(self.banks)]:
             yield Misfit("asks", "does not have a port for each sink of a bank that gathers", "name each, or none")
         if self.begins[:1] != (0,) or list(self.begins) != sorted(set(self.begins)) or len(self.banks) % len(self.begins):
             yield Misfit("begins", "does not rise from 0, or banks are no groups of as many", "give where each group begins")

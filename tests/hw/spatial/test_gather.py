@@ -1,5 +1,6 @@
 """A buffer gathers the elements whose coordinates another operand finds, however often and whenever they are asked for."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -121,6 +122,14 @@ def test_a_sparse_matrix_times_a_dense_one_goes_from_memory_to_memory() -> None:
     program.wait()
     found, _ = accelerator.run(program, bytes(memory))
     assert np.array_equal(np.frombuffer(found, np.int32, 24, 0x600).reshape(12, 2), a @ b)
+
+
+@pytest.mark.parametrize("asks", [(), ((),), (("a0", "a1"),), (("a0", "a1", "a2"), ()), (("a0", "a1", "a2"), ("a0",))])
+def test_each_port_of_each_bank_asks(asks: "tuple[tuple[str, ...], ...]") -> None:
+    for banks in ((BANK,), (BANK, BANK)):
+        with pytest.raises(UserError, match="asks does not have a port for each sink of a bank that gathers"):
+            replace(BUFFER, banks=banks, sinks=BUFFER.sinks * len(banks), asks=asks)
+    assert replace(BUFFER, banks=(BANK, BANK), sinks=BUFFER.sinks * 2, asks=BUFFER.asks * 2)
 
 
 def test_explain_says_by_whose_coordinates() -> None:
