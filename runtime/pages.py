@@ -22,7 +22,7 @@ from ..hw.arch.system import System
 
 # The DMA brings so many bytes in less time than their commands take.
 MOST_BYTES = 2048
-# Every command has room in so many: the longest one asks for four transfers of rows. What is noted is moved in words of 8 bytes.
+# Every command has room in so many: the longest one asks for four transfers of rows. Notes are moved in words of 8 bytes.
 LEAST_BYTES, STEP_BYTES = 64, 32
 # The pages of a region have two of so many parts of its share of the processor's memory, and notes one of so many of a page.
 RAM_PARTS, NOTE_PARTS = 16, 4

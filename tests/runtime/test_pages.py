@@ -38,7 +38,8 @@ def words_of(page: "list[Line]") -> int:
 
 
 @pytest.mark.parametrize("ram, queues, size", [
-    (4096, 1, 256), (16384, 1, 1024), (65536, 1, 2048), (1 << 20, 1, 2048), (65536, 2, 2048), (16384, 3, 320), (8192, 5, 96), (4096, 16, 64)])
+    (4096, 1, 256), (16384, 1, 1024), (65536, 1, 2048), (1 << 20, 1, 2048), (65536, 2, 2048), (16384, 3, 320), (8192, 5, 96),
+    (4096, 16, 64)])
 def test_a_page_is_a_part_of_the_memory_and_no_longer_than_brings_something(ram: int, queues: int, size: int) -> None:
     assert page_bytes(System(processor=True, ram_bytes=ram), queues) == size
     assert size % 8 == 0 == note_bytes(size) % 8 and size >= LEAST_BYTES
