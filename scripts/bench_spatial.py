@@ -165,7 +165,8 @@ def sparse_layers_from_memory() -> Iterator[tuple[str, int, int]]:
         operands = {"image": images[0], "weights": weights}
         found = design.accelerator().compute(stored=1, **operands)
         assert found.cycles is not None, "Verilog has cycles"
-        yield name, found.cycles, design.run("tokens", **operands).report["cycles_of_ideal_crossbar"]
+        report: Mapping[str, Any] = design.run("tokens", **operands).report
+        yield name, found.cycles, report["cycles_of_ideal_crossbar"]
 
 
 def few_of_each_group() -> list[tuple[str, int, int]]:
