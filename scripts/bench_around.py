@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
+import bench_held
 import bench_outside
 import numpy as np
 import skimage.data
@@ -34,7 +35,7 @@ from sardonyx.sim.rtl import simulator
 
 def system() -> list[Row]:
     """What is around the array."""
-    return [*reconfiguration(), *following(), *bench_outside.outside(), *sharing()]
+    return [*reconfiguration(), *following(), bench_held.held(), *bench_outside.outside(), *sharing()]
 
 
 def following() -> list[Row]:
