@@ -1,7 +1,9 @@
 """In which order firmware does what comes between two launches that are not in one run."""
 
+import functools
 import itertools
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +14,12 @@ from riscv import needs_compiler
 import sardonyx.halide
 from sardonyx import together
 from sardonyx.apps.dense import gaussian
+from sardonyx.compiler.ir.program import Program
 from sardonyx.compiler.ir.transfer import STORE, region
 from sardonyx.hw.arch.system import System
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime.firmware import Firmware, Job, firmware
-from sardonyx.runtime.plan import loops_of_transactions
+from sardonyx.runtime.plan import Transaction, loops_of_transactions
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, glb=replace(LEAST.glb, queue=False, bank_bytes=16384),
@@ -80,16 +83,23 @@ def test_rows_of_the_last_tile_go_while_it_is_computed() -> None:
     assert ran.left(0) - ran.spans(0, "start")[-1][1] < 1000
 
 
-def of_lanes(ram_bytes: int) -> str:
-    """The commands of a blur in four lanes, of 12 launches in one run; a tile computes little longer than its rows go."""
+@functools.cache
+def in_lanes() -> tuple[Program, Sequence[Transaction], Mapping[str, int]]:
+    """A blur in four lanes, of 12 launches in one run; a tile computes little longer than its rows go."""
     arch = together.demo_arch()
-    arch = replace(arch, system=replace(arch.system, ram_bytes=ram_bytes))
     photo = np.zeros((182, 514), np.uint8)
     picture = sardonyx.halide.prepared(gaussian.build(), {"photo": photo}, None, {}, lambda stage: None)
     made = picture.job(Wanted(picture.size, (256, 30), 4, arch, 0), lambda stage: None)
     part = next(iter(made.parts()))
-    blur = Job("blur", made.compiled.program, part.transactions(loops_of_transactions(arch.glb)), part.bounds())
-    return firmware([blur], arch, 1 << 22).commands
+    return made.compiled.program, [*part.transactions(loops_of_transactions(arch.glb))], part.bounds()
+
+
+@functools.cache
+def of_lanes(ram_bytes: int) -> str:
+    """Its commands for a memory of the processor, of which the program knows nothing."""
+    arch = together.demo_arch()
+    arch = replace(arch, system=replace(arch.system, ram_bytes=ram_bytes))
+    return firmware([Job("blur", *in_lanes())], arch, 1 << 22).commands
 
 
 def test_rows_of_a_tile_that_would_be_in_the_way_of_the_last_one_go_while_it_is_computed() -> None:
