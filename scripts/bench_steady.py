@@ -161,7 +161,7 @@ def table(found: Sequence[Found]) -> str:
 
 def main() -> None:
     """Measure, print, and write the table if all kernels were measured."""
-    table_of_kernels("steady", measure, lambda found: f"{table(found)}\n\n{summary(found)}.", kernel_names())
+    table_of_kernels("steady", measure, table, summary, kernel_names())
 
 
 if __name__ == "__main__":

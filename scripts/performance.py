@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+COLUMNS = 128   # Of prose.
 
 Found = TypeVar("Found")
 
@@ -21,14 +23,15 @@ def write_table(name: str, text: str, page: Path = PAGE) -> None:
     page.write_text(f"{head}{begin}\n{text}\n{end}{tail}")
 
 
-def table_of_kernels(name: str, measure: Callable[[Sequence[str]], Iterable[Found]], words: Callable[[Sequence[Found]], str],
-                     kernels: Sequence[str]) -> None:
-    """Measure the kernels of the command line, or all, and print what they come to in words; of all that is the table."""
+def table_of_kernels(name: str, measure: Callable[[Sequence[str]], Iterable[Found]], table: Callable[[Sequence[Found]], str],
+                     summary: Callable[[Sequence[Found]], str], kernels: Sequence[str]) -> None:
+    """Measure the kernels of the command line, or all, and print a table and what they come to in words, in lines of at most
+    COLUMNS; of all kernels that is the table of the page."""
     found = list[Found]()
     for each in measure(sys.argv[1:] or kernels):
         print(each, file=sys.stderr, flush=True)
         found.append(each)
-    text = words(found)
+    text = f"{table(found)}\n\n{textwrap.fill(f'{summary(found)}.', COLUMNS)}"
     print(text)
     if not sys.argv[1:]:
         write_table(name, text)
