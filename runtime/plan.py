@@ -232,7 +232,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
              for each in transactions)
     before: int | None = None
     pictures: dict[str, np.ndarray] = {}      # what store streams give
-    found = ((Batch((work,), None) for work in works) if single else chained_batches(program, arch.glb, works) if chained
+    found = ((Batch((work,), None) for work in works) if single else
+             chained_batches(program, arch.glb, works, arch.system.processor and arch.system.own_clock) if chained
              else batches(program, arch.glb, works))
     runs, tiles = Runs(chained), 0      # of the run, up to the launch at hand
     alone = lone(program, arch.glb)

@@ -8,6 +8,7 @@ import pytest
 from machines import LEAST, copier
 
 from sardonyx.compiler.ir.transfer import PLACES
+from sardonyx.hw.arch.system import System
 from sardonyx.runtime.batches import FIRST_WORDS, LAST_SHARES, LAST_WORDS, LAUNCH_LIMIT, WORDS, Batch, Runs
 from sardonyx.runtime.commands import WriteRegister
 from sardonyx.runtime.data.blocks import Bounded
@@ -35,6 +36,16 @@ def test_launches_are_in_two_banks_in_turn_larger_and_larger_and_then_a_smaller_
     assert chained(*[256] * 30) == [(2, 0), (4, 2), (9, 1), (9, 3), (6, 0)]
     assert chained(*[256] * 9) == [(2, 0), (4, 2), (3, 1)]
     assert chained(*[256] * 3) == [(1, 0), (2, 2)] and chained(256) == [(1, 0)]
+
+
+def test_launches_are_larger_for_a_processor_with_a_clock_of_its_own() -> None:
+    """Of half the rate: it takes as many of its cycles for each."""
+    own = replace(PART, glb=replace(PART.glb, bank_bytes=65536), system=System(processor=True, own_clock=True))
+    alike = replace(own, system=System(processor=True))
+    blocks = given(*[256] * 200)
+    counts = [[each.transactions for each in launches(copier(each), each, blocks, {"b_vals": 256}, chained=True)]
+              for each in (own, alike)]
+    assert counts[0][:6] == [4, 8, 12, 20, 32, 32] and counts[1][:6] == [2, 4, 9, 9, 9, 9]
 
 
 def test_all_of_a_run_but_its_ends_join_and_go_on() -> None:
