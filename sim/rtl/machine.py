@@ -29,7 +29,9 @@ class Machine(Process):
     check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
     counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
     posts : bool         The host goes on before the answer to a write of a register, so that those that follow each other take
-                         a cycle each, and waits for all before it does anything else. By default each takes 5 cycles.
+                         a cycle each, and waits for all before it does anything else. By default each takes 5 cycles. It waits
+                         for what it writes to `control`, too: a start takes the registers of loads and stores in the flush
+                         behind it, so those of the next descriptor must not come before.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
@@ -43,7 +45,7 @@ class Machine(Process):
         """Write a register of the controller of a region, or one of a GLB tile."""
         address = register_address(self.arch, name, glb_tile, region)
         self._posted.append((name, address, value & 0xFFFFFFFF))
-        if not self._posts:
+        if not self._posts or name == "control":
             self._write()
 
     def _write(self) -> None:

@@ -125,6 +125,10 @@ def test_a_host_that_posts_writes_a_register_in_each_cycle_and_waits_before_all_
         assert posting.cycles - before == 20 + 4, "one by one they take 100"
         posting.write_register("load_start", 24, LOAD)
         assert posting.read_register("load_start", LOAD) == 24
+        before = posting.cycles
+        posting.write_register("control", 0)
+        posting.write_register("load_start", 24, LOAD)
+        assert posting.cycles - before == 5 + 5, "a start takes what registers hold some cycles later"
         posting.configure(words(copier(LEAST), LEAST))
         prepare(posting, [3, 5, 6, 7])
         posting.write_register("load_start", 0, LOAD)
