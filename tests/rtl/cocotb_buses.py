@@ -319,8 +319,9 @@ async def a_part_of_a_register_cannot_be_written(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def addresses_without_a_register_are_errors_and_reach_no_other(dut: Any) -> None:
+async def addresses_without_a_register_are_errors_and_reach_no_other_with_back_pressure(dut: Any) -> None:
     bus = await register_bus(dut)
+    stall(bus, 11, 0.5)
     known = [CONTROLLER_AT["irq_enable"], *GLB_KEPT, *(at + GLB_REGISTER_STRIDE for at in GLB_KEPT)]
     for at in known:
         await bus.write_dword(at, at)
