@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -75,7 +76,9 @@ def reconfiguration() -> list[Row]:
     programs = {name: compile_einsum(load_kernel(name).einsum(), arch).program for name in ("spmspm", "spmv")}
     programs |= {name: compile_halide(pipeline_of(name), arch, (62, 62)).program for name in ("gaussian", "harris")}
     wanted = {name: registers(program, arch) for name, program in programs.items()}
-    rows, busiest = [], 1092
+    # What no way down pairs of columns is faster than, whatever takes it.
+    busiest = max(Counter((where >> 24) // arch.glb.columns_per_tile for where in wanted["gaussian"]).values())
+    rows = list[Row]()
     with simulator.whole_machine(arch).start() as machine:
         held = dict(wanted["gaussian"])
 
