@@ -252,7 +252,7 @@ class GlbTile(wiring.Component):
             m.d.comb += [config.first.eq(values["config_start"][3:]), config.count.eq(values["config_words"]),
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
-            self._switch(m, config, chained, clock("switch", STATIC))
+            self._switch(m, config, chained, clock("switch", DYNAMIC))
         self._banks(m, asked, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
 
@@ -263,7 +263,7 @@ class GlbTile(wiring.Component):
                      switch.own.eq(config.o), switch.east_chained.eq(self.east_chained),
                      self.config_busy.eq(config.busy | switch.busy), self.config_astray.eq(switch.astray)]
         # It passes nothing on while neither has words for it, but for one cycle.
-        m.d.comb += [] if clock is None else clock.on.eq(chained | config.busy | switch.busy)
+        m.d.comb += [] if clock is None else clock.on.eq((chained & self.west.valid) | config.busy | switch.busy)
         wiring.connect(m, wiring.flipped(self.west), switch.west)
         wiring.connect(m, switch.east, wiring.flipped(self.east))
         for column in range(self.glb.columns_per_tile):

@@ -66,7 +66,7 @@ def modules(glb: Glb) -> "dict[str, str]":
     return {name: module.rtlil for name, module in platform.modules.items()}
 
 
-GATED_BY_CONFIGURATION, GATED_BY_ACTIVITY = {"load", "store", "config", "switch"}, {"bank0", "bank1", "registers"}
+GATED_BY_CONFIGURATION, GATED_BY_ACTIVITY = {"load", "store", "config"}, {"bank0", "bank1", "registers", "switch"}
 
 
 @pytest.mark.parametrize("gating,parts", {STATIC: GATED_BY_CONFIGURATION, DYNAMIC: GATED_BY_ACTIVITY,
