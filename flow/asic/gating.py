@@ -31,10 +31,13 @@ from .power import rates
 BUFFERS, WORDS = 8, 1024
 ARRAY_CYCLES = 16           # of the delay line that stands for the array
 REGISTER_CYCLES = 4         # a write of a register over the bus
-LOAD, STORE, REGISTERS, BANKS, REST = PARTS = ("load DMA", "store DMA", "registers", "banks", "rest")
+LOAD, STORE, CONFIG, SWITCH, REGISTERS, BANKS, REST = PARTS = (
+    "load DMA", "store DMA", "configuration DMA", "configuration switch", "registers", "banks", "rest")
 # Which kind of gate a part has, and the module whose flops it has most of.
-KINDS: Mapping[str, str | None] = {LOAD: STATIC, STORE: STATIC, REGISTERS: DYNAMIC, BANKS: DYNAMIC, REST: None}
-MODULES = {LOAD: "load_dma", STORE: "store_dma", REGISTERS: "glb_tile", BANKS: "glb_tile", REST: "glb_tile"}
+KINDS: Mapping[str, str | None] = {
+    LOAD: STATIC, STORE: STATIC, CONFIG: STATIC, SWITCH: DYNAMIC, REGISTERS: DYNAMIC, BANKS: DYNAMIC, REST: None}
+MODULES = {LOAD: "load_dma", STORE: "store_dma", CONFIG: "config_dma", SWITCH: "config_switch", REGISTERS: "glb_tile",
+           BANKS: "glb_tile", REST: "glb_tile"}
 PART_BOUND, WORD_BOUND, FLOP_BOUND = BOUNDS = ("parts that change", "words that change", "flops that change")
 
 
@@ -279,19 +282,21 @@ def _counters(tile: Fragment, glb: Glb) -> list[_Counter]:
     found = [
         _Counter(REGISTERS, [each for each in own if each.name in configured], driven["registers_clock_on"], ()),
         _Counter(REST, [each for each in own if each.name not in configured], None, ())]
-    for part, name in ((LOAD, "load"), (STORE, "store"), *((BANKS, f"bank{number}") for number in range(glb.banks))):
+    configures = ((CONFIG, "config"), (SWITCH, "switch")) if glb.configuration_dma else ()
+    for part, name in ((LOAD, "load"), (STORE, "store"), *configures,
+                       *((BANKS, f"bank{number}") for number in range(glb.banks))):
         inner = _inside(tile, name)
         # In a bank, what combinational logic drives under this name are the enables of its SRAMs.
         srams = [each for each in _driven(inner, "comb") if each.name == "enable"] if part == BANKS else []
-        found.append(_Counter(part, _registers(inner), driven[f"{name}_clock_on"], srams))
+        found.append(_Counter(part, registers(inner), driven[f"{name}_clock_on"], srams))
     return found
 
 
-def _registers(fragment: Fragment) -> Iterator[Signal]:
+def registers(fragment: Fragment) -> Iterator[Signal]:
     """All registers in a part, those of memories apart."""
     yield from _driven(fragment, "sync")
     for inner, _, _ in fragment.subfragments:
-        yield from _registers(inner)
+        yield from registers(inner)
 
 
 def _driven(fragment: Fragment, domain: str) -> Iterable[Signal]:

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from amaranth.hdl import Fragment
 
-from sardonyx.flow.asic.gating import BOUNDS, PARTS, REST, Tile, energy, machine, workload
+from sardonyx.flow.asic.gating import BOUNDS, PARTS, REST, Tile, energy, machine, registers, workload
 from sardonyx.flow.asic.power import COMPLETE, rates
 from sardonyx.flow.asic.sram import access_fj
 from sardonyx.hw.arch.glb import DYNAMIC, HYBRID, NONE, STATIC, Glb
+from sardonyx.hw.glb.tile import GlbTile
 
 SMALL = Glb(columns_per_tile=1, bank_bytes=128, load_loops=2, store_loops=2)
 BUFFERS, WORDS = 2, 32
@@ -17,6 +19,12 @@ BUFFERS, WORDS = 2, 32
                 ids=lambda glb: f"latency {glb.read_latency}")
 def found(request: pytest.FixtureRequest) -> "tuple[Glb, dict[str, Tile]]":
     return request.param, workload(request.param, BUFFERS, WORDS)
+
+
+def test_every_flop_of_a_tile_is_counted_once(found: "tuple[Glb, dict[str, Tile]]") -> None:
+    glb, tiles = found
+    whole = Fragment.get(GlbTile(replace(glb, clock_gating=HYBRID)), None)
+    assert sum(part.flops for part in tiles["idle"].values()) == sum(map(len, registers(whole)))
 
 
 def test_an_idle_tile_gets_no_clock_but_for_what_has_no_gate(found: "tuple[Glb, dict[str, Tile]]") -> None:
