@@ -8,10 +8,22 @@ import numpy as np
 import pytest
 from glb_chain import EACH, FINE, RING, RINGS, Chain, Linked, chained, connect, hops, words_of
 from glb_script import START, STOP, WAIT, Script, linear, loaded, memory, stored
+from nests import Nest
 
 from sardonyx.hw.arch.glb import Glb
 
 WALLED = partial(Chain, wall=2)
+
+
+def runs(script: Script, unit: str, nest: Nest) -> None:
+    """Let a unit run alone, and then show what the banks hold."""
+    if unit == "load":
+        script.load(nest)
+    else:
+        script.store(nest, limit=8)
+    script.add(START)
+    script.add(WAIT)
+    script.dump()
 
 
 @EACH
@@ -22,13 +34,7 @@ def test_an_access_beyond_the_chain_changes_nothing_and_is_told(unit: str, glb: 
     script = Script(contents, glb, glb.ring, Chain)
     chained(script, length)
     nest = linear(length * glb.tile_bytes - 8, 8)
-    if unit == "load":
-        script.load(nest)
-    else:
-        script.store(nest, limit=8)
-    script.add(START)
-    script.add(WAIT)
-    script.dump()
+    runs(script, unit, nest)
     result = script.run(f2g0=range(8))
     assert result.status == FINE | {"lost": 1}
     expected = contents if unit == "load" else stored(contents, linear(nest.start, 4), range(4))
@@ -136,13 +142,7 @@ def test_nothing_passes_a_wall(unit: str) -> None:
     chained(script, 8)
     script.registers(ring_control=hops(script, 1))
     nest = linear(2 * RING.tile_bytes - 8, 8)
-    if unit == "load":
-        script.load(nest)
-    else:
-        script.store(nest, limit=8)
-    script.add(START)
-    script.add(WAIT)
-    script.dump()
+    runs(script, unit, nest)
     result = script.run(f2g0=range(100, 108))
     assert result.status == FINE | {"lost": 1}
     expected = contents if unit == "load" else stored(contents, linear(nest.start, 4), range(100, 104))
