@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -13,11 +11,11 @@ from amaranth.lib.wiring import In, Out
 from ..arch.glb import DYNAMIC, LINE_BYTES, STATIC, Glb
 from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
-from ..clock_gate import domain, gated_clock, lasting
+from ..clock_gate import domain, gated_clock
 from ..configuration import REQUEST
 from ..emit import Clock, Macro, macro
 from ..interconnect.boxes import Members
-from .bank import Bank
+from .banks import Asked, own_banks, share
 from .config import LINK, ConfigDma, ConfigSwitch
 from .load import LoadDma
 from .ring import RingSwitch, ring_link
@@ -66,26 +64,6 @@ def needed(enabled: Value, dma: LoadDma | StoreDma | ConfigDma) -> Value:
     Without both, it does not start, and nothing in it changes that anyone sees.
     """
     return enabled | dma.busy
-
-
-class Asked(NamedTuple):
-    """What loads and stores ask of the banks of a tile in a cycle, where the word goes, and who waits to be granted."""
-
-    read: Value
-    read_line: Value
-    word: Value
-    read_grants: Sequence[Value]
-    write: Value
-    write_line: Value
-    lanes: Value
-    data: Value
-    write_grants: Sequence[Value]
-
-
-def own_banks(load: Macro, store: Macro) -> Asked:
-    """What the units of a tile ask, which has no others."""
-    return Asked(load.read, load.line, load.word, (load.grant,),
-                 store.write, store.line, store.lanes, store.data, (store.grant,))
 
 
 class GlbTile(wiring.Component):
@@ -253,7 +231,7 @@ class GlbTile(wiring.Component):
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
             self._switch(m, config, chained, clock("switch", DYNAMIC))
-        self._banks(m, asked, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
+        share(m, self, self.glb, asked, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
         return m
 
     def _switch(self, m: Module, config: Macro, chained: Value, clock: Clock | None) -> None:
@@ -320,65 +298,3 @@ class GlbTile(wiring.Component):
         here = ring.here
         banks = Asked(here.read, here.read_line, ring.word, (), here.write, here.write_line, here.lanes, here.data, ())
         return banks, astray, ring.hops
-
-    def _banks(self, m: Module, asked: Asked, store: StoreDma, config: Macro | None, clocks: Sequence[Clock | None]) -> None:
-        """Memory banks, each giving its cycle to the first that asks: load, store, configuration, host, whose reads and writes
-        take turns."""
-        lines = self.glb.bank_bytes // 8
-        bits = (lines - 1).bit_length()
-        read_bank = {name: Signal(range(max(2, self.glb.banks)), name=f"{name}_bank") for name in ("load", "host")}
-        shown = {"load": asked.word, "host": self.host_read_word}
-        if config is not None:
-            read_bank["config"], shown["config"] = Signal(range(max(2, self.glb.banks)), name="config_bank"), config.word
-        words, writes, reads = [], [], []
-        reads_next = Signal()
-        for number in range(self.glb.banks):
-            m.submodules[f"bank{number}"] = bank = macro(Bank.of(self.glb), clock=(clock := clocks[number]))
-            if clock is not None:
-                m.d.comb += clock.on.eq(lasting(m, f"bank{number}", bank.enable, Bank.margin(self.glb.read_latency)))
-            load_here, store_here, write_here, read_here = (Signal(name=f"{who}_here{number}")
-                                                            for who in ("load", "store", "write", "read"))
-            m.d.comb += [load_here.eq(asked.read & (asked.read_line[bits:] == number)),
-                         store_here.eq(asked.write & (asked.write_line[bits:] == number)),
-                         write_here.eq(self.host_write_valid & (self.host_write_line[bits:] == number)),
-                         read_here.eq(self.host_read_valid & (self.host_read_line[bits:] == number))]
-            write_goes, read_goes = (Signal(name=f"{what}_goes{number}") for what in ("write", "read"))
-            config_here = Signal(name=f"config_here{number}")
-            # What is stored is there for all who come when the store has ended.
-            taken = load_here | store_here | (store.holds & ~store.busy)
-            if config is not None:
-                m.d.comb += config_here.eq(config.read & (config.line[bits:] == number))
-                taken |= config_here
-            m.d.comb += [write_goes.eq(~taken & write_here & ~(read_here & reads_next)),
-                         read_goes.eq(~taken & read_here & ~(write_here & ~reads_next))]
-            with m.If(load_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(asked.read_line), *(grant.eq(1) for grant in asked.read_grants)]
-                m.d.sync += read_bank["load"].eq(number)
-            with m.Elif(store_here):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(asked.write_line),
-                             *(grant.eq(1) for grant in asked.write_grants), bank.data.eq(asked.data),
-                             bank.write.eq(Cat(lane.replicate(2) for lane in asked.lanes))]
-            if config is not None:
-                with m.Elif(config_here):
-                    m.d.comb += [bank.enable.eq(1), bank.address.eq(config.line), config.grant.eq(1)]
-                    m.d.sync += read_bank["config"].eq(number)
-            with m.Elif(write_goes):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_write_line),
-                             bank.write.eq(self.host_write_strobe), bank.data.eq(self.host_write_data)]
-                m.d.sync += reads_next.eq(1)
-            with m.Elif(read_goes):
-                m.d.comb += [bank.enable.eq(1), bank.address.eq(self.host_read_line)]
-                m.d.sync += [read_bank["host"].eq(number), reads_next.eq(0)]
-            words.append(bank.word)
-            writes.append(write_goes)
-            reads.append(read_goes)
-        # One gate each: assigned in the branches above they are 0 for a moment, over which Icarus never comes to rest.
-        m.d.comb += [self.host_write_ready.eq(Cat(writes).any()), self.host_read_ready.eq(Cat(reads).any())]
-        stacked = Cat(*words)
-        # What was asked then chooses the word that comes now.
-        for name, bank in read_bank.items():
-            for cycle in range(1, self.glb.read_latency):
-                later = Signal.like(bank, name=f"{name}_bank_{cycle}")
-                m.d.sync += later.eq(bank)
-                bank = later
-            m.d.comb += shown[name].eq(stacked.word_select(bank, 64))
