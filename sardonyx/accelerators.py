@@ -91,7 +91,7 @@ class AcceleratorDesign:
         """
         documents = {"accelerator.json": json.dumps(self.kind.to_json(), indent=1) + "\n", "spatial.h": self.header()}
         facts = {"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports}
-        return component_files.write(self.name, self.hardware(), out, documents, facts, progress)
+        return component_files.write(self.name, self.hardware, out, documents, facts, progress)
 
     def run(self, program: Program | bytes, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
         """Do a program in generated Verilog on the contents of memory; what memory holds then, and how it ended.

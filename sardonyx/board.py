@@ -24,10 +24,9 @@ def build_board(name: str, out: Path, arch: str | Arch = "fpga", *, until: str =
     """
     began = time.perf_counter()
     machine, board = arguments.machine(arch), target(name)
-    folder = Dump(Path(out))
+    folder = Dump.made(out)
     progress(f"generating the Verilog of '{machine.name}'")
     files = project(machine, board)
-    folder.folder.mkdir(parents=True, exist_ok=True)
     folder.check([*files, *tools.PRODUCTS])
     folder.write(files)
     report: dict[str, object] = {

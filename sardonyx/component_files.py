@@ -14,21 +14,20 @@ from .hw import emit
 from .outcome import Outcome, silent
 
 
-def write(name: str, component: Component, out: str | Path, documents: Mapping[str, str], facts: Mapping[str, object],
-          progress: Callable[[str], None] = silent) -> Outcome:
+def write(name: str, component: Callable[[], Component], out: str | Path, documents: Mapping[str, str],
+          facts: Mapping[str, object], progress: Callable[[str], None] = silent) -> Outcome:
     """Write one .sv per module, ``<top>.f`` in dependency order, ``lint.vlt`` and documents by name into a folder.
 
-    name: what is told while it takes its time. facts: what the report begins with. UserError where a file of the folder is not
-    ours; what else is there stays.
+    name: what is told while it takes its time. component: makes it, which is asked once the folder is there. facts: what the
+    report begins with. UserError where a file of the folder is not ours; what else is there stays.
     """
     began = time.perf_counter()
-    folder = Dump(Path(out))
     # Before the Verilog, which takes a while.
-    folder.folder.mkdir(parents=True, exist_ok=True)
+    folder = Dump.made(out)
     folder.check(documents)
     progress(f"generating the Verilog of '{name}'")
     with tempfile.TemporaryDirectory() as made:
-        modules = emit.emit(component, Path(made))
+        modules = emit.emit(component(), Path(made))
         files: dict[str, str | bytes] = {path.name: path.read_bytes() for path in sorted(Path(made).iterdir())}
     folder.write({**files, **documents})
     size = sum(len(text) for file, text in files.items() if file.endswith(".sv"))

@@ -9,11 +9,13 @@ that is listed and has not changed may be written again; any other of a name tha
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import arguments
 from .hw.arch.errors import UserError
 
 LIST = "sardonyx.sha256"
@@ -25,32 +27,47 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Dump:
-    """A folder to write into, which need not be there."""
+    """A folder to write into, which need not be there. Its methods raise UserError where it cannot be written."""
 
     folder: Path
 
+    @classmethod
+    def made(cls, value: object, name: str = "out") -> Dump:
+        """The folder of an argument of this name, made: before a run, which may take minutes. UserError for what is no path,
+        and where no folder can be."""
+        path = _path(value, name)
+        with _told(name, f"{path} cannot be made"):
+            at = next(each for each in (path, *path.parents) if each.exists())
+            if not at.is_dir():
+                raise UserError(f"{at} is a file", name, "name a folder, which need not be there")
+            path.mkdir(parents=True, exist_ok=True)
+        return cls(path)
+
     def check(self, names: Iterable[str], below: str | None = None) -> None:
         """UserError if a file of one of these names is not ours, or anything in a folder in this one."""
-        found = [] if below is None else [self.folder / below, *sorted((self.folder / below).rglob("*"))]
-        self._refuse([*names, *(path.relative_to(self.folder).as_posix() for path in found if not path.is_dir())])
+        with _told(f"folder {self.folder}", "it cannot be read"):
+            found = [] if below is None else [self.folder / below, *sorted((self.folder / below).rglob("*"))]
+            self._refuse([*names, *(path.relative_to(self.folder).as_posix() for path in found if not path.is_dir())])
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
         """Write files by their names in the folder, and list them; UserError before the first if one would overwrite what is
         not ours."""
         contents = {name: text.encode() if isinstance(text, str) else text for name, text in files.items()}
-        self._refuse(contents)
-        for name, content in contents.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        self._list({name: _digest(content) for name, content in contents.items()})
+        with _told(f"folder {self.folder}", "it cannot be written"):
+            self._refuse(contents)
+            for name, content in contents.items():
+                path = self.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            self._list({name: _digest(content) for name, content in contents.items()})
 
     def make(self, name: str, write: Callable[[Path], None]) -> Path:
         """Let a function write one file, and list it; where it is."""
-        self._refuse([name])
-        path = self.folder / name
-        write(path)
-        self._list({name: _digest(path.read_bytes())})
+        with _told(f"folder {self.folder}", "it cannot be written"):
+            self._refuse([name])
+            path = self.folder / name
+            write(path)
+            self._list({name: _digest(path.read_bytes())})
         return path
 
     def keep(self, verilog: Path) -> Path:
@@ -86,6 +103,30 @@ class Dump:
         if not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
             raise UserError("it is no list of what sardonyx wrote", str(path), "name another folder, or move it away")
         return {name: digest for digest, name in pairs}
+
+
+def beside(value: object, name: str) -> tuple[Dump, str]:
+    """The folder of one file to write, made, and the name of the file in it; value, name: of the argument that says it."""
+    path = _path(value, name, "file")
+    if not path.name:
+        raise UserError(f"{path} is a folder", name, "name a file in it")
+    return Dump.made(path.parent, name), path.name
+
+
+def _path(value: object, name: str, kind: str = "folder") -> Path:
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise UserError(f"it is {arguments.said(value)}, which is no path", name, f"name a {kind}, which need not be there")
+    return Path(value)
+
+
+@contextlib.contextmanager
+def _told(where: str, what: str) -> Iterator[None]:
+    """What the system refuses, as a UserError."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{what}: {getattr(error, 'strerror', None) or error}", where,
+                        "name a folder that can be written") from None
 
 
 def _digest(content: bytes) -> str:

@@ -20,6 +20,9 @@ from .hw.soc.system import SardonyxSystem
 from .hw.soc.top import Sardonyx
 from .outcome import Outcome, silent
 
+# The description, the tables, and the header for firmware, in the order in which they are made.
+DOCUMENTS = ("arch.json", "registers.md", "ports.md", "sardonyx.h")
+
 
 def emit_arch(arch: str | Arch, out: Path, *, soc: bool = False, progress: Callable[[str], None] = silent) -> Outcome:
     """Write the Verilog, tables and header of a preset or a description file.
@@ -34,13 +37,12 @@ def emit_arch(arch: str | Arch, out: Path, *, soc: bool = False, progress: Calla
     machine = arguments.machine(arch)
     if soc:
         machine = with_processor(machine)
+    # Before the hardware and its Verilog, which take a while.
+    folder = Dump.made(out)
+    folder.check((*DOCUMENTS, *constraints.NAMES, *upf.NAMES))
     top: Sardonyx | SardonyxSystem = SardonyxSystem(machine) if machine.system.processor else Sardonyx(machine)
-    folder = Dump(Path(out))
-    documents = {"arch.json": json.dumps(machine.to_json(), indent=1) + "\n", "registers.md": tables.registers(machine),
-                 "ports.md": tables.ports(machine, top_ports(top)), "sardonyx.h": tables.header(machine)}
-    # Before the Verilog, which takes a while.
-    folder.folder.mkdir(parents=True, exist_ok=True)
-    folder.check((*documents, *constraints.NAMES, *upf.NAMES))
+    documents = dict(zip(DOCUMENTS, (json.dumps(machine.to_json(), indent=1) + "\n", tables.registers(machine),
+                                     tables.ports(machine, top_ports(top)), tables.header(machine)), strict=True))
     progress(f"generating the Verilog of '{machine.name}'")
     with tempfile.TemporaryDirectory() as made:
         files = emit.emit(top, Path(made))

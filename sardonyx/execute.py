@@ -77,34 +77,19 @@ def options(engine: str | Device, arch: object, dump: str | Path | None, seed: o
                             f"choose {engines.RTL} or {engines.RTL_FULL}, or {engines.TOKENS} for those of a model")
         if name not in (engines.TOKENS, engines.FABRIC):
             check_counters(machine)
-    folder = _stages(dump, name)
-    found = Options(engine, machine, None if folder is None else Dump(folder), arguments.seed(seed), library, counters=counted)
+    found = Options(engine, machine, _stages(dump, name), arguments.seed(seed), library, counters=counted)
     if found.dump:
         found.dump.check([*files, UNROUTABLE], VERILOG)
     return found
 
 
-def _stages(value: str | Path | None, engine: str) -> Path | None:
+def _stages(value: str | Path | None, engine: str) -> Dump | None:
     """The folder `dump` to write the stages of a compilation into, which need not be there; golden compiles nothing."""
     if value is None:
         return None
     if engine == engines.GOLDEN:
         raise UserError(f"engine {engine} compiles nothing that could be written", "dump", "choose another engine")
-    if not isinstance(value, str | Path):
-        raise UserError(f"it is {arguments.said(value)}, which is no path", "dump", "name a folder, which need not be there")
-    path = Path(value)
-    try:
-        at = next(each for each in (path, *path.parents) if each.exists())
-        if not at.is_dir():
-            raise UserError(f"{at} is a file", "dump", "name a folder, which need not be there")
-        # Before the run, which may take minutes.
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{path} cannot be made: {error.strerror}", "dump", "name a folder that can be written") from None
-    except ValueError:
-        raise UserError(f"it is {arguments.said(str(path))}, which is no path", "dump",
-                        "name a folder, which need not be there") from None
-    return path
+    return Dump.made(value, "dump")
 
 
 class Part(engines.Data, Protocol):

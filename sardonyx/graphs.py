@@ -16,7 +16,7 @@ from .compiler.ir.sam_kept import KeptScanner
 from .compiler.ir.sam_levels import Values
 from .compiler.ir.sam_read import Reading, read_sam
 from .compiler.lang.einsum import parse
-from .dump import Dump
+from .dump import Dump, beside
 from .execute import Result, execute, options
 from .graph_job import GraphData, GraphJob, check_statement, graph_data
 from .hw.arch.cgra import Arch
@@ -71,14 +71,15 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
     if program is not None:
         check_statement(data, program, path.name)
     files = _result_files(data) if out is not None else {}
-    if out is not None:
-        Dump(Path(out)).check(files)
+    written = None if out is None else Dump.made(out)
+    if written is not None:
+        written.check(files)
 
     result = on_smallest(arch, how, progress, lambda each: execute(
         each, lambda tell: GraphJob(compile_graph(data.reading.graph, each.arch, each.seed, tell), data, program), began,
         progress))
-    if out is not None:
-        Dump(Path(out)).write(files)
+    if written is not None:
+        written.write(files)
     return result
 
 
@@ -93,8 +94,9 @@ def write_graph(sam: SamGraph, path: Path) -> Path:
     if any(isinstance(op, KeptScanner) for op in sam.nodes.values()):
         raise UserError(f"sums around dense levels of {result} stay in MEM tiles, for which the public tools have no node",
                         str(path), f"give {result} compressed levels, or an order in which its loops are outside of the sums")
-    Dump(path.parent).write({path.name: to_dot(sam)})
-    return path
+    folder, name = beside(path, "out")
+    folder.write({name: to_dot(sam)})
+    return folder.folder / name
 
 
 def _operands(reading: Reading, folder: Path | None, given: Mapping[str, object], values: str, seed: int, name: str

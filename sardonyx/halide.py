@@ -135,7 +135,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     import skimage.data
 
     from .apps.dense import gaussian
-    photo, folder = skimage.data.camera(), Dump(out)
+    photo, folder = skimage.data.camera(), Dump.made(out)
     folder.check(["photo.png", "blurred.png"])
     image = halide.ImageParam(halide.UInt(8), 2, "photo")
     blur = gaussian.build(image)

@@ -130,7 +130,8 @@ class MergerDesign:
         how the words of its streams are made up.
         """
         described = json.dumps(self.kind.to_json(), indent=1) + "\n"
-        return component_files.write(self.name, MergerArray(self.kind), out, {"merger.json": described}, self.facts(), progress)
+        return component_files.write(self.name, lambda: MergerArray(self.kind), out, {"merger.json": described}, self.facts(),
+                                     progress)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
         """Random partial matrices for operations back to back, with zeros, and with rows that are empty."""

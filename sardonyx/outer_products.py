@@ -147,7 +147,7 @@ class OuterProductDesign:
         documents = {"outer_product.json": json.dumps(self.kind.to_json(), indent=1) + "\n"}
         if self.kind.queue:
             documents["spatial.h"] = header(self.kind)
-        return component_files.write(self.name, self.hardware(), out, documents, self.facts(), progress)
+        return component_files.write(self.name, self.hardware, out, documents, self.facts(), progress)
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, Any]:
         """Random matrices with a few nonzeros a row, and empty rows; one operation."""

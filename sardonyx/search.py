@@ -13,7 +13,7 @@ from .compiler.spatial.pareto import pareto
 from .compiler.spatial.search import DENSITY, Found
 from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.unroll import unroll
-from .dump import Dump
+from .dump import beside
 from .hw.arch.errors import UserError
 from .outcome import Outcome, silent
 
@@ -41,10 +41,12 @@ def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str |
                         "use [sp.skip(j, where=B(k, j) == 0)]")
     if not isinstance(density, int | float) or not 0 < density <= 1:
         raise UserError(f"it is {arguments.said(density)}", "density", "give a number above 0, up to 1")
+    file = None if picture is None else beside(picture, "picture")      # Before the search, which takes longer.
     found = try_transforms(unroll(functionality, bounds),
                            lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"), sparsity, density)
-    if picture is not None:
-        Dump(Path(picture).parent).write({Path(picture).name: pareto(found)})
+    if file is not None:
+        folder, name = file
+        folder.write({name: pareto(found)})
     skipped = {each: [" and ".join(dict.fromkeys(index for skip in each.skips for index in skip.indices)) or "-"]
                if sparsity else [] for each in found.best}
     heads = ("gates", "path", "steps", "interval", "PEs", "transform", *(["skipped"] if sparsity else []), "on their way")

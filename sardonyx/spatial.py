@@ -40,7 +40,7 @@ from .compiler.spatial.transform import Transform
 from .compiler.spatial.vector_picture import vector_picture
 from .compiler.spatial.vectors import Vectors
 from .concerns import Concerns
-from .dump import Dump
+from .dump import beside
 from .functionality import (
     absolute,
     different,
@@ -156,7 +156,8 @@ class Design(Concerns):
                             [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts],
                             waits=not self.pruned.is_static)
         if path is not None:
-            Dump(Path(path).parent).write({Path(path).name: drawn})
+            folder, name = beside(path, "path")
+            folder.write({name: drawn})
         return drawn
 
     def verilog(self, out: str | Path, progress: Callable[[str], None] = silent) -> Outcome:
@@ -167,7 +168,7 @@ class Design(Concerns):
         """
         if self.vectored is not None:
             described = json.dumps(self.vectored.to_json(), indent=1) + "\n"
-            return component_files.write(self.name, self.hardware(), out,
+            return component_files.write(self.name, self.hardware, out,
                                          {"vectors.json": described, "array.svg": self.picture()},
                                          vector_runs.facts(self.vectored), progress)
         self._check_runs()
@@ -176,7 +177,7 @@ class Design(Concerns):
         described = json.dumps((self.elastic or self.spatial).to_json() | buffers, indent=1)
         documents = {"array.json": described + "\n", "array.svg": self.picture()}
         facts = report.made(self.spatial, self.elastic)
-        return component_files.write(self.name, self.hardware(), out, documents, facts, progress)
+        return component_files.write(self.name, self.hardware, out, documents, facts, progress)
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
             lengths: Sequence[int] | None = None, **operands: object) -> Computed:

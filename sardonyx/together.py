@@ -108,7 +108,7 @@ def demo(out: Path, progress: Callable[[str], None] = silent) -> Outcome:
     from .apps.dense import gaussian
 
     began = time.perf_counter()
-    folder, arch = Dump(Path(out)), demo_arch()
+    folder, arch = Dump.made(out), demo_arch()
     folder.check([PICTURE, COMMANDS], VERILOG)
     toolchain.tools()       # before all that takes longer
     progress("compiling the programs")

@@ -7,7 +7,9 @@ import pytest
 from machines import LEAST
 
 import sardonyx
-from sardonyx import emission
+from sardonyx import emission, halide, spatial
+from sardonyx.board import build_board
+from sardonyx.cocotb import runner
 from sardonyx.dump import LIST, Dump
 from sardonyx.hw.arch.errors import UserError
 
@@ -108,3 +110,50 @@ def test_a_list_that_is_none_is_refused(tmp_path):
         run(tmp_path)
     assert str(error.value) == (f"{tmp_path / LIST}: it is no list of what sardonyx wrote\n"
                                 "  try: name another folder, or move it away")
+
+
+ARRAY = spatial.Design(spatial.functionality("C(i,j) = A(i,k) * B(k,j)"), spatial.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]),
+                       bounds={"i": 2, "j": 2, "k": 2})
+FOLDERS = {
+    "dump": run, "out of a machine": lambda out: emission.emit_arch("tiny", out), "out of an array": ARRAY.verilog,
+    "out of a board": lambda out: build_board("ulx3s-85f", out), "out of a demo": halide.demo,
+    "out of a bench": lambda out: runner.run([], "bench", out=out),
+}
+FILES = {"path of a picture": ARRAY.picture,
+         "picture of a search": lambda path: spatial.search(ARRAY.functionality, ARRAY.bounds, picture=path),
+         "out of a graph": lambda path: sardonyx.api.explain_program("x(i) = b(i)", graph=path)}
+
+
+def refusal(write, where):
+    with pytest.raises(UserError) as error:
+        write(where)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_writer_of_a_folder_tells_where_none_can_be(name, tmp_path):
+    write, argument = FOLDERS[name], name.split()[0]
+    (tmp_path / "file").write_text("mine")
+    assert refusal(write, "/proc/x") == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
+                                         "  try: name a folder that can be written")
+    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
+                                                       "  try: name a folder, which need not be there")
+    for no_path, said in ((3, "3"), ("", "''"), ("a\0b", r"'a\x00b'")):
+        assert refusal(write, no_path) == (f"{argument}: it is {said}, which is no path\n"
+                                           "  try: name a folder, which need not be there")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_writer_of_a_file_tells_where_none_can_be(name, tmp_path):
+    write, argument = FILES[name], name.split()[0]
+    (tmp_path / "file").write_text("mine")
+    assert refusal(write, "/proc/x/y.svg") == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
+                                               "  try: name a folder that can be written")
+    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
+                                                       "  try: name a folder, which need not be there")
+    assert refusal(write, "/") == f"{argument}: / is a folder\n  try: name a file in it"
+
+
+def test_a_folder_in_which_nothing_can_be_written_is_told():
+    assert refusal(ARRAY.verilog, "/proc") == ("folder /proc: it cannot be written: No such file or directory\n"
+                                               "  try: name a folder that can be written")

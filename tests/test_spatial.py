@@ -238,7 +238,7 @@ def test_where_nothing_can_be_written_is_told_before_verilog_is_made(
     monkeypatch.setattr(component_files.emit, "emit", None)
     (tmp_path / "a file").touch()
     (tmp_path / "array.json").write_text("not ours")
-    for out, said in ((tmp_path / "a file", "a file: file exists\n  try: name another file or folder"),
+    for out, said in ((tmp_path / "a file", "a file is a file\n  try: name a folder, which need not be there"),
                       (tmp_path, "sardonyx did not write array.json, or the contents have changed since")):
         assert main(["spatial", "verilog", "matmul_deep", "--out", str(out)]) == 2
         assert said in capsys.readouterr().err

@@ -28,6 +28,7 @@ from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_results, get_runner
 
 from ..cache import home
+from ..dump import Dump
 from ..hw.arch.errors import UserError
 from ..hw.lint import WAIVERS
 from ..hw.soc.top import Sardonyx
@@ -62,8 +63,7 @@ def run(verilog: Path | Sequence[Path], bench: str, *, out: Path, top: str = Sar
     """
     if simulator not in SIMULATORS:
         raise UserError(f"there is no simulator '{simulator}'", fix=f"choose one of {', '.join(SIMULATORS)}")
-    files, out = _files(verilog, top), Path(out).resolve()
-    out.mkdir(parents=True, exist_ok=True)
+    files, out = _files(verilog, top), Dump.made(out).folder.resolve()
     log, results = out / "log.txt", out / "results.xml"
     results.unlink(missing_ok=True)
     with _environment(simulator):
