@@ -27,7 +27,8 @@ from .einsum import Einsum
 from .parser import mistake
 from .program import Program, parse_program
 
-_DIRECTIVE = re.compile(r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)\s*", re.ASCII)
+# As much of a directive as is there: its name, (, what it names, ).
+_DIRECTIVE = re.compile(r"\s*(?:([A-Za-z_]\w*)\s*(?:(\()([^()]*)(\))?\s*)?)?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _EXAMPLE = "write it as 'reorder(k,i,j) split(i,32) parallelize(i,4) fuse(T)'"
 NAMES = ("reorder", "split", "parallelize", "fuse")
@@ -114,16 +115,19 @@ def parse_schedule(text: str) -> Schedule:
     found, at = Schedule(), 0
     while text[at:].strip():
         match = _DIRECTIVE.match(text, at)
+        assert match is not None, "it matches nothing, too"
+        name, opened, inside, closed = match.groups()
         column = len(text) - len(text[at:].lstrip())
-        if match is None:
+        if name is None:
             raise mistake(text, column, "a directive was expected here", _EXAMPLE, "schedule")
-        name, words = match[1], [word.strip() for word in match[2].split(",")]
         if name not in NAMES:
             near = get_close_matches(name, NAMES, 1)
             raise mistake(text, column, f"there is no directive {name}", f"use {near[0] if near else ', '.join(NAMES)}",
                           "schedule")
+        if not closed:
+            raise mistake(text, match.end(), f"'{')' if opened else '('}' was expected here", _EXAMPLE, "schedule")
         try:
-            found = _with(found, name, words)
+            found = _with(found, name, [word.strip() for word in inside.split(",")])
         except UserError as error:
             raise mistake(text, column, error.what, error.fix, "schedule") from None
         at = match.end()

@@ -71,7 +71,10 @@ def test_what_is_no_number_is_refused_step_by_step(number):
 
 
 @pytest.mark.parametrize("text,column,what", [
-    ("splot(i,3)", 1, "there is no directive splot"), ("fuse(T) x", 9, "a directive was expected here"),
+    ("splot(i,3)", 1, "there is no directive splot"), ("fuse(T) 3", 9, "a directive was expected here"),
+    ("fuse(T) x", 9, "there is no directive x"), ("split(i,8", 10, "')' was expected here"),
+    ("split i,8", 7, "'(' was expected here"), ("split(i,8) split", 17, "'(' was expected here"),
+    ("split(i,8))", 11, "a directive was expected here"), ("fuse(T reorder(i,j)", 15, "')' was expected here"),
     ("split(i)", 1, "split takes an index and a number"), ("split(i,0)", 1, "split(i,0): the number is not in 1 to 65536"),
     ("split(i,3) split(i,4)", 12, "index i is split twice"), ("reorder(i,i)", 1, "reorder(i,i) names something twice"),
     ("reorder(i,j) reorder(j,i)", 14, "the loops of i and j are ordered twice"), ("fuse(T) fuse(T)", 9, "T is fused twice"),
