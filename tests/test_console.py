@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -81,32 +82,63 @@ def test_an_interrupt_says_how_far_the_command_was(
                         r"about 20 s left, for \d+\.\d s\n", capsys.readouterr().err)
 
 
-def test_only_stages_longer_than_the_patience_are_printed(
-        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(console_module, "PATIENCE_S", 0.3)
+class Clock:
+    """The seconds of a console, as a test sets them, and the lines that it prints."""
+
+    def __init__(self) -> None:
+        self.now, self.lines = 0.0, list[str]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def write(self, text: str, _: object) -> None:
+        self.lines.append(text)
+
+    def told(self, *lines: str) -> None:
+        """Wait for the thread that watches, which looks ten times a second."""
+        end = time.monotonic() + 60
+        while not {*lines} <= {*self.lines}:
+            assert time.monotonic() < end, f"{lines} are not in {self.lines}"
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(console_module, "time", clock)
+    monkeypatch.setattr(console_module, "write", clock.write)
+    return clock
+
+
+def test_only_stages_longer_than_the_patience_are_printed(clock: Clock) -> None:
     with Console() as console:
         console.progress("parsing")
+        clock.now = console_module.PATIENCE_S - 0.1
         console.progress("placing")
-        time.sleep(0.7)
+        clock.now += 2.4
+        clock.told("  placing ... 2 s")
+        clock.now += 1
         console.end("look at it")
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3
-    assert re.fullmatch(r"  placing \.\.\. \d s", lines[0])
-    assert re.fullmatch(r"  placing: \d\.\d s", lines[1])
-    assert re.fullmatch(r"done in \d\.\d s; next: look at it", lines[2])
+    assert clock.lines == ["  placing ... 2 s", "  placing: 3.4 s", "done in 5.3 s; next: look at it"]
 
 
-def test_a_stage_that_counts_is_one_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(console_module, "PATIENCE_S", 0.2)
+def test_a_stage_that_lasts_is_told_again(clock: Clock) -> None:
+    with Console() as console:
+        console.progress("placing")
+        for clock.now in (3, 19, 35):
+            clock.told(f"  placing ... {clock.now} s")
+    assert clock.lines == ["  placing ... 3 s", "  placing ... 19 s", "  placing ... 35 s"]
+
+
+def test_a_stage_that_counts_is_one_stage(clock: Clock) -> None:
     with Console() as console:
         for done in range(5):
             console.progress(f"simulating 5 tiles, {done} done")
-            time.sleep(0.1)
+            clock.now += 0.8
+            if done == 2:
+                clock.told("  simulating 5 tiles, 2 done ... 2 s")
         console.progress("checking")
-    lines = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"  simulating 5 tiles, [1-4] done \.\.\. \d s", lines[0])
-    assert re.fullmatch(r"  simulating 5 tiles, 4 done: \d\.\d s", lines[1])
-    assert len(lines) == 2
+    assert clock.lines == ["  simulating 5 tiles, 2 done ... 2 s", "  simulating 5 tiles, 4 done: 4.0 s"]
 
 
 def test_work_beside_gives_its_result_or_raises_what_kept_it_from_one() -> None:
@@ -117,22 +149,25 @@ def test_work_beside_gives_its_result_or_raises_what_kept_it_from_one() -> None:
             fault()
 
 
-def test_work_beside_has_a_stage_of_its_own_and_who_waits_for_it_has_ended_theirs(
-        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(console_module, "PATIENCE_S", 0.2)
+def test_work_beside_has_a_stage_of_its_own_and_who_waits_for_it_has_ended_theirs(clock: Clock) -> None:
+    begun = threading.Event()
     with Console() as console:
         def blur() -> None:
             console.progress("blur")
-            time.sleep(1)
+            begun.set()
+            clock.told("  product: 2.5 s")
+            clock.now = 4
         console.progress("product")
         wait = console.beside(blur)
-        time.sleep(0.5)
+        begun.wait()
+        clock.now = 2.5
+        clock.told("  product ... 2 s", "  blur ... 2 s")
         wait()
-        time.sleep(0.5)
+        clock.told("  blur: 4.0 s")
+        clock.now = 9
         console.end()
-    lines = capsys.readouterr().err.splitlines()
-    assert {*lines[:2]} == {"  product ... 0 s", "  blur ... 0 s"}
-    assert re.fullmatch(r"  product: 0\.[5-9] s", lines[2]) and re.fullmatch(r"  blur: 1\.\d s", lines[3])
+    assert {*clock.lines[:2]} == {"  product ... 2 s", "  blur ... 2 s"}
+    assert clock.lines[2:] == ["  product: 2.5 s", "  blur: 4.0 s", "done in 9.0 s"]
 
 
 def test_all_programs_of_the_demo_are_told(
