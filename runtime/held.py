@@ -2,7 +2,7 @@
 
 A launch has the registers of the one before, most of them: of eight loops of a load one is used by a sparse program, the others
 turn once, and only where words lie is new. After reset all are 0, so that the first program of a machine need not write those
-either.
+either. The same holds for registers of tiles: where one program follows another, what both want alike is there.
 
 Needs:   that whoever writes commands here is the only one who writes these registers meanwhile.
 """
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..compiler.backend.image import applied, image, reset_registers
+from ..compiler.ir.program import Program
 from ..hw.arch.cgra import Arch
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONTROLLER, RW, glb_registers
@@ -35,9 +37,11 @@ class Held:
     """
 
     def __init__(self, arch: Arch, after_reset: bool = False) -> None:
-        self._kept = kept(arch)
+        self._arch, self._kept = arch, kept(arch)
         self.values: dict[tuple[str, int | None], int] = {}
+        self.tiles: dict[int, int] = {}      # by configuration address
         if after_reset:
+            self.tiles = reset_registers(arch)
             self.values = {(name, tile): 0 for name, tiled in sorted(self._kept)
                            for tile in (range(arch.glb_tiles) if tiled else (None,))}
 
@@ -48,6 +52,12 @@ class Held:
         differs = self.values.get((name, glb_tile)) != value
         self.values[name, glb_tile] = value
         return differs
+
+    def configuration(self, program: Program) -> list[tuple[int, int]]:
+        """What is to be written to the tiles for a program, (address, word); then they hold it."""
+        writes = image(program, self._arch, self.tiles)
+        self.tiles = applied(writes, self._arch, self.tiles)
+        return writes
 
     def changes(self, commands: Iterable[Command]) -> Iterator[Command]:
         """Commands without writes of what a register holds."""

@@ -58,8 +58,8 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
 
     bounds, single, chained: see `launches`. configurable: the device has its configuration network; then tiles can be asked
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
-    for the program. held: what its registers hold, for who has written them before, or has reset it; what is written here is
-    noted there. Default: nobody knows.
+    for the program. held: what its registers hold, those of its tiles too, for who has written them before, or has reset it;
+    what is written here is noted there. Default: nobody knows.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
@@ -83,7 +83,7 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
 
     waits: list[Command] = []     # for the configuration, which streams meanwhile
     if not prepared:
-        prepares = list(prepare(program, device.arch, configurable))
+        prepares = list(prepare(program, device.arch, configurable, known.configuration(program) if configurable else None))
         begins = next((at for at, each in enumerate(prepares) if isinstance(each, Start)), len(prepares)) + 1
         do(prepares[:begins])
         waits = prepares[begins:]

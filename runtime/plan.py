@@ -136,11 +136,13 @@ class Launch:
         return self.loads + self.starts + self.ends + self.reads
 
 
-def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator[Command]:
+def prepare(program: Program, arch: Arch, configurable: bool = True,
+            writes: Sequence[tuple[int, int]] | None = None) -> Iterator[Command]:
     """Configure a machine, and disable every stream and chain that an earlier run may have left on, but for those whose
     registers the launches of the program write anyway.
 
-    configurable: the machine has its configuration network; a folded one needs only the contents of its memories.
+    configurable: the machine has its configuration network; a folded one needs only the contents of its memories. writes: what
+    configures it (`Held.configuration`), where somebody knows what it holds; by default all that decides.
 
     Raises UserError for a program that uses what the machine's description says to avoid, as it was compiled for another one,
     and for streams that are not where the machine has them, whose loads would count on other chains of GLB tiles than it has.
@@ -156,7 +158,10 @@ def prepare(program: Program, arch: Arch, configurable: bool = True) -> Iterator
                 yield WriteRegister(f"{direction}_control", 0, tile)
     if arch.glb.ring > 1:
         yield from _chains(program, arch)
-    writes = image(program, arch) if configurable else contents(program)
+    if not configurable:
+        writes = contents(program)
+    elif writes is None:
+        writes = image(program, arch)
     if not arch.glb.configuration_dma:
         yield Configure(tuple(writes))
         return

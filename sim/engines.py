@@ -273,7 +273,8 @@ def _launches(device: Device, program: Program, transactions: Iterable[Transacti
     progress(what)
     if counted:
         # Between configuration, in which tokens of an earlier program may move, and the first launch.
-        host.execute(device, held.changes(prepare(program, device.arch, configurable)), program, configurable)
+        writes = held.configuration(program) if configurable else None
+        host.execute(device, held.changes(prepare(program, device.arch, configurable, writes)), program, configurable)
         counters.clear(device, counted)
     for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, bool(counted), single,
                             held=held):

@@ -70,12 +70,12 @@ def _read(primitive: str, static: bool, tile: TileSpec, arch: Arch) -> frozenset
 def image(program: Program, arch: Arch, held: Registers | None = None) -> list[tuple[int, int]]:
     """The writes, (address, word) in their order, after which a machine is configured for a program.
 
-    held: what its registers hold, by address; None: nobody knows. With power domains what switches tiles comes first, and no
-    tile is switched on on the way that stays off.
+    held: what its registers hold, by address; of those that it has not, nobody knows. With power domains what switches tiles
+    comes first, and no tile is switched on on the way that stays off.
     """
     decides = deciding(program, arch)
     wanted = {where: word for where, word in registers(program, arch).items() if where in decides}
-    found = [write for x in range(arch.columns) for write in _column(x, arch, wanted, held)]
+    found = [write for x in range(arch.columns) for write in _column(x, arch, wanted, held or {})]
     if arch.power_domains:
         # A stable sort: supplies rise while the rest is written.
         switches = {(kind, arch.config_map(kind).slots[POWER.name, "on"].word) for kind in ("pe", "mem", "io")}
@@ -83,8 +83,14 @@ def image(program: Program, arch: Arch, held: Registers | None = None) -> list[t
     return found + contents(program)
 
 
+def reset_registers(arch: Arch) -> dict[int, int]:
+    """What the registers of a machine hold after reset, by address."""
+    return {address(x, y, register): 0 for (x, y), tile in arch.tiles.items()
+            for register in range(arch.config_map(tile.kind).words)}
+
+
 def applied(writes: list[tuple[int, int]], arch: Arch, held: Registers) -> dict[int, int]:
-    """What registers hold after writes, by address; what goes into memories is left out."""
+    """What registers hold after writes, by address, as far as that is known; what goes into memories is left out."""
     found = dict(held)
     for where, word in writes:
         x, y, register = where >> 24, where >> 16 & 0xFF, where & 0xFFFF
@@ -100,7 +106,7 @@ def _kind(where: int, arch: Arch) -> str:
     return arch.tiles[where >> 24, 1 if y == EVERY_ROW else y].kind
 
 
-def _column(x: int, arch: Arch, wanted: Registers, held: Registers | None) -> Iterator[tuple[int, int]]:
+def _column(x: int, arch: Arch, wanted: Registers, held: Registers) -> Iterator[tuple[int, int]]:
     """The writes of a column: of its IO tile, and of the others register by register; wanted: of those that matter."""
     for rows in (range(1), range(1, arch.rows + 1)):
         kind = arch.tiles[x, rows[0]].kind
@@ -108,7 +114,7 @@ def _column(x: int, arch: Arch, wanted: Registers, held: Registers | None) -> It
         switch = space.slots[POWER.name, "on"] if arch.power_domains else None
         for register in range(space.words):
             words = {where: wanted[where] for where in (address(x, y, register) for y in rows) if where in wanted}
-            differs = {where: word for where, word in words.items() if held is None or held[where] != word}
+            differs = {where: word for where, word in words.items() if held.get(where) != word}
             candidates = Counter(words.values() if kind != "io" else ())
             if switch is not None and switch.word == register:
                 candidates = Counter({word: count for word, count in candidates.items() if not word >> switch.lsb & 1})

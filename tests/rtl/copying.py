@@ -7,6 +7,7 @@ import numpy as np
 from sardonyx.compiler.backend.image import applied
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.soc import CONFIGURED, FINISHED
+from sardonyx.runtime.held import Held
 
 
 class Copier:
@@ -15,7 +16,7 @@ class Copier:
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
         self.memory = np.zeros(arch.glb_tiles * arch.glb.tile_bytes // 2, np.uint16)
-        self.registers: dict[tuple[str, int | None], int] = {
+        self.registers: dict[tuple[str, int | None], int] = Held(arch, after_reset=True).values | {
             ("fingerprint_high", None): arch.fingerprint >> 32, ("fingerprint_low", None): arch.fingerprint & 0xFFFFFFFF}
         self.configured: list[tuple[int, int]] = []
 
