@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from . import arguments, component_files
+from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.collected import collected
-from .compiler.spatial.private_buffer import Buffer
 from .hw.arch.accelerator import Accelerator, Collected
 from .hw.arch.dma import LINE, Dma
 from .hw.arch.elastic import Elastic

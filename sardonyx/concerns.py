@@ -17,10 +17,11 @@ from .compiler.lang import sparsity as skips
 from .compiler.lang.balance import Balance
 from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
+from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.collected import collected
 from .compiler.spatial.elastic import elastic
 from .compiler.spatial.points import Unrolled
-from .compiler.spatial.private_buffer import Buffer, private_buffer
+from .compiler.spatial.private_buffer import Fed, private_buffer
 from .compiler.spatial.project import project
 from .compiler.spatial.prune import Pruned, prune
 from .compiler.spatial.summed import handed_on
@@ -173,11 +174,16 @@ class Concerns:
         return {name: buffer for name, buffer in self.buffers.items() if isinstance(buffer, Buffer)}
 
     @functools.cached_property
-    def private(self) -> tuple[PrivateBuffer, ...]:
-        """The descriptions of the private buffers of operands."""
+    def fed(self) -> tuple[Fed, ...]:
+        """The private buffers of operands, with what each pass says of them."""
         array = self.elastic or self.spatial
         results = {each.name for each in array.results}
         return tuple(private_buffer(name, buffer, array) for name, buffer in self._ordered.items() if name not in results)
+
+    @property
+    def private(self) -> tuple[PrivateBuffer, ...]:
+        """The descriptions of the private buffers of operands."""
+        return tuple(each.buffer for each in self.fed)
 
     @functools.cached_property
     def written(self) -> tuple[Written, ...]:

@@ -32,8 +32,9 @@ from .array_operands import MOST_OPERATIONS, drawn, taken
 from .array_runs import Streamed, golden, packed
 from .balance import shift, work_queue
 from .compiler.spatial import report
+from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.picture import picture
-from .compiler.spatial.private_buffer import Buffer
+from .compiler.spatial.private_buffer import Fed
 from .compiler.spatial.project import project
 from .compiler.spatial.sums import Held, Sums
 from .compiler.spatial.transform import Transform
@@ -58,7 +59,6 @@ from .functionality import (
 from .hw.arch.accelerator import VECTOR_PORTS
 from .hw.arch.dma import Dma
 from .hw.arch.errors import UserError
-from .hw.arch.private_buffer import PrivateBuffer
 from .hw.arch.written import Written
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
@@ -126,7 +126,7 @@ class Design(Concerns):
             return vector_runs.explained(self.vectored, self.functionality, self.dataflow, self._skips)
         try:
             made, refusal = report.made(self.spatial, self.elastic), ""
-            private: tuple[PrivateBuffer | Written, ...] = (*self.private, *self.written)
+            private: tuple[Fed | Written, ...] = (*self.fed, *self.written)
             behind = [f"{each.tensor.name} as it is here; in accelerators to a buffer of {each.held:,} words for each of "
                       f"{len(each.ports)} ports{', which give a row at once' if each.wide else ''}"
                       for each in self.collected()]

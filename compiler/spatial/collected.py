@@ -22,8 +22,8 @@ from ...hw.arch.elastic import WORD, Elastic
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import DENSE, MOST_LOOPS, Loop
 from ...hw.arch.spatial import Shaped, Spatial
+from .buffer import Buffer
 from .loops import loops
-from .private_buffer import Buffer
 
 
 def collected(array: Spatial | Elastic, result: Shaped, buffer: Buffer | None = None) -> Collected:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...hw.arch.elastic import Balance, Elastic, Spread
-from ...hw.arch.private_buffer import PrivateBuffer
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
 from ..lang.sparsity import dependencies
 from .border import chains
 from .points import Point, Unrolled
+from .private_buffer import Fed
 from .project import passing
 from .prune import Cut, Pruned
 from .transform import Transform, dot
@@ -112,22 +112,23 @@ def made(spatial: Spatial, elastic: Elastic | None) -> dict[str, object]:
             "ports": dict(borders)}
 
 
-def buffered(buffers: Sequence[PrivateBuffer | Written]) -> list[str]:
-    """What private buffers hold, and how it gets to the ports, or from there."""
+def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
+    """What private buffers hold, how it gets to the ports, or from there, and what each pass says of that."""
     lines = []
-    for buffer in buffers:
-        if isinstance(buffer, Written):
-            kinds = ", ".join([*("dense" for _ in buffer.outer), buffer.kind])
-            many = f" of {buffer.operations} operations" if buffer.operations > 1 else ""
-            givers = f"{len(buffer.ports)} port{'s' if len(buffer.ports) > 1 else ''}"
-            lines.append(f"{buffer.tensor.name} to a private buffer ({kinds}) of {buffer.words:,} words, twice: "
+    for each in buffers:
+        if isinstance(each, Written):
+            kinds = ", ".join([*("dense" for _ in each.outer), each.kind])
+            many = f" of {each.operations} operations" if each.operations > 1 else ""
+            givers = f"{len(each.ports)} port{'s' if len(each.ports) > 1 else ''}"
+            lines.append(f"{each.tensor.name} to a private buffer ({kinds}) of {each.words:,} words, twice: "
                          f"fibers{many} of {givers}, one after the other")
             continue
+        buffer = each.buffer
         bank, ports = buffer.banks[0], sum(map(len, buffer.sinks))
         kinds = ", ".join(level.kind for level in bank.levels)
         banks = f"{len(buffer.banks)} banks" if len(buffer.banks) > 1 else "a bank"
         takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {f'rows of {ports}' if bank.wide else f'{bank.form}s'}"
-        depth = max(each.depth for each in buffer.banks)
+        depth = max(bank.depth for bank in buffer.banks)
         loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
         order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"
         if buffer.asks:
@@ -135,11 +136,12 @@ def buffered(buffers: Sequence[PrivateBuffer | Written]) -> list[str]:
             order = f"by the coordinates of {', '.join(dict.fromkeys(name for names in buffer.asks for name in names))}"
         size = f"{banks} of {bank.words:,} words, twice"
         lines.append(f"{buffer.tensor} from a private buffer ({kinds}), {size}: {takes} {order}")
+        lines += [f"  {verdict}" for verdict in each.verdicts]
     return lines
 
 
 def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None,
-              buffers: Sequence[PrivateBuffer | Written] = ()) -> str:
+              buffers: Sequence[Fed | Written] = ()) -> str:
     """All of it as text."""
     cuts = {(cut.use.variable, cut.use.distance): removed(cut, transform) for cut in pruned.cuts}
     rows = [("variable", "distance", "on its way")]

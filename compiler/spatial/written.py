@@ -16,7 +16,7 @@ from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import DENSE
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
-from .private_buffer import Buffer
+from .buffer import Buffer
 
 
 def written(name: str, buffer: Buffer, array: Spatial | Elastic) -> Written:

@@ -1,0 +1,130 @@
+"""What an array takes of an operand in an operation, in an order in which no word ever waits for a later one.
+
+Of an array in step the words that a launch takes come before those of later ones, so that the FIFO of a port is enough: what a
+launch waits for never stands behind words for which there is no room. Of an elastic array each port takes a word or a fiber in
+an operation. Elements that another operand finds are asked for (`gathered`).
+
+Input:   an operand in its buffer (`Stored`), a `Spatial` or an `Elastic`.
+Output:  `Taken`.
+Errors:  UserError for formats that do not give what the array takes, and elements that only values say.
+Source:  Stellar IV-D and Fig. 13 (order of a buffer against that of an array).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...hw.arch import elastic
+from ...hw.arch.elastic import ALONG, Elastic
+from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, WORD
+from ...hw.arch.spatial import Chain, Port, Spatial
+from .buffer import Stored
+from .gathered import asked
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
+
+    dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
+    its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered.
+    """
+
+    form: str
+    paired: bool
+    sinks: tuple[str, ...]
+    reads: tuple[tuple[int, tuple[int, ...]], ...]
+    dealt: int = 0
+    begins: tuple[int, ...] = ()
+    asks: tuple[str, ...] = ()
+
+
+def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
+    """What an array takes of an operand."""
+    return _of_steps(stored, array) if isinstance(array, Spatial) else _of_fibers(stored, array)
+
+
+def _of_steps(stored: Stored, spatial: Spatial) -> Taken:
+    """The words of an array in step, those of earlier launches first."""
+    if spatial.short and not stored.buffer.wide:
+        raise stored.mistake("an operation that ends early takes fewer words than the buffer gives",
+                             "leave out short, or make the buffer wide")
+    if stored.kind != DENSE:
+        raise stored.mistake(f"its last level is {stored.kind}, but the array takes zeros of {stored.name}, too",
+                             "make it dense, or skip them")
+    sources = [each for each in spatial.sources if each.tensor == stored.name]
+    words = {(port.tensor, port.position): port for port in spatial.inputs}
+    keyed = []
+    for sink, source in enumerate(sources):
+        if isinstance(source, Chain):
+            ports = [words[source.tensor, position] for position in reversed(source.positions)]
+            found: list[tuple[int, Port, int]] = [(nth, port, 0) for nth, port in enumerate(ports)]
+        else:
+            found = [(spatial.launch(source.position, word.step), source, nth) for nth, word in enumerate(source.words)]
+        keyed += [(key, sink, stored.at(port.words[nth].element)) for key, port, nth in found]
+    keyed.sort(key=lambda each: each[:2])
+    return Taken(WORD, False, tuple(each.name for each in sources), tuple((sink, at) for _, sink, at in keyed))
+
+
+def _of_fibers(stored: Stored, array: Elastic) -> Taken:
+    """The words or fibers of an elastic array, port after port."""
+    name, last, kind = stored.name, stored.last, stored.kind
+    ports = [port for port in array.inputs if port.tensor == name]
+    dimensions = len(stored.tensor.shape)
+    read = {(port.form, tuple(index for index, _ in port.at[:dimensions])) for port in ports}
+    if len(read) > 1:
+        raise stored.mistake(f"{name} is read at several places of a point", "give it as two inputs")
+    (form, indices), = read
+    found = {each.index: each for each in array.found}
+    if any((name, indices) in each.whole for each in array.found):
+        raise stored.mistake(f"fibers of {name} are whole, with their zeros, or empty, which no format says",
+                             f"leave the buffer out, or skip where an element of {name} is 0")
+    by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
+    if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
+        return _dealt(stored, ports)
+    if by_values:
+        raise stored.mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
+                             f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
+    if form == elastic.WORD:
+        if kind != DENSE:
+            raise stored.mistake(f"its last level is {kind}, but the array takes zeros of {name}, too",
+                                 "make it dense, or skip them")
+        elements = [stored.at([at for _, at in port.at[:dimensions]]) for port in ports]
+        return Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
+    if indices[last] != array.time:
+        raise stored.mistake(f"fibers go along {array.time}, which is not the last level",
+                             f"put dimension {indices.index(array.time)} last in its order")
+    reads = tuple((sink, stored.at([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
+    sinks = tuple(port.name for port in ports)
+    if array.time in found and (name, indices) not in array.carried:
+        if kind != DENSE:
+            raise stored.mistake(f"its last level is {kind}, but elements of {name} are taken by their {array.time}",
+                                 "make it dense")
+        return Taken(FIBER, True, sinks, reads, asks=asked(array, ports))
+    if kind != DENSE and array.time not in found:
+        raise stored.mistake(f"its last level is {kind}, but the array takes every {array.time}",
+                             f"make it dense, or skip {array.time} where {name} is 0")
+    if kind == DENSE and array.time in found:
+        raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
+    begins = tuple(port.begin for port in ports)
+    if not any(begins):
+        begins = ()
+    elif kind in (DENSE, BITVECTOR):
+        raise stored.mistake(f"its last level is {kind}, of which banks count coordinates, but fibers of {name} are "
+                             "parted where work moves", "make it compressed, or a linked list")
+    return Taken(FIBER, True, sinks, reads, 0, begins)
+
+
+def _dealt(stored: Stored, ports: Sequence[elastic.Border]) -> Taken:
+    """Words that are the elements of fibers without zeros, one after the other."""
+    if stored.kind == DENSE:
+        raise stored.mistake(f"its last level is dense, but the array takes no zeros of {stored.name}", "make it compressed")
+    dimensions, last = len(stored.tensor.shape), stored.last
+    ordered = sorted(ports, key=lambda port: stored.at([at for _, at in port.at[:dimensions]]))
+    count = stored.tensor.shape[last]
+    assert len(ordered) % count == 0, "each fiber has a port for each of its coordinates"
+    assert all(port.crd == port.at[last][0] for port in ordered), "coordinates that are found go along"
+    reads = tuple((sink, stored.at([at for _, at in port.at[:dimensions]])[:-1])
+                  for sink, port in enumerate(ordered) if sink % count == 0)
+    return Taken(WORD, True, tuple(port.name for port in ordered), reads, count)

@@ -1,0 +1,70 @@
+"""Each pass between a buffer and an array applies to its example, and to no near miss, whose reason it says."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from sardonyx import spatial as sp
+from sardonyx.compiler.lang.sparsity import Skip
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B", dtype="int8")
+PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8")
+INPUT, OUTPUT, WEIGHTS = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 1]],
+                          [[0, 0, 1], [0, 1, 0], [1, 1, 1]])
+ROWS_OF_A, ROWS_OF_B = sp.skip(k, where=A(i, k) == 0), sp.skip(j, where=B(k, j) == 0)
+CSR, COLUMNS = sp.Buffer("dense", "compressed", words=64), sp.Buffer("dense", "dense", words=64, order=(1, 0))
+
+
+def dense(**options: object) -> sp.Buffer:
+    return sp.Buffer("dense", "dense", words=64, **options)       # type: ignore[arg-type]
+
+
+def said(rows: "list[list[int]]", buffer: sp.Buffer, skips: "Sequence[Skip]" = (), i: int = 4, j: int = 8, k: int = 3
+         ) -> "list[str]":
+    """What passes say of a buffer of B."""
+    array = sp.Design(PRODUCT, sp.Transform(rows), {"i": i, "j": j, "k": k}, sparsity=skips, buffers={"B": buffer})
+    fed, = array.fed
+    lines = [str(verdict) for verdict in fed.verdicts]
+    assert len(lines) == 7 and array.explain().text.splitlines()[-7:] == [f"  {line}" for line in lines]
+    return lines
+
+
+# What is said of the example, then of the near miss.
+@pytest.mark.parametrize("example,applies,miss,reason", [
+    ((OUTPUT, dense()), "constant coordinates: what 8 ports take is known, so that nothing is compared",
+     (OUTPUT, COLUMNS, [ROWS_OF_A]),
+     "no constant coordinates: 32 ports ask for what A_0_0, A_1_0, A_2_0, A_3_0 find, each in turn"),
+    ((WEIGHTS, dense()), "edge to edge: 8 streams in place of 24",
+     (OUTPUT, dense()), "no edge to edge: a port takes more than one word in an operation"),
+    ((OUTPUT, dense()), "loop nest: 2 loops of 6 bits in place of a table of 24",
+     (OUTPUT, COLUMNS, [ROWS_OF_A]), "no loop nest: values say which element is next"),
+    ((OUTPUT, COLUMNS), "transpose: by strides of 1, 3, without a register",
+     (OUTPUT, dense()), "no transpose: it is taken as it is stored"),
+    ((INPUT, dense(banks=3)), "banks: 3 by dimension 0, 1 port each: as many words at once",
+     (INPUT, dense()), "no banks: one feeds 3 ports; 3 would do"),
+    ((INPUT, CSR, [ROWS_OF_B]), "skew buffers: 3 of 9 pairs, 225 bits each, in place of 24 elements that are searched",
+     (INPUT, sp.Buffer("dense", "compressed", words=64, banks=3), [ROWS_OF_B]),
+     "no skew buffers: each bank feeds one port, so that FIFOs of 2 are enough"),
+    ((OUTPUT, dense(wide=True)), "lock-step: 8 ports in place of 8 controls, 8 words a cycle",
+     (OUTPUT, COLUMNS), "no lock-step: its 8 ports do not take a row of 3 elements of B at once"),
+])
+def test_a_pass_applies_to_its_example_and_not_to_a_near_miss(
+        example: "tuple[object, ...]", applies: str, miss: "tuple[object, ...]", reason: str) -> None:
+    name = applies.partition(":")[0]
+    for array, line in ((example, applies), (miss, reason)):
+        found, = [each for each in said(*array) if each.removeprefix("no ").startswith(f"{name}:")]   # type: ignore[arg-type]
+        assert found == line
+
+
+@pytest.mark.parametrize("array,reason", [
+    ((INPUT, CSR, [ROWS_OF_B]), "no edge to edge: PEs take words whenever they come, not all in one step"),
+    ((INPUT, dense(banks=3)), "no lock-step: each of 3 banks has its own time"),
+    ((INPUT, CSR, [ROWS_OF_B]), "no lock-step: ports wait by themselves"),
+    ((OUTPUT, dense()), "no lock-step: it would do, and is not asked for (wide)"),
+    ((OUTPUT, dense(), (), 4, 4), "no lock-step: a row of B has 32 bits"),
+    ((OUTPUT, dense(), (), 1, 1), "no banks: one feeds 1 port"),
+    ((OUTPUT, dense(), (), 1, 1, 1), "loop nest: it is always the same"),
+])
+def test_every_other_reason_is_said_too(array: "tuple[object, ...]", reason: str) -> None:
+    assert reason in said(*array)       # type: ignore[arg-type]
