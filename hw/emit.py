@@ -157,10 +157,12 @@ class Clock:
     ----------
     on : Value               The edge at the end of a cycle is one for the component only if this is 1.
     gated : Value | None     A clock with these edges and no others; None: `on` enables every register.
+    again : bool             It is part of one with a clock that is on in the same cycles: `on` comes by another net.
     """
 
     on: Value
     gated: Value | None = None
+    again: bool = False
 
 
 class Macro(Elaboratable):
@@ -184,7 +186,8 @@ class Macro(Elaboratable):
             more = Cat(resets).any()
             inner = ResetInserter(more)(_ResetReader(more)(self.component)) if resets else self.component
             return EnableInserter(self._clock.on)(inner) if self._clock is not None else inner
-        assert self._clock is None or platform.clock_on is None, "a part that is enabled by a clock gate has none inside"
+        assert self._clock is None or self._clock.again or platform.clock_on is None, \
+            "a part that is enabled by a clock gate has none inside"
         clock, component, flush, instead = self._clock, self.component, self._flush, dict[str, Value]()
         on = platform.clock_on if clock is None else None if clock.gated is not None else clock.on
         if on is not None:

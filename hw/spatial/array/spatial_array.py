@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.spatial import LENGTH, Spatial
 from ...clock_gate import ClockGate
-from ...emit import Clock, macro
+from ...emit import Clock, Macro, macro
 from ...stream.fifo import Fifo2
 from .exit import Exit
+from .going import Going, grouped
 from .wave import Wave
 
 
@@ -43,8 +44,9 @@ class SpatialArray(Component):
     length : In(stream)     With `Spatial.short` the launches of each operation.
 
     Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each input, one at each output.
-    `ready` of inputs comes from registers, `valid` of outputs from registers of all of them, and nothing follows `ready` of
-    outputs. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind its step.
+    `ready` of inputs comes from registers, `valid` of an output from its own, and nothing follows `ready` of outputs within the
+    cycle. What they stop is known a cycle before, and told by registers, of which none leads to more than 16 PEs or ports, or
+    the square root of all. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind its step.
     Source: Stellar IV-A and IV-C. Departure: streams with valid and ready, in a known order, in place of register files that
     are searched by coordinates (facts on ordered borders: IV-D, its edge-to-edge form).
     """
@@ -59,26 +61,47 @@ class SpatialArray(Component):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        goes_on = Signal()
-        clock = Clock(goes_on)
+        inputs = (*([LENGTH] if self.spatial.short else []), *(each.name for each in self.spatial.sources))
+        goes_on = Signal()      # of the next cycle
+        on = self._going(m, goes_on, "going")
+        clock = Clock(on)
         if self.spatial.clock_gate:
             m.submodules.clock_gate = gate = macro(ClockGate())
-            m.d.comb += gate.on.eq(goes_on | ResetSignal())
-            clock = Clock(goes_on, gate.gated)
+            m.d.comb += gate.on.eq(on | ResetSignal())
+            clock = Clock(on, gate.gated)
         m.submodules.wave = wave = macro(Wave(self.spatial), clock=clock)
-        for name in (*([LENGTH] if self.spatial.short else []), *(each.name for each in self.spatial.sources)):
-            source = getattr(self, name)
-            m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))
-            m.d.comb += [fifo.i.payload.eq(source.payload), fifo.i.valid.eq(source.valid), source.ready.eq(fifo.i.ready),
-                         getattr(wave, f"{name}_word").eq(fifo.o.payload), getattr(wave, f"{name}_there").eq(fifo.o.valid),
-                         fifo.o.ready.eq(getattr(wave, f"{name}_taken") & goes_on)]
+        if not self.spatial.clock_gate:
+            m.d.comb += wave.on.eq(Cat(self._going(m, goes_on, f"going_pes_{n}") for n in range(len(wave.on))))
         room = []
-        for port in self.spatial.outputs:
-            sink, given = getattr(self, port.name), getattr(wave, f"{port.name}_given")
-            m.submodules[f"port_{port.name}"] = leaving = macro(Exit(len(sink.payload)))
-            m.d.comb += [leaving.word.eq(getattr(wave, f"{port.name}_word")), leaving.given.eq(given),
-                         leaving.goes_on.eq(goes_on), sink.payload.eq(leaving.o.payload), sink.valid.eq(leaving.o.valid),
-                         leaving.o.ready.eq(sink.ready)]
-            room.append(~(leaving.full & given))
+        for n, group in enumerate(grouped((*inputs, *(port.name for port in self.spatial.outputs)))):
+            on = self._going(m, goes_on, f"going_ports_{n}")
+            for name in group:
+                if name in inputs:
+                    self._enters(m, name, wave, on)
+                else:
+                    room.append(self._leaves(m, name, wave, on))
         m.d.comb += goes_on.eq(Cat(room).all())
         return m
+
+    def _going(self, m: Module, goes_on: Signal, name: str) -> Signal:
+        """A register of whether the array goes on."""
+        m.submodules[name] = going = macro(Going())
+        m.d.comb += going.next.eq(goes_on)
+        on: Signal = going.on
+        return on
+
+    def _enters(self, m: Module, name: str, wave: Macro, on: Signal) -> None:
+        source = getattr(self, name)
+        m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))
+        m.d.comb += [fifo.i.payload.eq(source.payload), fifo.i.valid.eq(source.valid), source.ready.eq(fifo.i.ready),
+                     getattr(wave, f"{name}_word").eq(fifo.o.payload), getattr(wave, f"{name}_there").eq(fifo.o.valid),
+                     fifo.o.ready.eq(getattr(wave, f"{name}_taken") & on)]
+
+    def _leaves(self, m: Module, name: str, wave: Macro, on: Signal) -> Value:
+        """Let words leave; whether there is room for the one of the next cycle, if there is one."""
+        sink, given = getattr(self, name), getattr(wave, f"{name}_given")
+        m.submodules[f"port_{name}"] = leaving = macro(Exit(len(sink.payload)))
+        m.d.comb += [leaving.word.eq(getattr(wave, f"{name}_word")), leaving.given.eq(given), leaving.goes_on.eq(on),
+                     sink.payload.eq(leaving.o.payload), sink.valid.eq(leaving.o.valid), leaving.o.ready.eq(sink.ready)]
+        room: Value = ~(leaving.stays & Mux(on, getattr(wave, f"{name}_soon"), given))
+        return room

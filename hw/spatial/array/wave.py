@@ -9,8 +9,9 @@ from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.spatial import LENGTH, Chain, Position, Spatial
-from ...emit import macro
+from ...emit import Clock, macro
 from .beat import Beat, ShortBeat
+from .going import grouped
 from .keep import Keep, Loading
 from .pe import Kind, Pe, feed_name, given_name, kinds, result_name, rule_steps, settled, tap_name
 
@@ -33,7 +34,8 @@ class Wave(Component):
     Members
     -------
     For each stream, by its name: of inputs ``_word``, ``_there``: the next word and whether it is there, and ``_taken``; of
-    outputs ``_word`` and ``_given``.
+    outputs ``_word`` and ``_given``, and ``_soon``: what that will be a cycle later.
+    on : In        If there is no clock gate: what enables it, for each group of PEs (`going`).
 
     Timing: `_taken` follows every `_there` within a cycle. Outputs are registers, and a result is there `LATENCY` + `RESULT`
     cycles and the rank of its PE behind the launch.
@@ -49,7 +51,11 @@ class Wave(Component):
         if spatial.short:
             members |= {f"{LENGTH}_word": In(range(spatial.launches + 1)), f"{LENGTH}_there": In(1), f"{LENGTH}_taken": Out(1)}
         for port in spatial.outputs:
-            members |= {f"{port.name}_word": Out(bits[port.tensor]), f"{port.name}_given": Out(1)}
+            members |= {f"{port.name}_word": Out(bits[port.tensor]), f"{port.name}_given": Out(1), f"{port.name}_soon": Out(1)}
+        groups = grouped([cell.position for cell in spatial.cells])
+        self._group = {position: n for n, group in enumerate(groups) for position in group}
+        if not spatial.clock_gate:
+            members["on"] = In(len(groups))
         super().__init__(members)
 
     @property
@@ -88,8 +94,10 @@ class Wave(Component):
         for port in spatial.outputs:
             steps = tuple(spatial.launch(port.position, word.step) for word in port.words)
             result = getattr(pes[port.position], result_name(port.tensor, port.slot))
+            soon = launched.at(port.position, steps, LATENCY + RESULT - 1)
             m.d.comb += [getattr(self, f"{port.name}_word").eq(delayed(m, result, RESULT, port.name, True)),
-                         getattr(self, f"{port.name}_given").eq(launched.at(port.position, steps, LATENCY + RESULT))]
+                         getattr(self, f"{port.name}_soon").eq(soon),
+                         getattr(self, f"{port.name}_given").eq(delayed(m, soon, 1, f"{port.name}_given"))]
         launched.spread()
         m.d.comb += [beat.ready.eq(Cat(at_first).all()), beat.complete.eq(Cat(complete).all())]
         return m
@@ -101,7 +109,7 @@ class Wave(Component):
         found, pes = kinds(spatial), dict[Position, Pe]()
         for at, kind in found.items():
             name = names.setdefault(kind, f"{spatial.name.lower()}_pe{len(names)}")
-            m.submodules[f"pe_{_place(at)}"] = pes[at] = macro(Pe(kind, name))
+            m.submodules[f"pe_{_place(at)}"] = pes[at] = macro(Pe(kind, name), clock=self._clock(at))
         for cell in settled(spatial):
             pe, at = pes[cell.position], cell.position
             if found[at].waits:
@@ -116,6 +124,10 @@ class Wave(Component):
                 m.d.comb += getattr(pe, tap_name(tap)).eq(given)
         return pes
 
+    def _clock(self, position: Position) -> Clock | None:
+        """What clocks the parts of a PE, if that is no clock gate."""
+        return None if self.spatial.clock_gate else Clock(self.on[self._group[position]], again=True)
+
     def _chains(self, m: Module, launched: _Launched, chains: list[Chain], pes: Mapping[Position, Pe], step: int) -> Value:
         """The words that PEs of a tensor keep, taken in a launch; whether they are all there."""
         spatial, tensor, length = self.spatial, chains[0].tensor, len(chains[0].positions)
@@ -127,7 +139,8 @@ class Wave(Component):
             word = delayed(m, getattr(self, f"{chain.name}_word"), spatial.ranks[chain.positions[0]], chain.name, True)
             moving = len(chain.positions) > 1 and spatial.ranks[chain.positions[0]] != spatial.ranks[chain.positions[1]]
             for n, position in enumerate(chain.positions):
-                m.submodules[f"keep_{tensor}_{_place(position)}"] = keep = macro(Keep(spatial.bits[tensor]))
+                m.submodules[f"keep_{tensor}_{_place(position)}"] = keep = macro(Keep(spatial.bits[tensor]),
+                                                                                clock=self._clock(position))
                 most = length - n if moving else length
                 load = launched.signal(f"load_{tensor}_{most}", loading.load & (loading.number < most), position, 0)
                 m.d.comb += [keep.i.eq(word), keep.load.eq(load), keep.take.eq(launched.at(position, (step,), 0)),

@@ -1,6 +1,7 @@
 """Generated Verilog of spatial arrays gives what the recurrences mean, under stalls and back to back."""
 
 import dataclasses
+import math
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,9 @@ from sardonyx import designs, functionality
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
+from sardonyx.hw.emit import collect, texts
 from sardonyx.hw.spatial.array.beat import Beat, ShortBeat
+from sardonyx.hw.spatial.array.going import GROUP, grouped
 
 # Small, and together of all kinds of ways: staying, moving, passing, a determinant of 3, three axes of space, one.
 SMALL = {"matmul_weight_stationary": {"i": 5, "j": 2, "k": 3}, "matmul_broadcast": {"i": 2, "j": 3, "k": 2},
@@ -47,6 +50,17 @@ def test_an_array_that_waits_by_a_clock_gate_gives_the_same_words_in_the_same_cy
     given = operands(design("matmul_weight_stationary").spatial, operations, seed)
     gated = dataclasses.replace(design("matmul_weight_stationary"), clock_gate=True)
     assert gated.run("rtl", stalls, **given).cycles == design("matmul_weight_stationary").run("rtl", stalls, **given).cycles
+
+
+def test_what_stops_an_array_leads_to_no_more_parts_than_the_square_root_of_all() -> None:
+    for parts in (*range(600), 4096):
+        groups = grouped(range(parts))
+        assert [part for group in groups for part in group] == list(range(parts))
+        assert max(len(groups), *map(len, groups), 0, 0) <= max(GROUP, math.isqrt(parts) + 1)
+    array = dataclasses.replace(design("matmul_weight_stationary"), bounds={"i": 4, "j": 5, "k": 4})
+    array.run("rtl", 7, **operands(array.spatial, 9, 7))
+    text = texts(collect(array.hardware()))["matmul_weight_stationary_wave_enabled"]
+    assert [text.count(f".clock_on(on[{n}])") for n in range(3)] == [2 * GROUP, 2 * (20 - GROUP), 0], "a PE and what it keeps"
 
 
 @pytest.mark.parametrize("name", SMALL)
