@@ -38,6 +38,8 @@ from .sim.golden.merger import merged
 PARTS = re.compile(r"fifo2_w\d+|stage_w\d+|merge_(node|matrix|tree)_\w+")
 # Of random matrices, which are arrays with all their zeros.
 MOST_RANDOM = 1 << 24
+# Of results in CSR, which has a number for each row, be it empty.
+MOST_CSR_ROWS = 1 << 24
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description, step by step", "rtl": "generated Verilog on streams"}
 # What changes a design on the command line.
 SIZES = ("ways", "rows", "columns", "lanes", "take")
@@ -51,7 +53,8 @@ def merger(ways: int, shape: int | Sequence[int], *, lanes: int = 1, take: int =
     Parameters
     ----------
     ways : int         Sorted fibers, or partial matrices, that are merged in an operation; a power of two, 2..64.
-    shape : tuple      Rows and columns, 1..65,536 each; one number for fibers of coordinates below it.
+    shape : tuple      Rows and columns, 1..4,294,967,296 each; one number for fibers of coordinates below it. With a
+                       value and the bit of an end an element has 64 bits at most.
     lanes : int        Lane n merges the rows whose number leaves n when divided by this; a power of two, 1..64.
     take : int         Elements that leave a lane in a cycle; a power of two, 1..16.
     dtype : str        int8, int16 or int32: of the values, whose sums wrap.
@@ -158,7 +161,8 @@ class MergerDesign:
         P                 Up to `ways` partial matrices of `shape`, whole numbers: a list of arrays, or of sparse arrays of
                           SciPy; an array with an axis for them in front, and another one before it for several operations.
 
-        The value is their sum, an array, or a CSR array where matrices are sparse; with several operations a list.
+        The value is their sum, an array, or a CSR array where matrices are sparse, of more than 16,777,216 rows a COO array;
+        with several operations a list.
         """
         began = time.perf_counter()
         arguments.choice("engine", engine, ENGINES)
@@ -192,7 +196,8 @@ class MergerDesign:
         coordinates, values = fiber
         if is_sparse:
             rows, columns = np.divmod(coordinates, self.kind.columns)
-            return scipy.sparse.csr_array((values, (rows, columns)), shape=(self.kind.rows, self.kind.columns))
+            made = scipy.sparse.coo_array((values, (rows, columns)), shape=(self.kind.rows, self.kind.columns))
+            return made if self.kind.rows > MOST_CSR_ROWS else made.tocsr()
         found = np.zeros(self.kind.rows * self.kind.columns, np.int64)
         found[coordinates] = values
         return found.reshape(self.shape)

@@ -38,9 +38,23 @@ def test_entries_that_are_stored_twice_are_added_and_what_is_given_stays_as_it_w
     assert result.value.toarray()[1, 0] == 5 and result.report["elements_out"] == 1 and twice.nnz == 3
 
 
+@pytest.mark.parametrize("shape,engine,stalls", [((1 << 32, 1 << 23), "tokens", None), ((1 << 32, 1 << 23), "rtl", 5),
+                                                 ((1 << 23, 1 << 32), "tokens", None)])
+def test_elements_have_up_to_64_bits(shape: "tuple[int, int]", engine: str, stalls: "int | None") -> None:
+    random = np.random.default_rng(3)
+    ends = [0, 0, 1, shape[0] - 1, shape[0] - 1], [0, shape[1] - 1, 1, shape[1] - 2, shape[1] - 1]
+    matrices = [scipy.sparse.coo_array((np.append(random.integers(1, 9, 20), [1, 2, 3, 4, 5]),
+                                        tuple(np.append(random.integers(0, extent, 20), each)
+                                              for extent, each in zip(shape, ends))), shape=shape) for _ in range(2)]
+    found = scipy.sparse.coo_array(sp.merger(2, shape, take=2, dtype="int8", name="long").run(engine, stalls, P=matrices).value)
+    one, other, both = ({(int(row), int(column)): int(value) for row, column, value in zip(*each.coords, each.data)}
+                        for each in (*matrices, found))
+    assert len(both) == 45 and both == {at: one.get(at, 0) + other.get(at, 0) for at in one | other}
+
+
 @pytest.mark.parametrize("made,said", [
     (lambda: sp.merger(3, 8), "ways is 3"), (lambda: sp.merger(2, 8, take=32), "take is 32"),
-    (lambda: sp.merger(2, 8, lanes=0), "lanes is 0"), (lambda: sp.merger(2, (4, 1 << 17)), "columns is 131072"),
+    (lambda: sp.merger(2, 8, lanes=0), "lanes is 0"), (lambda: sp.merger(2, (4, 1 << 33)), "columns is 8589934592"),
     (lambda: sp.merger(2, (4, "x")), "columns is 'x'"), (lambda: sp.merger(2, (4, 4, 4)), "it has 3 extents"),
     (lambda: sp.merger(2, 8, dtype="bf16"), "there is no dtype 'bf16'"), (lambda: sp.merger(2, 8, name="a b"), "name is 'a b'"),
     (lambda: sp.merger(2, 8, name="merge_node_k3_w8"), "merge_node_k3_w8 is the name of a part"),

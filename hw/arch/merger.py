@@ -17,16 +17,16 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from .check import Identifier, Misfit, PowerOfTwo, Whole, check
-from .token import DATA_BITS
 
 MOST_WAYS, MOST_LANES, MOST_TAKEN = 64, 64, 16
-# Of the word of a stream.
+# Of the word of a stream: what engines have as one number. So keys of 56 bits are the longest, with values of 8.
 MOST_ELEMENT_BITS = 64
+MOST_EXTENT = 1 << 32
 # Input streams: 32 lanes or a flat merger of 16 with 64 ways fit, all of both do not.
 MOST_STREAMS = 4096
 WAYS = PowerOfTwo(2, MOST_WAYS)
 LANES, TAKE = PowerOfTwo(1, MOST_LANES), PowerOfTwo(1, MOST_TAKEN)
-EXTENT = Whole(1, 1 << DATA_BITS)
+EXTENT = Whole(1, MOST_EXTENT)
 BITS = Whole(1, 32)
 
 
