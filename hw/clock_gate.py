@@ -16,7 +16,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.glb import CELL
-from .emit import Clock, EmitPlatform, macro
+from .emit import Clock, macro
+from .emit_platform import EmitPlatform
 
 
 class ClockGate(wiring.Component):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .clock_gate import ClockGate
-from .emit import EmitPlatform
+from .emit_platform import EmitPlatform
 from .yosys import run_yosys
 
 CONSTANT, REGISTER, WIRE, LOGIC = ORDER = "constant", "register", "wire", "logic"

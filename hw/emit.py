@@ -1,8 +1,8 @@
 """Convert components to Verilog, each unique component once, and use them as instances.
 
 `macro` makes a component of a parent an instance of a module of its own; `emit` writes a component and every
-macro below it, one file a module, with a file list in dependency order. Amaranth converts each component to
-RTLIL, or `netlist` one that is only instances and wires, of which `verilog` makes Verilog in the meantime.
+macro below it, one file a module, with a file list in dependency order. While `emit_platform` converts a component to RTLIL,
+`verilog` makes Verilog of those before.
 
 Output:  ``<module>.sv`` for every module, ``<top>.f`` and ``lint.vlt``; the same input gives the same bytes, with no path
          or date in them.
@@ -12,141 +12,23 @@ Cost:    onyx, nothing cached: 15 s on two cores.
 from __future__ import annotations
 
 import gc
-import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import (
-    Cat,
-    ClockSignal,
-    Elaboratable,
-    EnableInserter,
-    Fragment,
-    Instance,
-    ResetInserter,
-    ResetSignal,
-    Value,
-)
+from amaranth.hdl import Cat, ClockSignal, Elaboratable, EnableInserter, Instance, ResetInserter, ResetSignal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._xfrm import FragmentTransformer, StatementTransformer, ValueTransformer
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
 
 from ..cache import Cache, home
-from .component import decided_by, emit_key, module_name, parameters, ports
-from .connectivity import End
-from .describe import Description, Field, describe
-from .kept import KEY_DIGITS, identity, load, save
+from .component import parameters, ports
+from .emit_platform import EmitPlatform
+from .enabled import CLOCK_ON, Enabled
 from .lint import LINT, waived
-from .netlist import Face, netlist
-from .rtlil import readable
 from .verilog import EmittedModule, Writer
-
-# What the modules of parts are called that are gated by enables, and the port for it.
-ENABLED, CLOCK_ON = "_enabled", "clock_on"
-
-
-class EmitPlatform:
-    """Collects the module of every macro while a design is elaborated; `modules` is in dependency order.
-
-    cache : Cache | None    Where converted modules are looked for and kept.
-    take : function         Is given each module as soon as it is there.
-    """
-
-    def __init__(self, cache: Cache | None = None, take: Callable[[EmittedModule], None] = lambda module: None) -> None:
-        self.modules: dict[str, EmittedModule] = {}
-        self.cache, self._take = cache, take
-        # What enables the registers of the component that is being converted, if anything does.
-        self.clock_on: Value | None = None
-        # For every component that is being converted, the macros in it.
-        self._inside: list[dict[str, None]] = [{}]
-
-    def add(self, component: wiring.Component) -> EmittedModule:
-        """The module of a component, converted unless an equal one is there already."""
-        name, key = module_name(component), emit_key(component)
-        self._inside[-1][name] = None
-        known = self.modules.get(name)
-        if known is not None and key is not None and known.key == key:
-            component._MustUse__used = True     # an equal one stands for it: no "never used" warning
-            return known
-        if isinstance(text := getattr(component, "verilog", None), str):
-            component._MustUse__used = True
-            found = {"clk": (1, False)} | {port: (len(value), flow is PortDirection.Output)
-                                           for port, (value, flow) in ports(component).items()}
-            return self._put(EmittedModule.published(name, key, text, found, parameters(component)))
-        kept = None if self.cache is None else identity(decided_by(component))
-        if kept is not None and (loaded := self._load(name, kept)) is not None:
-            component._MustUse__used = True
-            self.modules[name] = loaded = replace(loaded, key=key)
-            return loaded
-        self._inside.append({})
-        outer, self.clock_on = self.clock_on, None
-        text = self._convert(name, component)
-        self.clock_on = outer
-        said = component.describe() if isinstance(component, Enabled) else describe(component, name)
-        module = EmittedModule.from_rtlil(name, key, text, kept, tuple(self._inside.pop()), said)
-        known = self._put(module)
-        self._save(module)
-        return known
-
-    def _put(self, module: EmittedModule) -> EmittedModule:
-        known = self.modules.setdefault(module.name, module)
-        assert known.rtlil == module.rtlil, f"two different components are called {module.name}; set module_name"
-        if known is module:
-            self._take(module)
-        return known
-
-    def _convert(self, name: str, component: wiring.Component) -> str:
-        """The RTLIL of a component, by Amaranth, or of its instances and wires if it says that there is nothing else in it, or
-        as it has it itself."""
-        if isinstance(text := getattr(component, "rtlil", None), str):
-            component._MustUse__used = True
-            return text
-        if not hasattr(component, "netlist"):
-            return readable(rtlil.convert(component, name=name, platform=self, ports=ports(component), emit_src=False))
-        component._MustUse__used = True
-        parts, wires = component.netlist()
-        faces = {part: _face(part, module.name, module.ports) for part, module in
-                 ((part, self.add(part)) for part in dict.fromkeys(parts.values()))}
-        driven = {wire.sink for wire in wires}
-        clocks = sorted({clock for instance, part in parts.items() for clock in faces[part].clocks
-                         if End(instance, clock) not in driven})
-        return netlist(_face(component, name, clocks), {instance: faces[part] for instance, part in parts.items()}, wires)
-
-    def _load(self, name: str, kept: str) -> EmittedModule | None:
-        """A module and all below it from the cache; None if one of them is not there."""
-        known = self.modules.get(name)
-        if known is not None and known.kept == kept:
-            return known
-        assert self.cache is not None, "modules are kept in a cache"
-        text = load(self.cache, f"{name}-{kept[:KEY_DIGITS]}")
-        if text is None:
-            return None
-        head, _, body = text.partition("\n")
-        fields = json.loads(head)
-        for inner in fields["macros"]:
-            if self._load(*inner) is None:
-                return None
-        said = Description(fields["comment"], tuple(Field(*field) for field in fields["fields"]))
-        return self._put(EmittedModule(name, None, body, tuple(fields["parts"]), tuple(fields["ports"]), kept,
-                                       tuple(inner for inner, _ in fields["macros"]), said))
-
-    def _save(self, module: EmittedModule) -> None:
-        macros = [(name, self.modules[name].kept) for name in module.macros]
-        if self.cache is not None and module.kept is not None and all(kept for _, kept in macros):
-            said = module.said
-            head = json.dumps({"parts": module.parts, "ports": module.ports, "macros": macros, "comment": said.comment,
-                               "fields": [astuple(field) for field in said.fields]})
-            save(self.cache, f"{module.name}-{module.kept[:KEY_DIGITS]}", f"{head}\n{module.rtlil}")
-
-    @property
-    def rtlil(self) -> str:
-        """All modules as one RTLIL text."""
-        return "\n".join(module.rtlil for module in self.modules.values())
 
 
 @dataclass(frozen=True)
@@ -206,42 +88,6 @@ class Macro(Elaboratable):
             reset = ResetSignal() if self._reset is None else self._reset
             wires.append(("i_rst", reset if flush is None else reset | flush))
         return Instance(module.name, **dict(wires), **{f"p_{name}": value for name, value in parameters(component).items()})
-
-
-class Enabled(wiring.Component):
-    """A component whose registers keep their words in cycles without `clock_on`, but for a reset.
-
-    Members
-    -------
-    clock_on : In(1)     And those of the component, whose interface objects they are.
-    """
-
-    def __init__(self, component: wiring.Component) -> None:
-        self.component = component
-        component._MustUse__used = True     # this one stands for it
-        super().__init__({**component.signature.members, CLOCK_ON: In(1)})
-        for name in component.signature.members:
-            setattr(self, name, getattr(component, name))
-
-    @property
-    def module_name(self) -> str:
-        return f"{module_name(self.component)}{ENABLED}"
-
-    @property
-    def emit_key(self) -> Hashable:
-        return decided_by(self.component)
-
-    def describe(self) -> Description:
-        """What is said of the component, and of the port."""
-        said = describe(self.component, self.module_name)
-        more = f"//\n// {CLOCK_ON}: without it registers keep their words, but for a reset.\n"
-        return replace(said, comment=said.comment + more)
-
-    def elaborate(self, platform: Any) -> Fragment:
-        platform.clock_on = self.clock_on
-        inner = Fragment.get(self.component, platform)
-        platform.clock_on = None
-        return EnableInserter(self.clock_on)(inner)
 
 
 class _ResetReader(FragmentTransformer, ValueTransformer, StatementTransformer):
@@ -350,11 +196,3 @@ def _store(texts: Mapping[str, str], out_dir: Path) -> list[Path]:
     Path(out_dir, f"{files[-1].stem}.f").write_text("".join(f"{file.name}\n" for file in files))
     Path(out_dir, LINT).write_text(waived())
     return files
-
-
-def _face(component: wiring.Component, module: str, names: Sequence[str]) -> Face:
-    """A component as its module's ports; `names` tells whether clock and reset are among them."""
-    found = ports(component)
-    inputs, outputs = ({name: len(value) for name, (value, way) in found.items() if way is flow}
-                       for flow in (PortDirection.Input, PortDirection.Output))
-    return Face(module, inputs, outputs, tuple(clock for clock in ("clk", "rst") if clock in names))

@@ -21,7 +21,8 @@ from .arch.primitive import Flow
 from .arch.tile import LAYERS, TileSpec
 from .cone import Output, outputs
 from .connectivity import REQUEST, reports, stall_sides
-from .emit import ENABLED, collect
+from .emit import collect
+from .enabled import ENABLED
 from .soc.top import Sardonyx
 from .tile.tile import logic_name, stall_members, wall_members
 

@@ -18,7 +18,7 @@ walled          from a track to the register that says a word was led to a wall
 
 Selections of multiplexers are configuration and do not change in a run: paths from them are no delays of a box or of a core,
 of which they are ports. Whole tiles, and what abc makes of a row of them, are measured as components.
-Registers of columns that can be stalled by enables are in modules of other names (`hw.emit.ENABLED`), which are taken, too.
+Registers of columns that can be stalled by enables are in modules of other names (`hw.enabled.ENABLED`), which are taken, too.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...hw.emit import ENABLED
 from ...hw.emitted import Port, ports
+from ...hw.enabled import ENABLED
 from .library import Library
 from .synthesis import netlist, read_design
 from .timing import KINDS, Worst, worst_paths

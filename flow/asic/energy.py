@@ -19,8 +19,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.emit import ENABLED
 from ...hw.emitted import instances, ports
+from ...hw.enabled import ENABLED
 from ...hw.soc.around import ARRAY
 from . import sram
 from .cells import cells, volts

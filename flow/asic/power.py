@@ -18,8 +18,8 @@ from pathlib import Path
 from ...hw.arch.errors import UserError
 from ...hw.clock_gate import ClockGate
 from ...hw.connectivity import Site, tile_name
-from ...hw.emit import ENABLED
 from ...hw.emitted import below, registers
+from ...hw.enabled import ENABLED
 from ...sim.rtl.activity import Activity
 from . import sram
 

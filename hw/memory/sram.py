@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..arch.tile import TileSpec
-from ..emit import EmitPlatform
+from ..emit_platform import EmitPlatform
 
 
 class SramPort(wiring.Signature):

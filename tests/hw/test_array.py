@@ -25,6 +25,7 @@ from sardonyx.hw.arch.primitive import PASS_THROUGH
 from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.hw.array import Array
 from sardonyx.hw.configuration import packed
+from sardonyx.hw.emit_platform import EmitPlatform
 from sardonyx.hw.interconnect import boxes
 from sardonyx.hw.interconnect.stage import PassStage
 from sardonyx.hw.tile.core import link_members
@@ -220,15 +221,15 @@ def test_both_forms_contain_the_same_logic(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def converted() -> emit.EmitPlatform:
+def converted() -> EmitPlatform:
     """The tiles that arrays of one interconnect share, converted once."""
-    return emit.EmitPlatform(home())
+    return EmitPlatform(home())
 
 
 @pytest.mark.parametrize("name", ["tiny", "small"])
 @pytest.mark.parametrize("special", [False, True], ids=["whole", "special"])
 def test_the_emitted_array_has_instances_and_wires_only(name: str, special: bool, tmp_path: Path,
-                                                        converted: emit.EmitPlatform) -> None:
+                                                        converted: EmitPlatform) -> None:
     arch = PRESETS[name]
     converted.modules.pop("array", None)
     converted.add(Array(arch, dict.fromkeys(arch.tiles, 0) if special else None))

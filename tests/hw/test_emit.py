@@ -12,7 +12,7 @@ from amaranth.lib import enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from sardonyx.hw import emit
+from sardonyx.hw import emit, emit_platform
 from sardonyx.hw.component import emit_key
 from sardonyx.hw.lint import WAIVERS
 from sardonyx.hw.yosys import YosysError
@@ -180,13 +180,13 @@ def test_two_components_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_equal_components_are_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     converted = []
-    original = emit.rtlil.convert
+    original = emit_platform.rtlil.convert
 
     def convert(component: wiring.Component, name: str, **options: Any) -> str:
         converted.append(name)
         return original(component, name=name, **options)
 
-    monkeypatch.setattr(emit.rtlil, "convert", convert)
+    monkeypatch.setattr(emit_platform.rtlil, "convert", convert)
     emit.collect(Pair())
     assert sorted(converted) == ["adder", "counter_1", "counter_3", "pair"]
     converted.clear()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sardonyx.cache import Cache
-from sardonyx.hw import emit, kept, verilog
+from sardonyx.hw import emit, emit_platform, kept, verilog
 from sardonyx.hw.arch.cgra import PARTS, Arch
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.op import BY_NAME
@@ -46,7 +46,7 @@ def refuse(*_: Any, **__: Any) -> Any:
 def test_what_was_emitted_is_not_made_again_and_has_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Cache(tmp_path / "cache")
     cold = emitted(tmp_path / "cold", store)
-    monkeypatch.setattr(emit.rtlil, "convert", refuse)
+    monkeypatch.setattr(emit_platform.rtlil, "convert", refuse)
     monkeypatch.setattr(verilog, "run_yosys", refuse)
     assert emitted(tmp_path / "warm", store) == cold
 
@@ -100,14 +100,14 @@ def test_a_machine_that_shares_modules_with_another_has_the_bytes_of_an_empty_ca
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     larger = replace(ARCH, columns=2 * ARCH.columns)
     store, converted = Cache(tmp_path / "cache"), []
-    original = emit.rtlil.convert
+    original = emit_platform.rtlil.convert
 
     def convert(component: Any, name: str, **options: Any) -> str:
         converted.append(name)
         return original(component, name=name, **options)
 
     emit.emit(Tile(ARCH, ARCH.io, 0), tmp_path / "other", store)
-    monkeypatch.setattr(emit.rtlil, "convert", convert)
+    monkeypatch.setattr(emit_platform.rtlil, "convert", convert)
     emit.emit(Tile(larger, larger.io, 1), tmp_path / "partly", store)
     partly, converted[:] = converted[:], []
     emit.emit(Tile(larger, larger.io, 1), tmp_path / "cold", Cache(tmp_path / "empty"))

@@ -16,6 +16,7 @@ from sardonyx.hw.arch.presets import get
 from sardonyx.hw.array import Array
 from sardonyx.hw.component import ports
 from sardonyx.hw.connectivity import BORDER, Constant, End, Wire
+from sardonyx.hw.emit_platform import EmitPlatform
 from sardonyx.hw.netlist import Face, netlist
 from sardonyx.hw.rtlil import readable
 from sardonyx.hw.yosys import run_yosys
@@ -73,7 +74,7 @@ def test_wires_that_cannot_be_are_refused(wires: Any, reason: str) -> None:
         written(*wires)
 
 
-def nets(platform: emit.EmitPlatform, top: str, folder: Path) -> "tuple[set[Any], set[Any]]":
+def nets(platform: EmitPlatform, top: str, folder: Path) -> "tuple[set[Any], set[Any]]":
     """The ports of a module, and for each bit of a wire, or a constant, all ends that it joins."""
     modules = [module for name, module in platform.modules.items() if name != "array"]
     Path(folder, "all.il").write_text("\n".join([*(module.outside for module in modules), top]))

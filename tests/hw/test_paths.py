@@ -14,7 +14,8 @@ from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.presets import get
 from sardonyx.hw.arch.primitive import BUFFER
 from sardonyx.hw.cone import LOGIC, REGISTER, Output, outputs
-from sardonyx.hw.emit import ENABLED, collect
+from sardonyx.hw.emit import collect
+from sardonyx.hw.enabled import ENABLED
 from sardonyx.hw.paths import Path, around_paths, column_paths, feed_paths, judged, listed, tile_paths
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.hw.tile.tile import logic_name

@@ -9,7 +9,7 @@ import pytest
 from test_emit import Pair, Same
 
 from sardonyx.cache import Cache
-from sardonyx.hw import emit, verilog
+from sardonyx.hw import emit, emit_platform, verilog
 from sardonyx.hw.arch.presets import PRESETS
 from sardonyx.hw.arch.primitive import BUFFER
 from sardonyx.hw.tile.core import TileCore, build
@@ -33,7 +33,7 @@ def test_what_is_written_beside_a_module_changes_nothing_in_it(tmp_path: Path, m
 
 
 def test_yosys_runs_before_all_is_converted_and_one_fault_ends_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    begun, original = threading.Event(), emit.rtlil.convert
+    begun, original = threading.Event(), emit_platform.rtlil.convert
 
     def convert(component: Any, name: str, **options: Any) -> str:
         text = original(component, name=name, **options)
@@ -45,7 +45,7 @@ def test_yosys_runs_before_all_is_converted_and_one_fault_ends_all(monkeypatch: 
         return ""
 
     monkeypatch.setattr(verilog, "_written", write)
-    monkeypatch.setattr(emit.rtlil, "convert", convert)
+    monkeypatch.setattr(emit_platform.rtlil, "convert", convert)
     with pytest.raises(AssertionError, match="two different components are called counter"):
         emit.emit(Same(2), tmp_path / "none", Cache(tmp_path / "cache"))
     assert not (tmp_path / "none").exists()
