@@ -43,7 +43,8 @@ SWITCHES: Mapping[str, Arch] = {
     "switch_box=imran": replace(SMALL, interconnect=replace(SMALL.interconnect, switch_box="imran")),
     "output_registers": replace(SMALL, interconnect=replace(SMALL.interconnect, output_registers=True)),
     "pass_depth=2": replace(SMALL, pe=replace(SMALL.pe, pass_depth=2)),
-    "pass_depth=8": replace(SMALL, pe=replace(SMALL.pe, pass_depth=8)),
+    "pass_depth=4": replace(SMALL, pe=replace(SMALL.pe, pass_depth=4)),
+    "pass_depth=16": replace(SMALL, pe=replace(SMALL.pe, pass_depth=16)),
     "delay lines": replace(SMALL, pe=replace(SMALL.pe, register_schedules=False)),
     "read_latency=2": replace(SMALL, glb=replace(SMALL.glb, read_latency=2)),
     "no accumulator": replace(SMALL, mem=replace(SMALL.mem, primitives=tuple(

@@ -19,7 +19,7 @@ _SMALL_GLB = Glb(columns_per_tile=1)
 # What an FPGA of 84,000 LUTs holds and routes: few tracks and loops, narrow counters, lines of two words, delays in LUT RAM,
 # multipliers of its own, 32 KB a column in block RAM, between registers one primitive or one tile's boxes at most, a register
 # for configuration and reset in each row, and no accumulators.
-_FPGA_PE = replace(PE, register_words=16, register_schedules=False, multiplier_tree=False)
+_FPGA_PE = replace(PE, pass_depth=4, register_words=16, register_schedules=False, multiplier_tree=False)
 _FPGA_MEM = replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=1024, sram_lanes=2, cycle_bits=11, extent_bits=8,
                     read_loops=2, write_loops=2, replay=False, multiplier_tree=False)
 _FPGA_GLB = Glb(columns_per_tile=1, bank_bytes=16 * 1024, load_loops=3, store_loops=2, configuration_dma=False)

@@ -71,7 +71,7 @@ class TileSpec(MemSizes):
     ports: tuple[Port, ...]
     primitives: tuple[Primitive, ...] = ()
     sides: tuple[Annotated[str, OneOf(SIDES)], ...] = SIDES
-    pass_depth: Annotated[int, Whole(2, 256)] = 4
+    pass_depth: Annotated[int, Whole(2, 256)] = 8
     ops: tuple[Op, ...] = OPS
     register_words: Annotated[int, PowerOfTwo(2, 1 << ADDRESS_BITS, zero=True)] = 32
     register_schedules: bool = True

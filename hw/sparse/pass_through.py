@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 
 from ..arch.primitive import PASS_THROUGH
 from ..arch.tile import TileSpec
 from ..arch.token import TOKEN
-from ..stream.fifo import Fifo
 from .interface import members
 
 
@@ -44,7 +44,30 @@ class PassThrough(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.tokens = tokens = Fifo(TOKEN, self.depth)
-        wiring.connect(m, wiring.flipped(self.i), tokens.i)
-        wiring.connect(m, tokens.o, wiring.flipped(self.o))
+        m.submodules.tokens = tokens = Memory(shape=TOKEN, depth=self.depth, init=[])
+        write, read = tokens.write_port(), tokens.read_port(domain="comb")
+        back = Signal.like(write.addr)
+        front = Signal.like(read.addr)
+        # Equal places are a full FIFO if the last that moved them was a token that came, else an empty one. A level would say
+        # the same in more gates (`Fifo`), and every PE has this one.
+        came = Signal()
+        enters = Signal()
+        leaves = Signal()
+        meet = back == front
+        m.d.comb += [
+            self.i.ready.eq(~(meet & came)), self.o.valid.eq(~meet | came), self.o.payload.eq(read.data),
+            enters.eq(self.i.valid & self.i.ready), leaves.eq(self.o.valid & self.o.ready),
+            write.addr.eq(back), write.data.eq(self.i.payload), write.en.eq(enters), read.addr.eq(front),
+        ]
+        for moves, place in ((enters, back), (leaves, front)):
+            with m.If(moves):
+                m.d.sync += place.eq(self._after(place))
+        # Where both happen at once the places differ, before and after, and it does not matter what this says.
+        with m.If(enters | leaves):
+            m.d.sync += came.eq(enters)
         return m
+
+    def _after(self, place: Value) -> Value:
+        """The place behind one, after the last the first."""
+        behind = (place + 1)[:len(place)]
+        return behind if self.depth == 1 << len(place) else Mux(place == self.depth - 1, 0, behind)

@@ -27,8 +27,9 @@ def test_fingerprints_tell_machines_apart():
 
 def test_a_ring_is_of_the_fingerprint_and_none_is_as_before_there_were_rings():
     raw = presets.get("tiny").to_json()
-    # Of the version before the field, which had neither accumulators nor locators.
+    # Of the version before the field, which had neither accumulators nor locators, and passes of four tokens.
     raw["mem"] |= {"primitives": ["level", "buffer"], "locate": False}
+    raw["pe"] |= {"pass_depth": 4}
     assert raw["glb"]["ring"] == 1
     without = raw | {"glb": {key: value for key, value in raw["glb"].items() if key != "ring"}}
     assert cgra.from_json(without).fingerprint == cgra.from_json(raw).fingerprint == 0x9f8cee2a40993e43
@@ -185,8 +186,9 @@ def test_a_machine_that_takes_maxima_has_another_fingerprint_and_one_that_does_n
 
 def test_a_machine_that_locates_has_another_fingerprint_and_one_that_does_not_that_of_before():
     tiny = presets.get("tiny")
-    plain = {key: value for key, value in tiny.to_json()["mem"].items() if key != "locate"}
-    other = cgra.from_json(tiny.to_json() | {"mem": plain})
-    # That of the machine before there were locators.
+    raw = tiny.to_json()
+    plain = {key: value for key, value in raw["mem"].items() if key != "locate"}
+    other = cgra.from_json(raw | {"mem": plain, "pe": raw["pe"] | {"pass_depth": 4}})
+    # That of the machine before there were locators, with passes of four tokens.
     assert not other.mem.locate and other.fingerprint == 0xbaf7c72c056895b6
     assert other.fingerprint != tiny.fingerprint and other.config_map("mem").layout == tiny.config_map("mem").layout

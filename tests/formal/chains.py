@@ -12,7 +12,7 @@ own terms and links compose: a lazy fork, which retracts, may feed any of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -75,37 +75,55 @@ def stage_link(fifo: str, parity: int) -> Link:
 FIFO2 = _fifo2(Fifo2, "tail")
 
 
-def fifo_link(depth: int, make: Callable[[int], wiring.Component] | None = None, inner: str = "") -> Link:
-    """A `Fifo`, which keeps its words in a memory."""
+def fifo_link(depth: int) -> Link:
+    """A `Fifo`, which keeps its words in a memory and counts them."""
     address = (depth - 1).bit_length()
-    rows = tuple((f"row{n}", rf"{inner}queue.storage[{n}]", None) for n in range(depth))
-    pointers = (("level", f"{inner}queue.level", depth.bit_length()),
-                ("consume", f"{inner}queue.r_port__addr", address), ("produce", f"{inner}queue.w_port__addr", address))
+    rows = tuple((f"row{n}", rf"queue.storage[{n}]", None) for n in range(depth))
+    pointers = (("level", "queue.level", depth.bit_length()),
+                ("consume", "queue.r_port__addr", address), ("produce", "queue.w_port__addr", address))
 
     def inside(part: Any, probes: dict[str, Any], number: Value) -> dict[str, Value]:
         consume, level = probes["consume"], probes["level"]
-        facts = {"the level is at most the depth": level <= depth, "consume is a row": consume < depth,
-                 "produce follows": _wrapped(consume + level, depth) == probes["produce"]}
-        if depth == 1 << address:
-            # Rows are numbers, which spares the solver the way around the pointers.
-            facts["consume is the number"] = consume == number[:address]
-        for n in range(depth):
-            ahead = ((n - number)[:address] if depth == 1 << address else
-                     Mux(consume <= n, n - consume, n + depth - consume)[:address])
-            facts[f"row {n}"] = (ahead >= level) | (probes[f"row{n}"] == (number + ahead)[:len(number)])
-        return facts
+        return {"the level is at most the depth": level <= depth,
+                "produce follows": _wrapped(consume + level, depth) == probes["produce"],
+                **_in_rows(depth, probes, level, number)}
 
-    return Link(make or (lambda width: Fifo(width, depth)), 1, 1, lambda part, probes: probes["level"],
-                rows + pointers, inside)
+    return Link(lambda width: Fifo(width, depth), 1, 1, lambda part, probes: probes["level"], rows + pointers, inside)
+
+
+def pass_through_link(depth: int = PE.pass_depth) -> Link:
+    """The pass-through of a PE, with tokens of full width: places, and whether equal ones are those of a full one."""
+    address = (depth - 1).bit_length()
+    rows = tuple((f"row{n}", rf"tokens[{n}]", None) for n in range(depth))
+    pointers = (("consume", "front", address), ("produce", "back", address), ("came", "came", 1))
+
+    def held(part: Any, probes: dict[str, Any]) -> Value:
+        consume, produce = probes["consume"], probes["produce"]
+        between = Mux(produce < consume, produce + depth - consume, produce - consume)[:depth.bit_length()]
+        return Mux((consume == produce) & probes["came"], depth, between)
+
+    def inside(part: Any, probes: dict[str, Any], number: Value) -> dict[str, Value]:
+        return {"produce is a row": probes["produce"] < depth, **_in_rows(depth, probes, held(part, probes), number)}
+
+    return Link(lambda width: PassThrough(replace(PE, pass_depth=depth)), 1, 1, held, rows + pointers, inside)
+
+
+def _in_rows(depth: int, probes: dict[str, Any], level: Value, number: Value) -> dict[str, Value]:
+    """The words that a memory holds are in their rows, beginning where the next one is read."""
+    address, consume = (depth - 1).bit_length(), probes["consume"]
+    facts = {"consume is a row": consume < depth}
+    if depth == 1 << address:
+        # Rows are numbers, which spares the solver the way around the pointers.
+        facts["consume is the number"] = consume == number[:address]
+    for n in range(depth):
+        ahead = ((n - number)[:address] if depth == 1 << address else
+                 Mux(consume <= n, n - consume, n + depth - consume)[:address])
+        facts[f"row {n}"] = (ahead >= level) | (probes[f"row{n}"] == (number + ahead)[:len(number)])
+    return facts
 
 
 def _wrapped(address: Value, depth: int) -> Value:
     return Mux(address >= depth, address - depth, address)
-
-
-def pass_through_link() -> Link:
-    """The pass-through of a PE, with tokens of full width."""
-    return fifo_link(PE.pass_depth, lambda width: PassThrough(PE), "tokens.")
 
 
 class Static(Harness):
