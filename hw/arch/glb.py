@@ -38,6 +38,8 @@ class Glb:
                              idle cycle and without a start; else each run takes a start of the machine.
     ring : int               GLB tiles whose banks a load or store reaches, 1..8: its own and, where they are connected to a
                              chain, those to the east of it. With 1 there are no links between them.
+    numbered : bool          A store can place blocks by the numbers in front of them, which come in any order; else words are
+                             stored as they come.
     clock_gating : str       What is clocked only when it has to be. ``static``: a load, store or configuration DMA, while its
                              enable bit is set, and the switch of the ring, while its tile is in a chain. ``dynamic``: a
                              bank, in cycles with an access and as many after it as its word takes; the registers of a
@@ -58,6 +60,7 @@ class Glb:
     store_loops: Annotated[int, Whole(1, 27)] = 7
     queue: bool = False
     ring: Annotated[int, Whole(1, MOST_CHAINED)] = 1
+    numbered: bool = False
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
     clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 

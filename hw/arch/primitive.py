@@ -232,6 +232,16 @@ ARBITER = Primitive(
               Field("first", COPY_BITS, "the number of input 0; those of the others follow")),
     "sardonyx.hw.sparse.arbiter:Arbiter")
 
+ADDRESS = Primitive(
+    "address", "output address: puts its number in front of each block that a copy gives",
+    (_in("number", "data0", "a section of one word for each sub-tile, its number"),
+     *(_in(f"block{at}", f"data{at + 1}", f"blocks of stream {at}, one a sub-tile") for at in range(3)),
+     *(_out(f"block{at}_o", f"res{at}", f"the same blocks, each behind its number, of stream {at}") for at in range(3))),
+    ConfigSet("address",
+              Field("used", 3, "streams that are connected, a bit each"),
+              Field("values", 3, "streams whose blocks are of one section, a bit each; others are of two")),
+    "sardonyx.hw.sparse.address:Address")
+
 DISPATCHER = Primitive(
     "dispatcher", "names the next copy that is free",
     (*(_in(f"done{at}", f"data{at}", f"any stream of copy {at}, or the numbers of another dispatcher") for at in range(4)),
@@ -270,7 +280,7 @@ PE_PRIMITIVES = (ALU, JOINER, REPEATER, REDUCER, DROPPER, PASS_THROUGH)
 MEM_PRIMITIVES = (LEVEL, BUFFER, ACCUMULATOR)
 # What a PE needs beside these for copies of a program that share links, in this order behind them.
 SHARING_PRIMITIVES = (FILTER, ARBITER, DISPATCHER)
-PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, *MEM_PRIMITIVES,
-                                                          SCATTER)}
+PRIMITIVES = {primitive.name: primitive for primitive in (*PE_PRIMITIVES, *SHARING_PRIMITIVES, ADDRESS, DIVIDER,
+                                                          *MEM_PRIMITIVES, SCATTER)}
 # Coordinates that an accumulator tells sums apart by, at most.
 MOST_ACCUMULATED = 2

@@ -53,6 +53,9 @@ QUEUED_BITS = 16
 # With a queue: repetitions of a descriptor, and the count of descriptors that ended.
 REPEAT_BITS = 16
 ENDED_BITS = 16
+# Numbers of blocks, and the 16-bit words that a block may have where it has a number.
+NUMBER_BITS = 16
+ROOM_BITS = 16
 # Tiles of a chain behind the first one.
 HOPS_BITS = (MOST_CHAINED - 1).bit_length()
 
@@ -230,16 +233,26 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
           ("hops", 8, HOPS_BITS, "of the first tile: how many follow it, 0 without a chain; words of its load take 2 cycles "
                              "more for each. A run with a load that has another number ends with `store_lost`"))),
     ] if glb.ring > 1 else []
+    numbered = [("numbered", 5, 1,
+                 "store blocks, each behind a section of one word, its number, in whatever order they come: block store_number "
+                 "+ n to store_start + 2 * n * store_limit. With one of another number, or of more than store_limit words, the "
+                 "run ends with `store_limit`")] if glb.numbered else []
+    blocks: list[Row] = [
+        ("store_blocks", RW, f"blocks that are stored by their numbers, {NUMBER_BITS} bits; what runs ends when all have come"),
+        ("store_number", RW, f"the number of the first of them, {NUMBER_BITS} bits"),
+    ] if glb.numbered else []
+    limit = "16-bit words that may be stored" + f"; of a block with a number, {ROOM_BITS} bits" * glb.numbered
+    sections = "sections, each a length and as many words, that the run stores" + "; of a block with a number" * glb.numbered
     return register_file(
         ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
         ("store_control", RW, "store stream, from the array to memory",
-         (enable, mode, static, *queued, sliced, column, *repeat)),
+         (enable, mode, static, *queued, sliced, *numbered, column, *repeat)),
         ("store_start", RW, "byte address in the tile of the first word"),
-        ("store_limit", RW, "16-bit words that may be stored"),
-        ("store_sections", RW, "sections, each a length and as many words, that the run stores"),
+        ("store_limit", RW, limit),
+        ("store_sections", RW, sections),
         ("store_words", RO, "16-bit words stored so far" + ", by the descriptor taken last, in one repetition" * glb.queue),
-        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue, *ring)
+        *configuration, *loops("load", glb.load_loops), *loops("store", glb.store_loops), *queue, *ring, *blocks)
 
 
 def offsets(registers: tuple[Register, ...]) -> dict[str, int]:

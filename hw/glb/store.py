@@ -3,17 +3,23 @@ the cycles that a 1-bit stream marks."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.glb import LANES, LINE_BYTES, Glb
-from ..arch.soc import EXTENT_BITS
+from ..arch.soc import EXTENT_BITS, NUMBER_BITS
 from ..arch.token import TOKEN
-from ..emit import macro
+from ..emit import Macro, macro
 from ..memory.affine import AffineGenerator, loop_layout
 from .descriptor import descriptors, queue_members
 from .deserialiser import Deserialiser
+from .slots import Slots
+
+# What a descriptor has more with `Glb.numbered`.
+NUMBERED = ("numbered", "blocks", "number")
 
 
 class StoreDma(wiring.Component):
@@ -52,6 +58,7 @@ class StoreDma(wiring.Component):
     ends : Out(1)                     With `Glb.queue`: the last word of a descriptor's last repetition was taken, as many
                                       cycles ago as a write takes to the last tile of a chain.
     column : Out                      With `Glb.queue`: where words come from.
+    numbered, blocks, number : In     With `Glb.numbered`: words are blocks, and where each goes says `Slots`.
     words_before : Out                With `Glb.queue`: `words` of the descriptor before when it ended; 0 after a start.
 
     Timing: a word is taken every cycle as long as lines are written in time (`Deserialiser`); static, from the cycle after
@@ -69,7 +76,8 @@ class StoreDma(wiring.Component):
             "write": Out(1), "line": Out(self.address_bits - 3), "lanes": Out(LANES), "data": Out(8 * LINE_BYTES),
             "grant": In(1), "moves": Out(1), "holds": Out(1),
             "i": In(stream.Signature(TOKEN)), "mark": In(stream.Signature(1)), **queue_members(glb),
-            **({"words_before": Out(EXTENT_BITS)} if glb.queue else {})})
+            **({"words_before": Out(EXTENT_BITS)} if glb.queue else {}),
+            **({"numbered": In(1), "blocks": In(NUMBER_BITS), "number": In(NUMBER_BITS)} if glb.numbered else {})})
 
     module_name = "store_dma"
 
@@ -82,7 +90,7 @@ class StoreDma(wiring.Component):
         within = Signal()
         goes_on, anew = self.start & self.again & within, self.start & ~(self.again & within)
         runs = descriptors(m, "store", self, anew, "first", "loops", "sliced", "affine", "is_static", "sections",
-                           "limit") if self.glb.queue else None
+                           "limit", *NUMBERED * self.glb.numbered) if self.glb.queue else None
         now, restart = (self, anew) if runs is None else (runs.running, runs.begins)
         m.d.comb += [generator.loops.eq(now.loops), generator.start.eq(now.first), generator.restart.eq(restart)]
 
@@ -100,24 +108,28 @@ class StoreDma(wiring.Component):
         comes = Signal()
         taken = Signal()
         section_ends = Signal()
+        loops = now.affine | now.is_static
+        block_ends = section_ends & (done_sections + 1 == now.sections)
+        slots = self._slots(m, runs, busy, taken, block_ends, anew) if self.glb.numbered else None
         m.d.comb += [
-            fits.eq(self.words != now.limit),
+            fits.eq(self.words != now.limit if slots is None else Mux(now.numbered, slots.fits, self.words != now.limit)),
             self.busy.eq(busy if runs is None else busy | runs.waits), self.holds.eq(holds),
             there.eq(Mux(now.is_static, self.mark.valid & self.mark.payload, self.i.valid)),
-            self.beyond.eq(busy & there & ~fits),
+            self.beyond.eq(busy & there & ~fits if slots is None else
+                           Mux(now.numbered, slots.astray, busy & there & ~fits)),
             comes.eq(busy & there & fits & ~self.lost), lines.write.eq(comes),
             lines.address.eq(Mux(now.affine | now.is_static, generator.address, linear)), lines.data.eq(self.i.payload.data),
             self.write.eq(lines.request), self.line.eq(lines.line), self.lanes.eq(lines.lanes), self.data.eq(lines.words),
-            lines.grant.eq(self.grant), taken.eq(lines.taken), self.moves.eq(taken),
+            lines.grant.eq(self.grant), taken.eq(lines.taken), self.moves.eq(taken if slots is None else taken | slots.takes),
             # Outside a run words wait: what a stopped run left behind is flushed by the next start.
-            self.i.ready.eq(now.is_static | taken),
+            self.i.ready.eq(now.is_static | taken if slots is None else now.is_static | taken | slots.takes),
             self.mark.ready.eq(1),
             generator.step.eq(taken),
             # Outside a section the word is a length, and an empty section ends with it.
             section_ends.eq(Mux(left == 0, self.i.payload.data == 0, left == 1)),
         ]
-        loops = now.affine | now.is_static
-        last = Mux(loops, generator.last, section_ends & (done_sections + 1 == now.sections))
+        last = Mux(loops, generator.last, block_ends if slots is None else block_ends & ~now.numbered)
+        ended = taken & last if slots is None else (taken & last) | slots.whole
         with m.If(taken):
             m.d.sync += [self.words.eq(self.words + 1), linear.eq(linear + 2)]
             m.d.sync += left.eq(Mux(left == 0, self.i.payload.data, left - 1))
@@ -127,6 +139,13 @@ class StoreDma(wiring.Component):
                 m.d.sync += busy.eq(0)
             with m.If(last):
                 m.d.sync += within.eq(0)
+        if slots is not None:
+            with m.If(taken & block_ends & now.numbered):
+                m.d.sync += done_sections.eq(0)
+            with m.If(slots.places):
+                m.d.sync += linear.eq(slots.address)
+            with m.If(slots.whole):
+                m.d.sync += busy.eq(0)
         with m.If(now.is_static & comes & ~taken):
             m.d.sync += self.lost.eq(1)
         with m.If(self.stop):
@@ -138,13 +157,29 @@ class StoreDma(wiring.Component):
             m.d.sync += [busy.eq(anew | ~now.sliced), within.eq(now.sliced), self.lost.eq(0), self.words.eq(0),
                          done_sections.eq(0), left.eq(0), linear.eq(now.first)]
         if runs is not None:
-            m.d.comb += [runs.idle.eq(~busy & ~within), runs.steps.eq(taken), runs.ends.eq(last), self.column.eq(now.column),
-                         runs.counts.eq(taken & last & runs.last if self.glb.ring == 1 else counting[-1])]
+            m.d.comb += [runs.idle.eq(~busy & ~within), runs.steps.eq(taken if slots is None else taken | slots.whole),
+                         runs.ends.eq(last if slots is None else Mux(now.numbered, slots.whole, last)),
+                         self.column.eq(now.column),
+                         runs.counts.eq(ended & runs.last if self.glb.ring == 1 else counting[-1])]
             if self.glb.ring > 1:
-                m.d.sync += counting.eq(Mux(self.start, 0, Cat(taken & last & runs.last, counting)))
+                m.d.sync += counting.eq(Mux(self.start, 0, Cat(ended & runs.last, counting)))
             with m.If(self.taken):
                 m.d.sync += self.words_before.eq(Mux(anew, 0, self.words + taken))
         return m
+
+    def _slots(self, m: Module, runs: Any, busy: Value, taken: Value, block_ends: Value, anew: Value) -> Macro:
+        """What finds the places of blocks that have numbers."""
+        m.submodules.slots = slots = macro(Slots(self.glb))
+        now = self if runs is None else runs.running
+        m.d.comb += [slots.on.eq(busy & now.numbered), slots.anew.eq(anew),
+                     slots.first.eq(now.first), slots.room.eq(now.limit),
+                     slots.blocks.eq(now.blocks), slots.number.eq(now.number), slots.there.eq(self.i.valid),
+                     slots.word.eq(self.i.payload.data), slots.stores.eq(taken & now.numbered), slots.ends.eq(block_ends)]
+        if runs is not None:
+            m.d.comb += [slots.queued.eq(self.queued & self.numbered & runs.last), slots.queued_first.eq(self.first),
+                         slots.queued_room.eq(self.limit), slots.queued_blocks.eq(self.blocks),
+                         slots.queued_number.eq(self.number)]
+        return slots
 
     def _on_its_way(self, m: Module) -> Signal:
         """Cycles until what was granted is in its bank."""

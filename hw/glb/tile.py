@@ -165,6 +165,9 @@ class GlbTile(wiring.Component):
             store.affine.eq(field("store_control", "affine")), store.is_static.eq(field("store_control", "static")),
             store.sections.eq(values["store_sections"]),
             store.limit.eq(values["store_limit"]),
+            *([store.numbered.eq(field("store_control", "numbered")), store.blocks.eq(values["store_blocks"]),
+               store.number.eq(values["store_number"])]
+              if self.glb.numbered else []),
             self.busy.eq(busy), self.beyond.eq(store.beyond), self.lost.eq(lost),
             *(dma.again.eq(self.again) for dma in (load, store)),
             load.sliced.eq(field("load_control", "sliced")), store.sliced.eq(field("store_control", "sliced")),

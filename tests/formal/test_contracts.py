@@ -11,6 +11,7 @@ from prover import Side, Verdict, cover, prove
 from sardonyx.hw.arch.op import BY_NAME
 from sardonyx.hw.arch.primitive import (
     ACCUMULATOR,
+    ADDRESS,
     ALU,
     DIVIDER,
     DROPPER,
@@ -30,7 +31,8 @@ from sardonyx.hw.sparse import joiner
 from sardonyx.hw.sparse.interface import members
 from sardonyx.hw.tile.core import build
 
-SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER, DIVIDER, *SHARING_PRIMITIVES)}
+SPARSE = {primitive.name: primitive for primitive in (JOINER, REPEATER, REDUCER, DROPPER, DIVIDER, *SHARING_PRIMITIVES,
+                                                   ADDRESS)}
 SMALL = dataclasses.replace(MEM, sram_lines=4, sram_lanes=2, locate=True)
 FEW = dataclasses.replace(MEM, sram_lines=8, sram_lanes=2)
 # With the operator for the multiplier, which the prover replaces.

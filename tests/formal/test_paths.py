@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from broken import DropsZero, lazy_fork
 from prover import connected
 
-from sardonyx.hw.arch.primitive import DIVIDER, PE_PRIMITIVES, SCATTER, SHARING_PRIMITIVES, Primitive
+from sardonyx.hw.arch.primitive import ADDRESS, DIVIDER, PE_PRIMITIVES, SCATTER, SHARING_PRIMITIVES, Primitive
 from sardonyx.hw.arch.tile import MEM, PE
 from sardonyx.hw.interconnect.stage import FifoStage, PassStage, RegisterStage
 from sardonyx.hw.sparse import joiner
@@ -47,7 +47,8 @@ def test_component_that_reads_its_payload_is_found(tmp_path: Path) -> None:
     assert connected(DropsZero(17), tmp_path, [pair], registers=True) == {pair}
 
 
-@pytest.mark.parametrize("primitive", (*PE_PRIMITIVES, *SHARING_PRIMITIVES, DIVIDER, SCATTER), ids=lambda each: each.name)
+@pytest.mark.parametrize("primitive", (*PE_PRIMITIVES, *SHARING_PRIMITIVES, ADDRESS, DIVIDER, SCATTER),
+                         ids=lambda each: each.name)
 def test_no_valid_of_a_primitive_follows_any_ready(primitive: Primitive, tmp_path: Path) -> None:
     outs = [port.name for port in primitive.outputs]
     pairs = product((f"{out}__ready" for out in outs), (f"{out}__valid" for out in outs))
