@@ -12,6 +12,7 @@ from typing import Any, cast
 from . import arguments
 from .compiler.lang import recurrence
 from .compiler.lang.recurrence import INPUT, OUTPUT, VARIABLE, Declared, Expr, Number, Read, Recurrences
+from .compiler.lang.recurrence_checks import recurrences
 from .compiler.spatial.derive import derive
 from .compiler.spatial.tree import Tree, with_trees
 from .hw.arch.errors import UserError
@@ -204,7 +205,7 @@ def functionality(*what: object, dtype: str = "int16", sums: str = "int32", tree
         if not isinstance(each, Assigned):
             raise UserError(f"{arguments.said(each)} is no assignment", "functionality", "write them as c(i, k).eq(...)")
         names = _joined(names, each.names)
-    return recurrence.recurrences(tuple(each.assignment for each in what if isinstance(each, Assigned)), names)
+    return recurrences(tuple(each.assignment for each in what if isinstance(each, Assigned)), names)
 
 
 def _call(operation: str, *operands: object) -> Value:

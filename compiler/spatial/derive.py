@@ -34,8 +34,8 @@ from ..lang.recurrence import (
     Recurrences,
     Sum,
     call,
-    recurrences,
 )
+from ..lang.recurrence_checks import recurrences
 
 ZERO = Sum((), 0)
 OPERATIONS = {"+": "add", "-": "sub", "*": "mul"}

@@ -27,7 +27,8 @@ from ...hw.arch.check import Identifier, Tuple, Whole, check
 from ...hw.arch.errors import UserError
 from ..lang import expr as text_of
 from ..lang.parser import Parser
-from ..lang.recurrence import INPUT, Call, Expr, Index, Place, Read, Recurrences, Sum, call, recurrences, summed
+from ..lang.recurrence import INPUT, Call, Expr, Index, Place, Read, Recurrences, Sum, call, summed
+from ..lang.recurrence_checks import recurrences
 from ..lang.sparsity import Both, Compare, Condition, Either, Skip
 from .derive import derive
 
