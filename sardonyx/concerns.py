@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from . import arguments
 from .array_operands import Promises
-from .compiler.lang import sparsity as skips
 from .compiler.lang.balance import Balance
 from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
+from .compiler.lang.sparsity_checks import checked
 from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.collected import collected
 from .compiler.spatial.elastic import elastic
@@ -104,7 +104,7 @@ class Concerns:
 
     @functools.cached_property
     def _skips(self) -> tuple[Skip, ...]:
-        return skips.checked(self.sparsity, whole(self.functionality))
+        return checked(self.sparsity, whole(self.functionality))
 
     @functools.cached_property
     def vectored(self) -> Vectored | None:

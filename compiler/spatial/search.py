@@ -20,7 +20,8 @@ from itertools import combinations, islice, product
 from math import comb, prod
 
 from ...hw.arch.errors import UserError
-from ..lang.sparsity import Skip, checked
+from ..lang.sparsity import Skip
+from ..lang.sparsity_checks import checked
 from .elastic import elastic
 from .estimate import gates, path
 from .estimate_elastic import duration, elastic_gates, elastic_path

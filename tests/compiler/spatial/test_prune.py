@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx import spatial as sp
-from sardonyx.compiler.lang.sparsity import Skip, checked, dependencies
+from sardonyx.compiler.lang.sparsity import Skip, dependencies
+from sardonyx.compiler.lang.sparsity_checks import checked
 from sardonyx.compiler.spatial.derive import derive
 from sardonyx.compiler.spatial.points import elements
 from sardonyx.compiler.spatial.project import project
