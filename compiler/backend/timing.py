@@ -3,8 +3,9 @@
 A register ends a stretch on every switch-box output of an odd tile (with `fifo="full"` of every tile) and at every core
 input; a stretch begins behind such a register, or at a core output with the delay of the core before it, which is that of a
 register where the machine has one there (`output_registers`): then the way to it is a stretch of its own. Each core that is
-used has stretches inside, so have the GLB tiles and boxes. Tiles that a program does not use change nothing in it, and are
-not looked at. Estimates to compare mappings with, not sign-off.
+used has stretches inside, so have the GLB tiles and boxes. Power domains and walls between regions are on the way into a tile,
+and with regions each track leads to a register that says so if it ends at a wall. Tiles that a program does not use change
+nothing in it, and are not looked at. Estimates to compare mappings with, not sign-off.
 
 Source: Cascade-style table lookup as in the public flow; the stretches follow from our register sites.
 """
@@ -53,18 +54,23 @@ def _in_tiles(graph: MappedGraph, arch: Arch) -> Iterator[tuple[int, str]]:
 def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]],
                arch: Arch) -> Iterator[tuple[int, str]]:
     """What ends at a register of a route or of a core that it leads to."""
-    delays, nodes = arch.timing, arch.graph.nodes
+    delays, nodes, has_walls = arch.timing, arch.graph.nodes, arch.regions > 1
     register = (delays.register, delays.register)
     for net in nets:
         kind = graph.blocks[net.source.block].kind
         arrival: dict[int, tuple[int, int]] = {}
         # Trees list nodes from the source outwards, so the driver's arrival is known before it is used.
         for node, driver in routes[net.name].items():
-            at = nodes[node]
+            at, before = nodes[node], nodes[driver]
             leaving = register if arch.interconnect.output_registers else delays.leaving(kind, at.layer)
             payload, valid = arrival.get(driver, leaving)
+            more = 0
+            if (at.x, at.y) != (before.x, before.y):
+                more = delays.entering(arch.power_domains, has_walls and at.x != before.x)
+                if has_walls:
+                    yield valid + delays.walled, f"net {net.name} to the wall of tile ({at.x}, {at.y})"
             more_payload, more_valid = delays.through(at.kind)
-            arrival[node] = payload + more_payload, valid + more_valid
+            arrival[node] = payload + more + more_payload, valid + more + more_valid
             if at.kind == "in" or arch.interconnect.registers(at.x, at.y):
                 yield max(arrival[node]), f"net {net.name} to {at.name} of tile ({at.x}, {at.y})"
                 arrival[node] = register

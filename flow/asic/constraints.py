@@ -30,8 +30,11 @@ def period_ps(arch: Arch) -> int:
     an even tile, into the next core."""
     delays = arch.timing
     stages = [delays.through("sb"), delays.through("in")]
-    hops = (sum(stage) for layer in LAYERS for stage in zip(delays.leaving("pe", layer), *stages, strict=True))
-    return max(*hops, *map(delays.inside, ("pe", "mem", "io")), delays.boxes_inside) + delays.setup
+    entering, walls = delays.entering(arch.power_domains, arch.regions > 1), []
+    hops = (sum(stage) + entering for layer in LAYERS for stage in zip(delays.leaving("pe", layer), *stages, strict=True))
+    if arch.regions > 1:
+        walls = [delays.pe_valid + delays.walled]
+    return max(*hops, *walls, *map(delays.inside, ("pe", "mem", "io")), delays.boxes_inside) + delays.setup
 
 
 def sdc() -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 from .check import Whole, check
 
 PICOSECONDS = Whole(1, 1_000_000)
+MORE = Whole(0, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Timing:
     pe_inside, mem_inside, glb_inside, boxes_inside
                                       From register to register within a core, a GLB tile, and the boxes of a tile.
     setup : int                       Of the register at the end of each path.
+    protection, wall : int            More of a way into a tile from the next one, 0 or more: with power domains, and with
+                                      regions where it leads from the west or the east.
+    walled : int                      From a track to the register which says that it led to a wall (regions), validity.
 
     Defaults: measured on `onyx` in ASAP7 (RVT, typical, 0.7 V, 25 C) without wires by `make silicon ARGS=delays`, and those
     inside of tiles also as parts of whole tiles, see docs/silicon.md.
@@ -45,6 +49,9 @@ class Timing:
     glb_inside: Annotated[int, PICOSECONDS] = 816
     boxes_inside: Annotated[int, PICOSECONDS] = 411
     setup: Annotated[int, PICOSECONDS] = 22
+    protection: Annotated[int, MORE] = 2
+    wall: Annotated[int, MORE] = 18
+    walled: Annotated[int, PICOSECONDS] = 244
 
     def __post_init__(self) -> None:
         check(self, "timing")
@@ -59,6 +66,10 @@ class Timing:
             return self.pe_bit if layer == "bit" else self.pe, self.pe_valid
         delay = {"mem": self.mem, "io": self.glb}[kind]
         return delay, delay
+
+    def entering(self, protected: bool, walled: bool) -> int:
+        """What a way into a tile takes more, if tiles have power domains, and if it leads through the wall of a region."""
+        return protected * self.protection + walled * self.wall
 
     def through(self, node: str) -> tuple[int, int]:
         """Through the boxes of a tile to a switch-box output, ``sb``, or to a core input, ``in``: payload, validity."""

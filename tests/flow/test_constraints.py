@@ -191,3 +191,8 @@ def test_the_period_follows_the_delays_of_the_description() -> None:
         boxes = sum(getattr(times, f"{box}{late}") for box in ("switch_box", "connection_box"))
         assert constraints.period_ps(replace(onyx, timing=times)) == 1000 + boxes + times.setup
     assert constraints.period_ps(replace(onyx, timing=replace(onyx.timing, boxes_inside=5000))) == 5000 + onyx.timing.setup
+    far = replace(onyx, timing=replace(onyx.timing, protection=500, wall=70, walled=3000))
+    hop = onyx.timing.pe_bit + onyx.timing.switch_box + onyx.timing.connection_box + onyx.timing.setup
+    assert constraints.period_ps(far) == constraints.period_ps(onyx)
+    assert constraints.period_ps(replace(far, power_domains=True)) == hop + 500
+    assert constraints.period_ps(replace(far, regions=2)) == onyx.timing.pe_valid + 3000 + onyx.timing.setup

@@ -45,8 +45,20 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "silicon.md").read_text()
 def test_a_description_holds_no_delay_shorter_than_what_was_measured() -> None:
     table = DOCUMENT.partition("<!-- delays: begin -->")[2].partition("<!-- delays: end -->")[0]
     rows = {field: (int(measured), int(held)) for field, measured, held in re.findall(r"`(\w+)` \| (\d+) \| (\d+)", table)}
-    assert {field: held for field, (_, held) in rows.items()} == asdict(PRESETS["onyx"].timing)
+    added = ("protection", "wall", "walled")
+    assert {field: held for field, (_, held) in rows.items()} == {
+        field: held for field, held in asdict(PRESETS["onyx"].timing).items() if field not in added}
     assert all(measured <= held for measured, held in rows.values()), rows
+
+
+def test_a_description_holds_nothing_shorter_for_power_domains_and_walls_than_what_was_measured() -> None:
+    held = PRESETS["onyx"].timing
+    hops = DOCUMENT.partition("<!-- hops: begin -->")[2].partition("<!-- hops: end -->")[0]
+    more = [int(each) for each in re.findall(r"\| \d+ \((.\d+)\) \| \d+ \(.\d+\) \|$", hops, re.MULTILINE)]
+    assert len(more) == 5 and max(more) <= held.protection
+    walls = DOCUMENT.partition("<!-- walls: begin -->")[2].partition("<!-- walls: end -->")[0]
+    found = re.search(r"track to a track \| \d+ \| \d+ \((.\d+)\) \|\n.*wall \| - \| (\d+) \|", walls)
+    assert found and int(found[1]) <= held.wall and int(found[2]) <= held.walled
 
 
 def test_a_description_holds_no_inside_of_a_tile_shorter_than_that_of_the_whole_tile_was_measured() -> None:

@@ -68,3 +68,31 @@ def test_with_registers_at_core_outputs_the_way_to_them_is_a_stretch() -> None:
     arch = replace(PLAIN, timing=times, interconnect=replace(PLAIN.interconnect, output_registers=True))
     found = timing(MappedGraph({"pe": Block("pe", "pe", "alu", {})}, (), ()), (), {}, arch)
     assert found == Critical(2000 + times.setup, "in a PE, to an output")
+
+
+def to_the_east(arch: Arch) -> Critical:
+    """Of a route from a PE at even (0, 2) to one at (1, 2), if nothing inside of tiles takes longer."""
+    index = arch.graph.index
+    nodes = [index[Node(0, 2, "data", "out", "res0")], index[Node(0, 2, "data", "sb", "e0")],
+             index[Node(1, 2, "data", "in", "data0")]]
+    net = Net(Pin("a", "res0"), (Pin("b", "data0"),))
+    graph = MappedGraph({name: Block(name, "pe", "alu", {}) for name in "ab"}, (net,), ())
+    return timing(graph, [net], {net.name: dict(zip(nodes[1:], nodes[:-1], strict=True))}, arch)
+
+
+@pytest.mark.parametrize("options,more,down", [
+    ({}, 0, 0), ({"power_domains": True}, 7, 7), ({"regions": 2}, 50, 0), ({"power_domains": True, "regions": 2}, 57, 7)])
+def test_power_domains_and_walls_are_on_the_way_into_a_tile(options: dict[str, int], more: int, down: int) -> None:
+    slow = replace(TIMES, pe=2000, protection=7, wall=50, walled=1, glb=2000)
+    arch = replace(BASE, timing=slow, **options)  # type: ignore[arg-type]
+    boxes = slow.switch_box + slow.connection_box
+    assert to_the_east(arch) == Critical(2000 + boxes + more + slow.setup, "net a.res0 to data0 of tile (1, 2)")
+    assert down_a_column(arch).delay_ps == 2000 + 2 * slow.switch_box + down + slow.setup
+
+
+def test_what_looks_for_routes_that_end_at_a_wall_is_a_stretch_of_every_route() -> None:
+    times = replace(TIMES, walled=3000)
+    assert to_the_east(replace(BASE, timing=times)).where == "in a PE"
+    found = to_the_east(replace(BASE, timing=times, regions=2))
+    late = times.pe_valid + times.switch_box_valid + 3000
+    assert found == Critical(late + times.setup, "net a.res0 to the wall of tile (1, 2)")
