@@ -16,7 +16,7 @@ from amaranth.sim import Simulator, SimulatorContext
 from sardonyx.hw.arch.glb import CLOCK_GATES, DYNAMIC, ENABLE, HYBRID, STATIC, Glb
 from sardonyx.hw.arch.soc import glb_registers
 from sardonyx.hw.emit import macro
-from sardonyx.hw.glb import tile
+from sardonyx.hw.glb import banks, tile
 from sardonyx.hw.glb.tile import GlbTile
 from sardonyx.sim.rtl.bench import Bench, Case
 
@@ -176,10 +176,11 @@ def test_gated_tiles_do_what_others_do_in_the_simulator_of_amaranth() -> None:
     assert simulated([(HYBRID, form) for form in CLOCK_GATES]) == set()
 
 
-@pytest.mark.parametrize("name,wrong", {
-    "lasting": lambda m, name, active, margin: active,
-    "needed": lambda enabled, dma: enabled,
-}.items())
-def test_a_gate_that_closes_too_early_is_found(name: str, wrong: "Callable[..., Any]", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile, name, wrong)
+@pytest.mark.parametrize("module,name,wrong", [
+    (banks, "lasting", lambda m, name, active, margin: active),
+    (tile, "needed", lambda enabled, dma: enabled),
+], ids=["lasting", "needed"])
+def test_a_gate_that_closes_too_early_is_found(module: Any, name: str, wrong: "Callable[..., Any]",
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, name, wrong)
     assert simulated([(HYBRID, ENABLE)]) == {(HYBRID, ENABLE)}
