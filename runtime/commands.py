@@ -169,28 +169,4 @@ class Read:
     rising: bool = False
 
 
-@dataclass(frozen=True)
-class Save:
-    """Read the words of a memory over configuration, when nothing runs, and keep them.
-
-    address: configuration address of the first pair. pairs: how many of two 16-bit words, one behind the other.
-    """
-
-    address: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class Restore:
-    """Write pairs that were saved into the global buffer, from a byte address on, as words of configuration DMAs.
-
-    saved: the address of their `Save`. first, pairs: which of its pairs.
-    """
-
-    address: int
-    saved: int
-    first: int
-    pairs: int
-
-
-Command = Configure | WriteMemory | WriteRegister | Start | Wait | WaitTaken | Count | Read | Save | Restore
+Command = Configure | WriteMemory | WriteRegister | Start | Wait | WaitTaken | Count | Read

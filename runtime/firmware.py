@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiler.ir.program import Program
+from ..compiler.ir.program import Program, Site
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.soc import QUEUED_BITS
@@ -32,7 +32,7 @@ from . import memories
 from .again import kept
 from .data.blocks import Blocks
 from .host import by_transaction
-from .job import Job, written
+from .job import Job, Kept, Written, written
 from .lines import Note, Noted
 from .outside import Memory, Result
 from .pages import Chain, Pages, note_bytes, page_bytes
@@ -62,9 +62,9 @@ class Firmware:
     launches : tuple            Of every job, its launches and where each leaves its words.
     limit : int                 Cycles that it takes at most, if nothing hangs.
     places : tuple of Place     The regions.
-    saved : tuple               Of every job, byte addresses of what it has kept, by the configuration address of a memory's
-                                first words: 64 bits for two of them, as configuration DMAs read them.
-    saves : bool                Some job keeps its memories.
+    saved : tuple               Of every job, byte addresses of memories that it leaves in memory outside, by their tiles: 64
+                                bits for two words, as configuration DMAs read them.
+    resumes : bool              Some job resumes another one.
     streams, counted : int      Streams of a launch whose words are taken while it computes, and that are counted when it has
                                 ended, at most.
     kept : bool                 Some lists of commands come more than once.
@@ -80,8 +80,8 @@ class Firmware:
     launches: tuple[tuple[tuple[Launch, tuple[Result, ...]], ...], ...]
     limit: int
     places: tuple[Place, ...]
-    saved: tuple[Mapping[int, int], ...]
-    saves: bool
+    saved: tuple[Mapping[Site, int], ...]
+    resumes: bool
     streams: int
     counted: int
     kept: bool
@@ -96,17 +96,18 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     chains = _chains([_regions(job, arch, places) for job in jobs])
     for number in range(len(jobs)):
         _check_memories(number, jobs, places, next(chain for chain in chains if number in chain.jobs))
+    keeps = {job: each for chain in chains for job, each in _kept(chain.jobs, jobs, places[chain.regions[0]].arch).items()}
     memory, noted = Memory(arch.system.ram_bytes, memory_bytes), Noted()
     writers = [Writer(places[chain.regions[0]], len(chain.regions) == 1, len(places), memory, noted, number)
                for number, chain in enumerate(chains)]
-    found: dict[int, tuple[tuple[Launch, tuple[Result, ...]], ...]] = {}
+    found: dict[int, Written] = {}
     backs: list[Chain] = []     # each leads to a job, which goes on there if the one before it was stopped
     for number, (chain, writer) in enumerate(zip(chains, writers, strict=True)):
         for place, job in enumerate(chain.jobs):
             if place:
                 backs.append(Chain([writer.back()], (number, place)))
             writer.begin(job, len(chains) + len(backs) if place + 1 < len(chain.jobs) else 0, jobs[job].resumes)
-            found[job] = written(writer, job, jobs[job], arch.glb_tiles <= QUEUED_BITS)
+            found[job] = written(writer, job, jobs[job], keeps[job], arch.glb_tiles <= QUEUED_BITS)
     size = page_bytes(arch.system, len(places))
     # Of several regions the firmware adds where each lies, and lists of jobs for one are of its own.
     again = [kept(writer.jobs, size if writer.alone and writer.roomy else 0) for writer in writers]
@@ -117,10 +118,9 @@ def firmware(jobs: Sequence[Job], arch: Arch, memory_bytes: int, columns: Sequen
     limit = (sum(writer.limit + CYCLES_PER_COMMAND * sum(map(len, writer.jobs)) for writer in writers)
              + CYCLES_PER_BYTE * memory.used)
     return Firmware(pages.text(), _tables(places, chains, lists, claimed=bool(columns)), size, first, tuple(memory.content),
-                    report, layout, tuple(found[job] for job in range(len(jobs))), limit, tuple(places),
-                    tuple(next(writer.saved[job] for writer in writers if job in writer.saved) for job in range(len(jobs))),
-                    any(job.keeps for job in jobs), max(writer.streams for writer in writers),
-                    max(writer.counted for writer in writers), bool(lists))
+                    report, layout, tuple(found[job].launches for job in range(len(jobs))), limit, tuple(places),
+                    tuple(found[job].saved for job in range(len(jobs))), any(job.resumes is not None for job in jobs),
+                    max(writer.streams for writer in writers), max(writer.counted for writer in writers), bool(lists))
 
 
 @dataclass
@@ -189,6 +189,9 @@ def _check_memories(number: int, jobs: Sequence[Job], places: Sequence[Place], c
     job = jobs[number]
     if job.keeps:
         memories.check(job.program, places[chain.regions[0]].arch)
+        if not places[chain.regions[0]].arch.glb.kept_bytes:
+            raise UserError(f"job '{job.name}' keeps what memories hold, and the global buffer has no room for it",
+                            f"machine '{places[chain.regions[0]].arch.name}'", "describe it with `glb.kept_bytes`")
     if job.keeps and len(chain.regions) > 1:
         raise UserError(f"job '{job.name}' keeps what memories hold, wherever it runs", "firmware",
                         "give it a region, in which it is resumed")
@@ -200,6 +203,24 @@ def _check_memories(number: int, jobs: Sequence[Job], places: Sequence[Place], c
     if jobs[job.resumes].program != job.program:
         raise UserError(f"job '{job.name}' resumes with memories of another program, that of job {job.resumes}", "firmware",
                         "give both the same program")
+
+
+def _kept(chain: Sequence[int], jobs: Sequence[Job], arch: Arch) -> dict[int, Kept]:
+    """Where each job of a chain keeps its memories, behind those that others still resume with; UserError without room."""
+    last = {jobs[job].resumes: at for at, job in enumerate(chain)}      # who resumes with a job's
+    there: dict[int, tuple[int, int]] = {}      # what is kept: first byte, and the one behind the last
+    found: dict[int, Kept] = {}
+    for at, job in enumerate(chain):
+        resumes, keeps = jobs[job].resumes, jobs[job].keeps
+        begins = None if resumes is None else there[resumes][0]
+        there = {each: place for each, place in there.items() if last[each] > at}
+        ends = max((end for _, end in there.values()), default=0) if keeps else None
+        if ends is not None:
+            memories.places(jobs[job].program, arch, ends)
+            if job in last:
+                there[job] = ends, ends + memories.size(jobs[job].program, arch)
+        found[job] = Kept(begins, ends, ends is not None and job not in last)
+    return found
 
 
 def _layout(noted: Noted, pages: Pages, size: int, jobs: int) -> Layout:

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.soc import ASTRAY, CONFIGURED, CONTROLLER, FINISHED, named
-from .commands import Command, Configure, Count, Read, Restore, Save, Start, Wait, WaitTaken, WriteMemory, WriteRegister
+from .commands import Command, Configure, Count, Read, Start, Wait, WaitTaken, WriteMemory, WriteRegister
 from .data.blocks import Blocks, split_blocks
-from .data.images import address as streamed_address
 from .device import Device, fingerprint
 from .faults import explain
 from .held import Held
@@ -114,13 +113,11 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
 
 
 def execute(device: Device, commands: Iterable[Command], program: Program | None = None,
-            configurable: bool = True, counts: dict[str, int] | None = None,
-            saved: dict[int, list[int]] | None = None) -> dict[str, np.ndarray]:
+            configurable: bool = True, counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
     """Do what commands say, in order; the words of every stream that was read.
 
     program: whose tiles are named if a run is stopped, by the errors of `run`. counts: words that streams have stored, by name,
-    as commands found before; those that are found now are added. saved: pairs of words that memories hold, by the address of
-    the first one, likewise.
+    as commands found before; those that are found now are added.
     """
     found: dict[str, np.ndarray] = {}
     stored = {} if counts is None else counts
@@ -143,14 +140,6 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 elif not status >> FINISHED & 1:
                     assert program is not None, f"the run ended with status {status:#x}"
                     explain(device, program, status, configurable)
-            case Save(address, pairs):
-                assert saved is not None, "who saves keeps"
-                saved[address] = [device.read_configuration(address + n) for n in range(pairs)]
-            case Restore(address, whose, first, pairs):
-                assert saved is not None, "what is restored was saved"
-                _, meant = streamed_address(whose, device.arch)
-                lines = [meant + first + n << 32 | word for n, word in enumerate(saved[whose][first:first + pairs])]
-                device.write_memory(address, np.array(lines, "<u8").view("<u2"))
             case WaitTaken():
                 _await(device, command, program, configurable)
             case Count(stream, glb_tile, before):

@@ -6,7 +6,7 @@ and it is started while the machine is configured, so that it begins in the next
 `order`.
 
 Input:   `Job`, the `Writer` of its chain.
-Output:  its commands, there; its launches and where each leaves its words.
+Output:  its commands, there; `Written`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..compiler.ir.program import Program
+from ..compiler.ir.program import Program, Site
 from ..compiler.ir.transfer import PLACES
+from ..hw.arch.glb import LINE_BYTES
 from . import memories
 from .batches import pairs
 from .commands import Command, Start, WriteMemory
@@ -40,7 +41,8 @@ class Job:
     transactions : iterable
     bounds : mapping         As of `launches`.
     region : int or None     In which it runs; None: in the first one of its width that is free.
-    keeps : bool             At its end what its memories hold goes to memory outside.
+    keeps : bool             At its end what its memories hold is kept in the global buffer, or in memory outside if no job
+                             resumes it.
     resumes : int or None    The number of an earlier job of its program, which keeps its memories: it begins with these.
     """
 
@@ -53,8 +55,29 @@ class Job:
     resumes: int | None = None
 
 
-def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple[Launch, tuple[Result, ...]], ...]:
-    """Write a job, its launches in one run if they can be; these, and where each leaves its words."""
+@dataclass(frozen=True)
+class Kept:
+    """Where what memories hold is kept, see `memories.places`.
+
+    begins, ends : int or None   What a job begins with, and what it ends with.
+    leaves : bool                The latter goes to memory outside.
+    """
+
+    begins: int | None = None
+    ends: int | None = None
+    leaves: bool = False
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a job leaves in memory outside: of each launch where its words will be, and of each memory that it keeps there."""
+
+    launches: tuple[tuple[Launch, tuple[Result, ...]], ...]
+    saved: Mapping[Site, int]
+
+
+def written(writer: Writer, number: int, job: Job, kept: Kept, chained: bool) -> Written:
+    """Write a job, its launches in one run if they can be."""
     writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
     writer.mark(Mark(number, "configure"))
     program = job.program if job.resumes is None else replace(job.program, contents={})
@@ -70,20 +93,23 @@ def written(writer: Writer, number: int, job: Job, chained: bool) -> tuple[tuple
     else:
         writer.write(_words_first(prepares), configured)
         begun = _Begun({})
-    if job.resumes is not None:
+    if kept.begins is not None:
         writer.mark(Mark(number, "restore"))
-        writer.write(memories.restores(program, writer.arch), Mark(number, "restored"))
+        writer.write(memories.restores(program, writer.arch, kept.begins), Mark(number, "restored"))
     phases = ordered(itertools.chain(coming, found), ahead=len(begun.loaded) > 1)
     gave = tuple(_launches(writer, number, job, phases, begun))
     # What is being taken may lie where the next configurations come to.
     writer.settle()
     writer.mark(Mark(number, "left"))
-    if job.keeps:
-        writer.write(memories.saves(program, writer.arch))
-        writer.settle()
-        writer.mark(Mark(number, "saved"))
+    saved: dict[Site, int] = {}
+    if kept.ends is not None:
+        writer.write(memories.saves(program, writer.arch, kept.ends), Mark(number, "saved"))
+        if kept.leaves:
+            saved = {each.site: writer.out(each.glb_tile * writer.arch.glb.tile_bytes + each.first, LINE_BYTES * each.pairs)
+                     for each in memories.places(program, writer.arch, kept.ends)}
+            writer.settle()
     writer.add("JOB_DONE")
-    return gave
+    return Written(gave, saved)
 
 
 @dataclass(frozen=True)

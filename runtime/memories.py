@@ -6,21 +6,26 @@
     held(device, (3, 1))                   the words of one, also in the middle of a run whose columns stand still
 
 Configuration leaves memories as they are, so nothing is to be saved where the next program needs what the one before left, or
-none. Words are read over configuration, two a read. They are put back as any contents of a program are: with its configuration
-words, from the global buffer, by the configuration DMAs.
+none.
+
+On a machine with `Glb.kept_bytes` hardware saves words in banks that no program uses, one memory of every GLB tile at once, two
+words a cycle, and configuration DMAs stream them from there to where they were. They stay there while other programs run
+(`saves`, `restores`), and the host reads them there for `saved`. Else it reads them over configuration, two a read.
 
 Input:   Device, in which nothing runs; Program.
-Output:  Program.
-Errors:  UserError for a machine whose memories cannot be read, a program of another machine, and a memory that a run may use.
-Cost:    of the host, 1,024 reads of configuration a tile of `onyx`; no cycle of a program.
-Source:  Amber JSSC IV-B (data in memory tiles are saved and restored later).
+Output:  Program; commands.
+Errors:  UserError for a machine whose memories cannot be read or have no room in its banks, a program of another machine, and a
+         memory that a run may use.
+Cost:    a memory of `onyx` is saved in 1,030 cycles and restored in 1,024; read by the host, in 1,024 reads of configuration.
+Source:  Amber JSSC IV-B (data in memory tiles are saved to the global buffer and restored later).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -29,12 +34,49 @@ from ..compiler.ir.program import Program, Site
 from ..hw.arch.cgra import Arch
 from ..hw.arch.config import MEMORY_REGISTER
 from ..hw.arch.errors import UserError
-from ..hw.arch.soc import BUSY
+from ..hw.arch.glb import LINE_BYTES
+from ..hw.arch.soc import BUSY, SAVE_PATIENCE, glb_registers, named
 from . import host
-from .commands import Command, Restore, Save
+from .commands import Command, Start, Wait, WriteRegister
 from .data import images
 from .device import Device
-from .plan import streaming
+from .plan import prepare, streaming
+from .registers import interrupts
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where the words of a memory are kept.
+
+    Parameters
+    ----------
+    site : (x, y)       Its tile.
+    glb_tile : int      That of its column.
+    first : int         Its first byte there, of 8 for two 16-bit words.
+    pairs : int         How many of two words.
+    """
+
+    site: Site
+    glb_tile: int
+    first: int
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class InBanks:
+    """A program whose memories are kept in the banks of its columns, from a byte of the room for it on."""
+
+    program: Program
+    at: int
+
+    def end(self, arch: Arch) -> int:
+        """The byte behind the last one."""
+        return self.at + size(self.program, arch)
+
+    def loads(self, arch: Arch) -> Iterator[Command]:
+        """The commands that configure a machine for it, and put back what its memories held."""
+        yield from prepare(replace(self.program, contents={}), arch)
+        yield from restores(self.program, arch, self.at)
 
 
 def held(device: Device, site: Site) -> np.ndarray:
@@ -51,20 +93,33 @@ def held(device: Device, site: Site) -> np.ndarray:
     if not stalls and device.read_register("status") >> BUSY & 1:
         raise UserError(f"column {site[0]} is in the middle of a run", f"machine '{arch.name}'",
                         "stall it first" if arch.column_stall else "wait for the end of the run")
-    first = _first(site)
-    pairs = [device.read_configuration(first + number) for number in range(spec.buffer_words // 2)]
-    return np.array([pair >> shift & 0xFFFF for pair in pairs for shift in (0, 16)], np.uint16)
+    return _read(device, site, spec.buffer_words)
 
 
-def saved(device: Device, program: Program) -> Program:
+def saved(device: Device, program: Program, at: int = 0) -> Program:
     """The program that a device is configured for, with all words that its memories hold as contents.
 
-    With power domains those of the program's tiles: what is off holds nothing.
+    With power domains those of the program's tiles: what is off holds nothing. at: byte of what is kept from which on there is
+    room, as of `places`.
     """
-    check(program, device.arch)
-    found: dict[int, list[int]] = {}
-    host.execute(device, saves(program, device.arch), saved=found)
-    return holding(program, device.arch, found)
+    host.execute(device, keeps(program, device.arch, at))
+    return fetched(device, program, at)
+
+
+def keeps(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
+    """The commands that go before `fetched`: those of `saves`, where there is room for that; UserError as of `check`."""
+    check(program, arch)
+    if arch.glb.kept_bytes:
+        yield from saves(program, arch, at)
+
+
+def fetched(device: Device, program: Program, at: int = 0) -> Program:
+    """What `saved` gives, where the commands of `keeps` were done."""
+    arch = device.arch
+    if not arch.glb.kept_bytes:
+        return _holding(program, {site: _read(device, site, words) for site, words in memories(arch, program).items()})
+    return holding(program, {each.site: device.read_memory(each.glb_tile * arch.glb.tile_bytes + each.first, 4 * each.pairs)
+                             for each in places(program, arch, at)})
 
 
 def check(program: Program, arch: Arch) -> None:
@@ -78,38 +133,73 @@ def check(program: Program, arch: Arch) -> None:
                         f"machine '{arch.name}'", "give the program that it is configured for")
 
 
-def holding(program: Program, arch: Arch, found: Mapping[int, Sequence[int]]) -> Program:
-    """A program with what was saved, by the addresses of `saves`, as its contents."""
-    contents = {site: tuple(word >> shift & 0xFFFF for word in found[_first(site)] for shift in (0, 16))
-                for site in memories(arch, program)}
-    sizes = {f"{x},{y}": len(words) for (x, y), words in contents.items()}
-    return replace(program, contents=contents, source={**program.source, "contents": sizes})
+def size(program: Program, arch: Arch) -> int:
+    """The bytes of a GLB tile that the memories of its columns take under a program, where that is most."""
+    taken: dict[int, int] = defaultdict(int)
+    for (x, _), words in memories(arch, program).items():
+        taken[x // arch.glb.columns_per_tile] += LINE_BYTES * (words // 2)
+    return max(taken.values(), default=0)
 
 
-def saves(program: Program, arch: Arch) -> Iterator[Save]:
-    """The commands that save what memories hold under a program."""
-    return (Save(_first(site), words // 2) for site, words in memories(arch, program).items())
+def places(program: Program, arch: Arch, at: int = 0) -> list[Kept]:
+    """Where what memories hold under a program is kept, from so many bytes on of those that are for it in each GLB tile.
 
-
-def restores(program: Program, arch: Arch) -> Iterator[Command]:
-    """The commands that put back what those of `saves` have saved, on a machine that is configured for the program: in rounds
-    of as much as the GLB tiles hold, streamed by their configuration DMAs."""
-    parts: dict[int, list[list[Restore]]] = defaultdict(list)   # of a tile, round by round
-    room = arch.glb.tile_bytes // 8
+    Raises UserError where they have no room.
+    """
+    needed = size(program, arch)
+    if at + needed > arch.glb.kept_bytes:
+        taken = f", where {at} are taken" if at else ""
+        raise UserError(f"what memories hold takes {needed} bytes of a GLB tile, which keeps {arch.glb.kept_bytes}{taken}",
+                        f"machine '{arch.name}'", f"describe it with glb.kept_bytes of {at + needed} or more")
+    found: list[Kept] = []
+    free: dict[int, int] = defaultdict(lambda: arch.glb.program_bytes + at)
     for site, words in memories(arch, program).items():
-        tile, _ = images.address(_first(site), arch)
-        first, left = 0, words // 2
-        while left:
-            if not parts[tile] or not (free := room - sum(each.pairs for each in parts[tile][-1])):
-                parts[tile].append([])
-                free = room
-            now = parts[tile][-1]
-            at = tile * arch.glb.tile_bytes + 8 * sum(each.pairs for each in now)
-            now.append(Restore(at, _first(site), first, min(free, left)))
-            first, left = first + now[-1].pairs, left - now[-1].pairs
-    for number in range(max(map(len, parts.values()), default=0)):
-        yield from streaming({tile: (0, sum(each.pairs for each in rounds[number]), rounds[number])
-                              for tile, rounds in sorted(parts.items()) if len(rounds) > number}, arch)
+        tile = site[0] // arch.glb.columns_per_tile
+        found.append(Kept(site, tile, free[tile], words // 2))
+        free[tile] += LINE_BYTES * (words // 2)
+    return found
+
+
+def holding(program: Program, lines: Mapping[Site, np.ndarray]) -> Program:
+    """A program with what was kept as its contents: uint16[4 * pairs] of each tile, as it lies in the global buffer."""
+    return _holding(program, {site: words.reshape(-1, 4)[:, :2].reshape(-1) for site, words in lines.items()})
+
+
+def saves(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
+    """The commands that keep in the global buffer what memories hold under a program: of every GLB tile one after the other,
+    of all tiles at once."""
+    check(program, arch)
+    tiles: dict[int, list[Kept]] = defaultdict(list)
+    for each in places(program, arch, at):
+        tiles[each.glb_tile].append(each)
+    for some in zip_longest(*tiles.values()):
+        yield from _saves([each for each in some if each is not None], arch)
+
+
+def _saves(memories: Sequence[Kept], arch: Arch) -> Iterator[Command]:
+    """Keep some memories, one of a GLB tile."""
+    control = named(glb_registers(arch.glb))["config_control"]
+    of = {each.glb_tile: each for each in memories}
+    for tile in range(arch.glb_tiles):
+        yield WriteRegister("config_control", control.word(enable=1, saves=1) if tile in of else 0, tile)
+    for tile, each in of.items():
+        _, meant = images.address(_first(each.site), arch)
+        yield WriteRegister("config_start", each.first, tile)
+        yield WriteRegister("config_words", each.pairs, tile)
+        yield WriteRegister("config_save", meant, tile)
+    yield from interrupts()
+    yield Start(configure=True)
+    yield Wait(max(each.pairs for each in memories) + 2 * SAVE_PATIENCE, configure=True)
+
+
+def restores(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
+    """The commands that put back what those of `saves` have kept, on a machine that is configured for the program."""
+    tiles: dict[int, list[Kept]] = defaultdict(list)
+    for each in places(program, arch, at):
+        tiles[each.glb_tile].append(each)
+    if tiles:
+        there = {tile: (some[0].first, sum(each.pairs for each in some), ()) for tile, some in tiles.items()}
+        yield from streaming(there, arch)
 
 
 def memories(arch: Arch, program: Program) -> Mapping[Site, int]:
@@ -122,6 +212,20 @@ def _readable(arch: Arch) -> None:
     if not arch.memory_readback:
         raise UserError("what memories hold cannot be read", f"machine '{arch.name}'",
                         "describe it with `memory_readback`, or begin anew with the program as it was compiled")
+
+
+def _read(device: Device, site: Site, words: int) -> np.ndarray:
+    """The words of a memory, over configuration."""
+    first = _first(site)
+    pairs = [device.read_configuration(first + number) for number in range(words // 2)]
+    return np.array([pair >> shift & 0xFFFF for pair in pairs for shift in (0, 16)], np.uint16)
+
+
+def _holding(program: Program, words: Mapping[Site, np.ndarray]) -> Program:
+    """A program with these words of memories as its contents."""
+    contents = {site: tuple(map(int, each)) for site, each in words.items()}
+    sizes = {f"{x},{y}": len(each) for (x, y), each in contents.items()}
+    return replace(program, contents=contents, source={**program.source, "contents": sizes})
 
 
 def _first(site: Site) -> int:

@@ -203,7 +203,7 @@ def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
 def config_start(words: int, glb: Glb) -> int:
     """The byte of a GLB tile from which on its configuration DMA has so many words of 64 bits."""
     room = glb.tile_bytes // CONFIG_PARTS // LINE_BYTES * LINE_BYTES
-    return glb.tile_bytes - room if LINE_BYTES * words <= room else 0
+    return glb.program_bytes - room if LINE_BYTES * words <= room else 0
 
 
 def streaming(given: Mapping[int, tuple[int, int, Sequence[Command]]], arch: Arch) -> Iterator[Command]:

@@ -90,6 +90,23 @@ def placed(whole: Arch, number: int, first: int, glb_tiles: int) -> Place:
     return Place(number, first, arch)
 
 
+def free(columns: int, regions: Iterable[Region], arch: Arch) -> Place | None:
+    """The first place from the west where another region of so many columns can be, and its number; None without one."""
+    tiles, numbers = glb_tiles_of(columns, arch), {each.number for each in regions}
+    taken = {tile for each in regions for tile in each.tiles}
+    number = next((each for each in range(arch.regions) if each not in numbers), None)
+    first = next((first for first in range(arch.glb_tiles - tiles + 1)
+                  if taken.isdisjoint(range(first, first + tiles)) and alike(arch, first, tiles)), None)
+    return None if number is None or first is None else placed(arch, number, first, tiles)
+
+
+def no_room(columns: int, regions: Iterable[Region], arch: Arch) -> UserError:
+    """Why there is no place for another region."""
+    taken = ", ".join(f"{each.number} has {each.arch.columns}" for each in regions)
+    return UserError(f"there is no room for {columns} of {arch.columns} columns in {arch.regions} regions: region {taken}",
+                     f"machine '{arch.name}'", "release one first")
+
+
 def side_by_side(whole: Arch, columns: Sequence[int]) -> list[Place]:
     """Regions of so many columns each, from the west; UserError if there are no such."""
     if len(columns) > whole.regions:

@@ -8,6 +8,8 @@
     session.load(1, third)                              while region 0 goes on
     kept = session.save(1); session.load(1, fourth)     what memories hold is kept,
     session.load(2, kept)                               and put back, there or elsewhere, with its program
+    kept = session.keep(1); session.load(1, second)     the same in the global buffer,
+    session.load(1, kept)                               and back there, where the machine has `glb.kept_bytes`
     session.stall(0); session.resume(0)                 region 0 stands still meanwhile, where the machine has `column_stall`
 
 Every region is a `Device`, too: ``sardonyx.kernel(..., arch=session.regions[1].arch, engine=session.regions[1])`` waits for
@@ -32,10 +34,13 @@ from ..hw.arch.errors import UserError
 from ..hw.arch.soc import CONTROLLER, GROUP, named
 from . import host, memories
 from . import stall as stalls
+from .commands import Command
 from .device import Device
 from .host import Outcome
-from .plan import Transaction, prepare
-from .region import Region, alike, glb_tiles_of, side_by_side
+from .memories import InBanks
+from .plan import Transaction
+from .programs import Programs
+from .region import Place, Region, free, no_room, side_by_side
 from .task import Task
 
 STRANGE = "the interrupt is of a region that is waited for"
@@ -61,7 +66,7 @@ class Session:
                             "describe one with `regions` of 2 or more, or give the machine itself as the engine")
         self._device = device
         self._regions: dict[int, Region] = {}
-        self._programs: dict[int, Program] = {}
+        self._programs = Programs()
         self._tasks: dict[int, Task] = {}
         self._gave: set[int] = set()        # regions whose work is a run, which nobody has waited for
         self._stalled: set[int] = set()
@@ -109,57 +114,58 @@ class Session:
 
     def place(self, columns: int) -> Region:
         """A new region of so many columns, at the first place from the west that is free, while the others go on."""
-        arch = self._device.arch
         found = self.room(columns)
         if found is None:
-            taken = ", ".join(f"{each.number} has {each.arch.columns}" for each in self.regions)
-            raise UserError(f"there is no room for {columns} of {arch.columns} columns in {arch.regions} regions: "
-                            f"region {taken}", f"machine '{arch.name}'", "release one first")
+            raise no_room(columns, self.regions, self._device.arch)
         return self._take(found)
 
     def room(self, columns: int) -> Region | None:
         """The region that `place` would make; None if there is no room."""
-        arch, tiles = self._device.arch, glb_tiles_of(columns, self._device.arch)
-        numbers = [number for number in range(arch.regions) if number not in self._regions]
-        taken = {tile for each in self._regions.values() for tile in each.tiles}
-        firsts = [first for first in range(arch.glb_tiles - tiles + 1)
-                  if taken.isdisjoint(range(first, first + tiles)) and alike(arch, first, tiles)]
-        return self._view(numbers[0], firsts[0], tiles) if numbers and firsts else None
+        found = free(columns, self.regions, self._device.arch)
+        return None if found is None else self._view(found)
 
     def release(self, region: int) -> None:
         """Give the columns of a region up; what it gave and nobody waited for is gone, but what stopped it is raised."""
         self._idle(region, drops=True).release()
         self._regions.pop(region)
         self._stalled.discard(region)
-        self._programs.pop(region, None)
+        self._programs.release(region)
 
-    def load(self, region: int, program: Program) -> None:
-        """Configure a region for a program and wait till it is, while others go on."""
+    def load(self, region: int, program: Program | InBanks) -> None:
+        """Configure a region for a program and wait till it is, while others go on; or for what `keep` has kept there, which is
+        kept no longer then."""
         view = self._idle(region)
-        if program.fingerprint != view.arch.fingerprint:
-            raise UserError(f"the program is for machine {program.fingerprint:016x}, region {region} is "
-                            f"{view.arch.fingerprint:016x}, '{view.arch.name}'", "session",
-                            "compile it for the `arch` of this region")
-
-        def configure(view: Region) -> None:
-            host.execute(view, prepare(program, view.arch), program)
-
-        self._moves(region)
-        self._programs.pop(region, None)
-        self._begin(region, configure)
-        self.wait(region)
-        self._programs[region] = program
+        self._does(region, self._programs.loads(view, program), program)
 
     def save(self, region: int) -> Program:
         """The program of a region, with what its memories hold as contents; `load` restores it, in any region of this width."""
-        view = self._idle(region)
+        view, program = self._idle(region), self._programs.of(region)
+        at = self._programs.taken(view)
+        self._does(region, memories.keeps(program, view.arch, at), program)
+        return memories.fetched(view, program, at)
+
+    def keep(self, region: int) -> InBanks:
+        """The program of a region, whose memories are kept in banks of the region, with `Glb.kept_bytes`: `load` restores it
+        there, and no word goes to the host."""
+        view, program = self._idle(region), self._programs.of(region)
+        kept = InBanks(program, self._programs.taken(view))
+        self._does(region, memories.saves(program, view.arch, kept.at), program)
+        self._programs.keeps(region, kept)
+        return kept
+
+    def _does(self, region: int, commands: Iterable[Command], given: Program | InBanks) -> None:
+        """Do what leaves a region configured for a program, and wait for its end."""
+        commands = tuple(commands)      # what is wrong with them is told before they begin
         self._moves(region)
-        return memories.saved(view, self._loaded(region))
+        self._programs.forget(region)
+        self._begin(region, lambda view: [*host.execute(view, commands)] and None)
+        self.wait(region)
+        self._programs.loaded(region, given)
 
     def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None) -> None:
         """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on."""
         self._idle(region)
-        program = self._loaded(region)
+        program = self._programs.of(region)
         self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
         self._gave.add(region)
 
@@ -173,7 +179,7 @@ class Session:
         """
         for region in transactions:
             self._idle(region)
-            self._loaded(region)
+            self._programs.of(region)
         ready: dict[int, Task] = {}
         self._ready = ready
         try:
@@ -193,7 +199,7 @@ class Session:
         can be read and written over ``session.regions[n]``, but words of its memories cannot.
         """
         view = self._region(region)
-        stalls.stall(view, columns, self._programs.get(region))
+        stalls.stall(view, columns, self._programs.known(region))
         (self._stalled.add if stalls.stalled(view) else self._stalled.discard)(region)
 
     def resume(self, region: int) -> None:
@@ -205,7 +211,7 @@ class Session:
         """Begin work on a region as a device: it goes on to its first wait now, and further while others wait. What the region
         is configured for is unknown from then on."""
         self._idle(region)
-        self._programs.pop(region, None)
+        self._programs.forget(region)
         return self._begin(region, work)
 
     def _begin(self, region: int, work: Callable[[Region], Any]) -> Task:
@@ -254,10 +260,11 @@ class Session:
 
     def _planned(self, columns: Sequence[int]) -> list[Region]:
         """Regions of so many columns each from the west, as numbers and places; UserError if there are no such."""
-        return [self._view(each.number, each.first, each.arch.glb_tiles) for each in side_by_side(self._device.arch, columns)]
+        return [self._view(each) for each in side_by_side(self._device.arch, columns)]
 
-    def _view(self, number: int, first: int, tiles: int) -> Region:
-        return Region(self._device, number, first, tiles, self._attend(number), partial(self._gives, number))
+    def _view(self, place: Place) -> Region:
+        return Region(self._device, place.number, place.first, place.arch.glb_tiles, self._attend(place.number),
+                      partial(self._gives, place.number))
 
     def _take(self, region: Region) -> Region:
         region.claim()
@@ -287,11 +294,6 @@ class Session:
     def _moves(self, number: int) -> None:
         if number in self._stalled:
             raise UserError(f"region {number} is stalled", "session", f"resume({number}) first")
-
-    def _loaded(self, number: int) -> Program:
-        if number not in self._programs:
-            raise UserError(f"region {number} has no program", "session", f"load({number}, ...) first")
-        return self._programs[number]
 
     def _do(self, view: Region, work: Callable[[Region], Any]) -> Any:
         """Do work; when it ends, by an error too, nothing of it goes on in the machine."""
@@ -338,7 +340,7 @@ class Session:
                 return task.pause(number, limit)
             self._idle(number)
             self._moves(number)
-            self._programs.pop(number, None)    # what it is configured for is unknown from now on
+            self._programs.forget(number)    # what it is configured for is unknown from now on
             while not self._rang(number):
                 if not self._device.wait(limit):
                     return False

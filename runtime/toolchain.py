@@ -76,7 +76,7 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
     found, room = tools(), arch.system.ram_bytes
     sizes = {"PAGE_BYTES": made.page_bytes, "NOTE_BYTES": note_bytes(made.page_bytes), "COMMANDS": made.place,
              "REPORT": made.report, "REPORT_BYTES": 4 * head(made.layout.jobs), "JOBS": max(1, made.layout.jobs),
-             "REGIONS": len(made.places), "WAITING": WAITING, "SAVES": int(made.saves), "STREAMS": made.streams,
+             "REGIONS": len(made.places), "WAITING": WAITING, "RESUMES_SOME": int(made.resumes), "STREAMS": made.streams,
              "COUNTED": max(1, made.counted), "KEPT": int(made.kept), "ROWED": int("_ROWS(" in made.commands),
              "PIECED": int("WAIT_STORED(" in made.commands)}
     with tempfile.TemporaryDirectory() as name:

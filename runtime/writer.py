@@ -28,15 +28,12 @@ from .commands import (
     Count,
     Landing,
     Read,
-    Restore,
-    Save,
     Start,
     Wait,
     WaitTaken,
     WriteMemory,
     WriteRegister,
 )
-from .data.images import address as streamed_address
 from .device import register_address, whole_lines
 from .held import Held
 from .lines import Note, Noted, line, together
@@ -50,8 +47,6 @@ from .report import Mark
 from .row_lines import RowLines, waits
 from .rows import Rows, rows
 
-# Far above what it takes to read two words of a memory.
-CYCLES_PER_PAIR = 1_000
 # Far above what the system DMA takes for a byte.
 CYCLES_PER_BYTE = 16
 
@@ -90,8 +85,6 @@ class Writer:
         self._page, self.roomy = page_bytes(self.arch.system, regions), self.arch.system.ram_bytes >= MEANWHILE_BYTES
         self._first, self._region = (place.first, place.number) if fixed else (0, 0)
         self._notes, self._rows = 0, RowLines()
-        self.saved: dict[int, dict[int, int]] = {}      # of a job, where what it has saved is outside, by its first address
-        self._job, self._resumes = 0, 0
         self._held = Held(self.arch)
         # Transfers that were asked for, by what waits for their end, and how many of them were waited for.
         self.moves = dict.fromkeys(WAYS, 0)
@@ -102,9 +95,7 @@ class Writer:
         job whose memories it restores; if that was stopped it is, too."""
         self.jobs.append([])
         self.add(f"JOB({number}u, {otherwise}u)", 2)
-        self._job, self.saved[number] = number, {}
         if resumes is not None:
-            self._resumes = resumes
             self.add(f"RESUMES({resumes}u)")
 
     def back(self) -> list[Line]:
@@ -228,15 +219,6 @@ class Writer:
                     noted = self.add(f"WAIT_TAKEN({self._mask(loads):#x}u, {self._mask(stores):#x}u)", 2, 1,
                                      f"{ends.what} {ends.launch}")
                     self._passes(command, noted, ends)
-                case Save(address, pairs):
-                    outside = self.saved[self._job][address] = self.memory.room(8 * pairs)
-                    there = address + (self._first * self.arch.glb.columns_per_tile << 24)
-                    _, meant = streamed_address(address, self.arch)
-                    self.move(f"SAVE({pairs}u, {there:#x}u, {meant:#x}u, {outside:#x}u)", 4, TAKEN)
-                    self.limit += CYCLES_PER_PAIR * pairs
-                case Restore(address, saved, first, pairs):
-                    outside = self.saved[self._resumes][saved] + 8 * first
-                    self.plain(f"{outside:#x}u", f"{self._byte(address):#x}u", 8 * pairs, BROUGHT)
                 case Count() | Read():
                     raise AssertionError("what is counted or read needs a place")
                 case Configure():
@@ -329,10 +311,14 @@ class Writer:
                 yield Result(each.stream, place, image.size, 0, image)
             elif each.words is not None:
                 size = _whole(each.words)
-                place = self.memory.room(size)
-                if size:
-                    self.plain(f"{self._byte(each.address):#x}u", f"{place:#x}u", size, TAKEN)
+                place = self.out(each.address, size) if size else self.memory.room(size)
                 yield Result(each.stream, place, each.words, 0)
+
+    def out(self, address: int, size: int) -> int:
+        """Take bytes from an address of the global buffer on; where they will be."""
+        place = self.memory.room(size)
+        self.plain(f"{self._byte(address):#x}u", f"{place:#x}u", size, TAKEN)
+        return place
 
     def _tile(self, glb_tile: int) -> int:
         """The number of a GLB tile for the firmware."""

@@ -86,7 +86,7 @@ def _how(arch: Arch, wanted: Plan, progress: Callable[[str], None]) -> dict[str,
     def share(inner: Einsum) -> Copying:
         return copying(alone(inner), arch, wanted.copies, wanted.dynamic)
 
-    return {"capacity": arch.mem.level_words, "room": arch.glb.bank_bytes // WORD_BYTES,
+    return {"capacity": arch.mem.level_words, "room": arch.glb.room_bytes // WORD_BYTES,
             "tell": lambda tried: progress(f"cutting the operands into sub-tiles, {tried} edges compared"),
             "narrow": "narrowing" not in wanted.without,
             "share": one_copy if wanted.copies == 1 or "sharing" in wanted.without else share,

@@ -57,7 +57,7 @@ def check_room(program: Einsum, arch: Arch, wanted: Plan) -> None:
 def on_copies(tiling: Tiling, arch: Arch, wanted: Plan) -> tuple[float, int]:
     """The cycles that are expected of sub-tiles, and on how many copies of their program."""
     copies = copying(alone(tiling.einsum), arch, wanted.copies, wanted.dynamic)
-    found = expect(normalize(tiling.einsum), tiling, arch.glb.bank_bytes // WORD_BYTES)
+    found = expect(normalize(tiling.einsum), tiling, arch.glb.room_bytes // WORD_BYTES)
     return (found.apart, copies.most) if "pipelining" in wanted.without else found.shared(copies)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..compiler.ir.program import Program
+from ..compiler.ir.program import Program, Site
 from ..hw.arch.cgra import Arch, with_processor
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LANES
@@ -45,8 +45,8 @@ class Ran:
     build_s, simulate_s       Seconds spent on building the simulation, and in it.
     verilog : Path            Folder of the Verilog that ran.
     periods : tuple           Of the clocks of processor and machine.
-    saved : mapping           Of jobs that keep their memories, by number: the program with what they held, as of
-                              `Session.save`.
+    saved : mapping           Of jobs that keep their memories and that none resumes, by number: the program with what they
+                              held, as of `Session.save`.
     """
 
     firmware: Firmware
@@ -147,16 +147,16 @@ def run_jobs(jobs: Sequence[Job], takes: Sequence[Callable[[Blocks], None]], arc
             for blocks in stored(made, number, job.program, report.counts, system.read):
                 for block in blocks:
                     take(block)
-        kept = {number: _kept(system, job, made.places[fate.region].arch, made.saved[number])
+        resumed = {job.resumes for job in jobs}
+        kept = {number: _kept(system, job, made.saved[number])
                 for number, (job, fate) in enumerate(zip(jobs, report.jobs, strict=True))
-                if job.keeps and fate.done and fate.region is not None}
+                if job.keeps and fate.done and number not in resumed}
         return Ran(made, report, cycles, tuple(system.moves(False)), tuple(system.moves(True)), system.line.decode("ascii"),
                    system.model.build_s, time.perf_counter() - began, system.model.executable.parent / "verilog",
                    periods, kept)
 
 
-def _kept(system: SimulatedSystem, job: Job, arch: Arch, places: Mapping[int, int]) -> Program:
-    """The program of a job with what it has kept of its memories; arch: of its region, places: as of `Firmware.saved`."""
-    return memories.holding(job.program, arch, {
-        each.address: system.read(places[each.address], 4 * each.pairs).view("<u4")[::2].tolist()
-        for each in memories.saves(job.program, arch)})
+def _kept(system: SimulatedSystem, job: Job, places: Mapping[Site, int]) -> Program:
+    """The program of a job with what it has kept of its memories; places: as of `Firmware.saved`."""
+    return memories.holding(job.program, {
+        site: system.read(place, 2 * system.arch.mem.buffer_words) for site, place in places.items()})

@@ -10,6 +10,8 @@ With a ring (`Glb.ring`) the tiles of a stream are chained to those to the east 
 avoided: the one stream of a tile has all their banks, a load and a store half of them each.
 
     streams in tiles 0 and 3 of 4, ring 8:   chains of 3 tiles and of 1;   a load alone in tile 0: 6 banks, with a store: 3
+
+What is kept of memories (`Glb.kept_bytes`) is at the end of a tile, and a store there has so much less.
 """
 
 from __future__ import annotations
@@ -47,10 +49,11 @@ def region(direction: str, glb: Glb, tiles: int = 1, alone: bool = False) -> Reg
         banks = tiles * glb.banks
         mine = banks if alone else banks // 2
         return Region(banks - mine if direction == STORE else 0, 0, mine * glb.bank_bytes // WORD_BYTES)
+    # A load that is alone has words in the last bank, too (`runtime/batches.py`).
+    room = (glb.room_bytes if direction == STORE or alone else glb.stream_bytes) // WORD_BYTES
     if glb.banks > 1:
-        return Region(glb.banks - 1 if direction == STORE else 0, 0, glb.bank_bytes // WORD_BYTES)
-    half = glb.bank_bytes // 2
-    return Region(0, half if direction == STORE else 0, half // WORD_BYTES)
+        return Region(glb.banks - 1 if direction == STORE else 0, 0, room)
+    return Region(0, glb.stream_bytes if direction == STORE else 0, room)
 
 
 @dataclass(frozen=True)

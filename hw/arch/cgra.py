@@ -126,6 +126,9 @@ class Arch:
         if self.counter_bits and self.interconnect.fifo == "none":
             yield Misfit("counter_bits", f"is {self.counter_bits}, but without FIFOs in the interconnect words move in every "
                          "cycle", "give 0, or an interconnect with FIFOs")
+        if self.glb.kept_bytes and not self.memory_readback:
+            yield Misfit("glb.kept_bytes", f"are {self.glb.kept_bytes}, but what memories hold cannot be read",
+                         "give 0, or memory_readback")
         registers = len(glb_registers(self.glb))
         if registers > GLB_REGISTER_STRIDE // 4:
             yield Misfit("glb", f"needs {registers} registers a tile, more than {GLB_REGISTER_STRIDE // 4}",
@@ -248,7 +251,8 @@ UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readbac
           "column_stall", "counter_bits", "system", AVOID)
 UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
-UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1, "numbered": False}, "mem": {"locate": False},
+UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1, "numbered": False, "kept_bytes": 0},
+                                              "mem": {"locate": False},
                                               "pe": {"reduce_max": False}}
 # Fields of which the configuration maps say all.
 MAPPED = ("power_domains",)

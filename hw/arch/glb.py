@@ -31,6 +31,10 @@ class Glb:
     bank_macros : int        SRAMs that a bank is made of, a power of two 1..256, of two 64-bit words or more each.
     read_latency : int       Cycles from a read of a bank to its word, 1..3: from 2 on it leaves the bank from a register, with
                              3 it enters over one, too. What a load gives comes as much later, as often as before.
+    kept_bytes : int         Bytes at the end of a tile, 0..16 M, a multiple of 8, that programs leave alone: there its columns'
+                             memories are saved while another program has them, by hardware beside the configuration DMA, 8
+                             bytes for two words. With 0 there is neither. A bank keeps a line or more for programs, and
+                             streams of chains have whole banks, so that it takes a ring of 1.
     configuration_dma : bool Every tile streams configuration words out of its banks down its columns; else the host writes each
                              one over two registers of the controller.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
@@ -55,6 +59,7 @@ class Glb:
     bank_bytes: Annotated[int, PowerOfTwo(2 * LINE_BYTES, 1 << 24)] = 128 * 1024
     bank_macros: Annotated[int, PowerOfTwo(1, 256)] = 1
     read_latency: Annotated[int, Whole(1, 3)] = 1
+    kept_bytes: Annotated[int, Whole(0, 1 << 24)] = 0
     configuration_dma: bool = True
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
@@ -71,11 +76,26 @@ class Glb:
         if self.bank_bytes < 2 * LINE_BYTES * self.bank_macros:
             yield Misfit("bank_macros", f"are {self.bank_macros} in a bank of {self.bank_bytes} bytes, less than "
                                         f"{2 * LINE_BYTES} bytes each", "give fewer bank_macros or more bank_bytes")
+        if self.kept_bytes:
+            yield from self._kept_misfits()
+
+    def _kept_misfits(self) -> Iterator[Misfit]:
+        most = self.stream_bytes - LINE_BYTES
+        if self.kept_bytes % LINE_BYTES or self.kept_bytes > most:
+            yield Misfit("kept_bytes", f"are {self.kept_bytes}, not a multiple of {LINE_BYTES} of {most} at most, which leave "
+                                       "a line to the stream that is stored beside them", "give that, or more bank_bytes")
+        if not self.configuration_dma:
+            yield Misfit("kept_bytes", f"are {self.kept_bytes}, but without configuration_dma nothing saves there or restores",
+                         "give 0, or configuration_dma")
+        if self.ring > 1:
+            yield Misfit("kept_bytes", f"are {self.kept_bytes}, but streams in a ring of {self.ring} have the banks of chains "
+                                       "whole", "give 0, or a ring of 1")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """The fields that decide nothing: without clock gates there is nothing to say of them."""
-        return ("clock_gating", "clock_gates") if self.clock_gating == NONE else ()
+        """The fields that decide nothing: of what there is not."""
+        gates = ("clock_gating", "clock_gates") if self.clock_gating == NONE else ()
+        return gates if self.kept_bytes else (*gates, "kept_bytes")
 
     def gates(self, kind: str) -> bool:
         """Whether parts are gated that are so statically, or dynamically."""
@@ -99,6 +119,21 @@ class Glb:
         later.
         """
         return self.read_latency + (2 * self.ring - 1 if self.ring > 1 else 0)
+
+    @property
+    def stream_bytes(self) -> int:
+        """What a stream has of its bank, where nothing is kept: a tile of one bank has two of them there."""
+        return self.bank_bytes if self.banks > 1 else self.bank_bytes // 2
+
+    @property
+    def room_bytes(self) -> int:
+        """What every stream of a tile has room for."""
+        return self.stream_bytes - self.kept_bytes
+
+    @property
+    def program_bytes(self) -> int:
+        """The bytes of a tile, from its first one on, that programs have."""
+        return self.tile_bytes - self.kept_bytes
 
     @property
     def tile_bytes(self) -> int:

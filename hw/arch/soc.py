@@ -56,6 +56,8 @@ ENDED_BITS = 16
 # Numbers of blocks, and the 16-bit words that a block may have where it has a number.
 NUMBER_BITS = 16
 ROOM_BITS = 16
+# Cycles in which a word that is saved comes from its memory, at most: there and back over a register for each of 255 tiles.
+SAVE_PATIENCE = 512
 # Tiles of a chain behind the first one.
 HOPS_BITS = (MOST_CHAINED - 1).bit_length()
 
@@ -207,12 +209,20 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
     mode = ("affine", 1, 1, "store the words that the loops count; else length-prefixed sections")
     static = ("static", 2, 1, "store, where the loops count, the words in whose cycle the column's 1-bit stream shows 1; valid "
                               "and ready play no part")
+    saves: list[RegisterField] = [
+        ("saves", 2, 1, "with enable, in place of that: read words of the tile's columns and put them into memory, as "
+                        "configuration words that write them again. They are config_words from address config_save on. With "
+                        "`astray`, reads were not answered, and as many of the last words are not there"),
+    ] if glb.kept_bytes else []
+    save: list[Row] = [("config_save", RW, "address {x[31:24], y[23:16], register[15:0]} of the first word that is saved; x "
+                                           "counts from the tile's first column")] if glb.kept_bytes else []
     configuration: list[Row] = [
         ("config_control", RW, "configuration words, from memory down the tile's columns",
-         (enable, ("chained", 1, 1, "take the words that the tile to the west passes on, in place of its own"))),
+         (enable, ("chained", 1, 1, "take the words that the tile to the west passes on, in place of its own"), *saves)),
         ("config_start", RW, "byte address in the tile of the first word, a multiple of 8"),
         ("config_words", RW, "words of 64 bits: {x[63:56], y[55:48], register[47:32], data[31:0]}; x counts columns from the "
                              f"tile's first one on, y {EVERY_ROW:#x} means all rows but that of IO tiles"),
+        *save,
     ] if glb.configuration_dma else []
     sliced = ("sliced", 4, 1, "a run takes one iteration of the outermost loop, and the next one of the same start goes on "
                               "there; else every run takes all; for a store, where the loops count")

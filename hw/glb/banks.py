@@ -1,4 +1,5 @@
-"""The banks of a GLB tile, and who has one in a cycle: load, store, configuration, host, whose reads and writes take turns."""
+"""The banks of a GLB tile, and who has one in a cycle: what is saved, load, store, configuration, host, whose reads and writes
+take turns."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def own_banks(load: Macro, store: Macro) -> Asked:
                  store.write, store.line, store.lanes, store.data, (store.grant,))
 
 
-def share(m: Module, tile: HostPort, glb: Glb, asked: Asked, store: Macro, config: Macro | None,
+def share(m: Module, tile: HostPort, glb: Glb, asked: Asked, store: Macro, config: Macro | None, saver: Macro | None,
           clocks: Sequence[Clock | None]) -> None:
     """Add the banks of a tile to its module, a part that is `bank{n}`, each giving its cycle to the first that asks.
 
@@ -78,9 +79,17 @@ def share(m: Module, tile: HostPort, glb: Glb, asked: Asked, store: Macro, confi
         if config is not None:
             m.d.comb += config_here.eq(config.read & (config.line[bits:] == number))
             taken |= config_here
+        if saver is not None:
+            save_here = Signal(name=f"save_here{number}")
+            m.d.comb += save_here.eq(saver.write & (saver.line[bits:] == number))
+            taken |= save_here
         m.d.comb += [write_goes.eq(~taken & write_here & ~(read_here & reads_next)),
                      read_goes.eq(~taken & read_here & ~(write_here & ~reads_next))]
-        with m.If(load_here):
+        if saver is not None:
+            # Answers come when they do, in a configuration, which has ended what loads and stores did.
+            with m.If(save_here):
+                m.d.comb += [bank.enable.eq(1), bank.address.eq(saver.line), bank.data.eq(saver.word), bank.write.eq(-1)]
+        with (m.If if saver is None else m.Elif)(load_here):
             m.d.comb += [bank.enable.eq(1), bank.address.eq(asked.read_line), *(grant.eq(1) for grant in asked.read_grants)]
             m.d.sync += read_bank["load"].eq(number)
         with m.Elif(store_here):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
+from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -12,13 +14,14 @@ from ..arch.glb import DYNAMIC, LINE_BYTES, STATIC, Glb
 from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
 from ..clock_gate import domain, gated_clock
-from ..configuration import REQUEST
+from ..configuration import ANSWER, REQUEST
 from ..emit import Clock, Macro, macro
 from ..interconnect.boxes import Members
 from .banks import Asked, own_banks, share
 from .config import LINK, ConfigDma, ConfigSwitch
 from .load import LoadDma
 from .ring import RingSwitch, ring_link
+from .saver import Saver
 from .store import StoreDma
 
 # Between a tile and each of its columns, of which it uses one at a time.
@@ -54,6 +57,7 @@ def config_members(glb: Glb) -> Members:
     columns = range(glb.columns_per_tile)
     return {**{f"request{column}": In(wiring.Signature(REQUEST)) for column in columns},
             **{f"config{column}": Out(wiring.Signature(REQUEST)) for column in columns},
+            **({f"answer{column}": Out(wiring.Signature(ANSWER)) for column in columns} if glb.kept_bytes else {}),
             "west": In(wiring.Signature(LINK)), "east": Out(wiring.Signature(LINK)), "chained": Out(1), "east_chained": In(1),
             "west_open": In(1)}
 
@@ -94,6 +98,7 @@ class GlbTile(wiring.Component):
     config_busy, config_astray : Out(1)      Words are on their way; one was dropped (`ConfigSwitch`).
     request{c} : In(REQUEST)   What the host asks of column c; 0 while words are on their way.
     config{c} : Out(REQUEST)       To the configuration channel of column c.
+    answer{c} : Out(ANSWER)        With `Glb.kept_bytes`: its answers.
     west, east, chained, east_chained      Links with the neighbours (`ConfigSwitch`); `chained`: words of `west` are taken.
     west_open : In(1)              The tile to the west is of the same region; else no words of it are taken.
 
@@ -225,24 +230,36 @@ class GlbTile(wiring.Component):
             with m.If(stores):
                 m.d.comb += [store.i.valid.eq(from_array.valid), store.i.payload.eq(from_array.payload),
                              store.mark.valid.eq(bit_from_array.valid), store.mark.payload.eq(bit_from_array.payload)]
-        config = None
+        config = saver = None
         if self.glb.configuration_dma:
             chained = field("config_control", "chained") & self.west_open
             config_on = field("config_control", "enable") & ~chained
+            if self.glb.kept_bytes:
+                saves_on = config_on & field("config_control", "saves")
+                config_on &= ~field("config_control", "saves")
+                m.submodules.saver = saver = macro(Saver(self.glb), clock=(saver_clock := clock("saver", STATIC)))
+                m.d.comb += [saver.first.eq(values["config_start"][3:]), saver.count.eq(values["config_words"]),
+                             saver.address.eq(values["config_save"] << 32), saver.start.eq(self.configure & saves_on),
+                             saver.stop.eq(self.config_stop)]
+                m.d.comb += [] if saver_clock is None else saver_clock.on.eq(saves_on | saver.busy | saver.flies | saver.other)
             m.submodules.config = config = macro(ConfigDma(self.glb), clock=(config_clock := clock("config", STATIC)))
             m.d.comb += [config.first.eq(values["config_start"][3:]), config.count.eq(values["config_words"]),
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
-            self._switch(m, config, chained, clock("switch", DYNAMIC))
-        share(m, self, self.glb, asked, store, config, [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)])
+            self._switch(m, config, saver, chained, clock("switch", DYNAMIC))
+        bank_clocks = [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)]
+        share(m, self, self.glb, asked, store, config, saver, bank_clocks)
         return m
 
-    def _switch(self, m: Module, config: Macro, chained: Value, clock: Clock | None) -> None:
-        """Words of the DMA, of the tile to the west and of the host on their way to the columns."""
+    def _switch(self, m: Module, config: Macro, saver: Macro | None, chained: Value, clock: Clock | None) -> None:
+        """Words of the DMA, of the tile to the west and of the host on their way to the columns, and reads of what is saved."""
         m.submodules.switch = switch = macro(ConfigSwitch(self.glb.columns_per_tile), clock=clock)
+        busy, astray = config.busy | switch.busy, switch.astray
+        if saver is not None:
+            busy, astray = busy | saver.busy, astray | saver.missed
         m.d.comb += [switch.chained.eq(chained), self.chained.eq(chained), switch.own_valid.eq(config.o_valid),
                      switch.own.eq(config.o), switch.east_chained.eq(self.east_chained),
-                     self.config_busy.eq(config.busy | switch.busy), self.config_astray.eq(switch.astray)]
+                     self.config_busy.eq(busy), self.config_astray.eq(astray)]
         # It passes nothing on while neither has words for it, but for one cycle.
         m.d.comb += [] if clock is None else clock.on.eq((chained & self.west.valid) | config.busy | switch.busy)
         wiring.connect(m, wiring.flipped(self.west), switch.west)
@@ -253,6 +270,20 @@ class GlbTile(wiring.Component):
             m.d.comb += [given.valid.eq(takes | asked.valid),
                          given.write.eq(takes | asked.write), given.addr.eq(Mux(takes, switch.word.address, asked.addr)),
                          given.wdata.eq(Mux(takes, switch.word.data, asked.wdata))]
+        if saver is not None:
+            self._saves(m, saver)
+
+    def _saves(self, m: Module, saver: Macro) -> None:
+        """Reads of a column, while none of its words are on their way, and its answers."""
+        answers = [getattr(self, f"answer{column}") for column in range(self.glb.columns_per_tile)]
+        asked = [getattr(self, f"request{column}") for column in range(self.glb.columns_per_tile)]
+        m.d.comb += [saver.other.eq(Cat(each.valid & ~each.write for each in asked).any()),
+                     saver.answered.eq(Cat(each.rvalid for each in answers).any()),
+                     saver.answer.eq(reduce(or_, (each.rdata for each in answers)))]
+        for column in range(self.glb.columns_per_tile):
+            given = getattr(self, f"config{column}")
+            with m.If(saver.asks & (saver.asked.column == column)):
+                m.d.comb += [given.valid.eq(1), given.write.eq(0), given.addr.eq(saver.asked.address)]
 
     def _registers(self, m: Module, load: LoadDma, store: StoreDma, clock: Clock | None) -> dict[str, Signal]:
         """The register file, as the register table declares it; values by name."""

@@ -57,6 +57,8 @@ def _configuration(arch: Arch, x: int) -> Iterator[Wire | Constant]:
         ends = End(SHELL, f"config{x}__{part}"), End(ARRAY, f"config{x}__{part}")
         if part in ANSWER:
             yield Wire(*reversed(ends))
+            if arch.glb.kept_bytes:
+                yield Wire(ends[1], End(here, f"answer{way}__{part}"))
         elif arch.glb.configuration_dma:
             yield Wire(ends[0], End(here, f"request{way}__{part}"))
             yield Wire(End(here, f"config{way}__{part}"), ends[1])

@@ -28,7 +28,6 @@ struct queue {
     uint32_t chain;                         /* those before it have begun, or are for others */
     uint32_t away, tile, window;            /* what its commands count from */
     uint32_t job, otherwise;                /* the page where it goes on if the job is stopped */
-    uint32_t pair;                          /* of SAVE, the one that comes next */
     uint32_t comes, brought, taken, noted;  /* numbers of transfers: the other half's page, operands, results, notes */
     enum state state;
     uint32_t counted[COUNTED];              /* of COUNT */
@@ -42,11 +41,6 @@ struct queue {
 static struct queue queues[REGIONS];
 static uint8_t begun[CHAINS];
 static _Alignas(8) volatile struct report report;
-
-/* Where a job keeps memories: pairs of their words on the way out, the address that a configuration DMA has for one, above its words. */
-#define PAIRS 16u
-static _Alignas(8) volatile uint32_t kept[PAIRS][2];
-static uint32_t keeping;    /* the number of their transfer */
 
 /* How many transfers were asked for, each way. */
 static uint32_t asked[2];
@@ -237,25 +231,6 @@ SELDOM void stop(struct queue *queue, uint32_t region, uint32_t status)
     /* It comes behind the page that was to come next, and so in its place. */
     if (queue->following)
         queue->comes = bring_page(queue, queue->following, 1u - queue->half);
-}
-
-/* Reads some more pairs of a memory; whether these were the last ones. Regions take turns with the place that pairs go out from. */
-SELDOM int save(struct queue *queue, uint32_t region, uint32_t pairs, const volatile uint32_t *words)
-{
-    const uint32_t base = SARDONYX_REGION(region), first = queue->pair, left = pairs - first, count = left < PAIRS ? left : PAIRS;
-    if (!attend(OUT, keeping) || !room(OUT))
-        return 0;
-    for (uint32_t pair = 0; pair < count; ++pair) {
-        *machine(base + SARDONYX_CONFIG_ADDRESS) = words[0] + first + pair;
-        *machine(base + SARDONYX_CONFIG_READ) = 0;
-        while (*machine(base + SARDONYX_STATUS) >> SARDONYX_STATUS_CONFIG_BUSY_LSB & 1u)
-            ;
-        kept[pair][0] = *machine(base + SARDONYX_CONFIG_DATA);
-        kept[pair][1] = words[1] + first + pair;
-    }
-    queue->taken = keeping = move(OUT, (uint32_t)kept, words[2] + 8u * first, 8u * count);
-    queue->pair = count == left ? 0 : first + count;
-    return count == left;
 }
 
 /* With queues of descriptors in GLB tiles: those that wait, and the words of the one before. */
@@ -533,13 +508,8 @@ static enum state execute(struct queue *queue, uint32_t region)
         case KIND_JOB_DONE:
             report.jobs[queue->job].state |= DONE;
             continue;
-        case KIND_SAVE:
-            if (SAVES && !save(queue, region, number, next))
-                goto later;
-            next += 3;
-            continue;
         case KIND_RESUMES:
-            if (SAVES && !(report.jobs[number].state & DONE)) {
+            if (RESUMES_SOME && !(report.jobs[number].state & DONE)) {
                 stop(queue, region, 0);
                 next = queue->following ? &go_on : &give_up;
             }

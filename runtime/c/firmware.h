@@ -13,7 +13,7 @@
 
 /* 32 of them have room in a word. */
 enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING, KIND_TAKE, KIND_COUNT,
-            KIND_COUNT_BEFORE, KIND_TAKE_COUNTED, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE, KIND_SAVE,
+            KIND_COUNT_BEFORE, KIND_TAKE_COUNTED, KIND_BROUGHT, KIND_TAKEN, KIND_BRING_ROWS, KIND_TAKE_ROWS, KIND_JOB, KIND_JOB_DONE,
             KIND_RESUMES, KIND_WAIT_TAKEN, KIND_WAIT_STORED, KIND_TAKE_MEANWHILE, KIND_AGAIN,
             KIND_NEXT, KIND_END };
 
@@ -31,9 +31,6 @@ enum kind { KIND_REGISTERS, KIND_GLB_REGISTERS, KIND_WAIT, KIND_MARK, KIND_BRING
 #define JOB_DONE COMMAND(KIND_JOB_DONE, 0u)
 /* Do nothing of a job if that one was stopped. */
 #define RESUMES(job) COMMAND(KIND_RESUMES, (job))
-/* Read a memory over configuration, so many pairs of words from an address on, and take them as words of a configuration DMA, which
- * has that address for the first one. */
-#define SAVE(pairs, address, as, outside) COMMAND(KIND_SAVE, (pairs)), (address), (as), (outside)
 /* Write so many registers, each as it is set behind it; in such a chain those of the region's controller, or of its GLB tiles. */
 #define REGISTERS(count) COMMAND(KIND_REGISTERS, (count))
 #define GLB_REGISTERS(count) COMMAND(KIND_GLB_REGISTERS, (count))

@@ -11,7 +11,7 @@ from ...hw.arch.cgra import Arch
 
 
 def images(writes: Iterable[tuple[int, int]], arch: Arch) -> Iterator[dict[int, np.ndarray]]:
-    """Writes (address, word) as rounds, GLB tile -> its 64-bit words; a round's fit the tiles' memory, most often all do.
+    """Writes (address, word) as rounds, GLB tile -> its 64-bit words; a round's fit their memory, most often all do.
 
     Writes of a column keep their order.
     """
@@ -19,7 +19,7 @@ def images(writes: Iterable[tuple[int, int]], arch: Arch) -> Iterator[dict[int, 
     for where, word in writes:
         tile, meant = address(where, arch)
         lines[tile].append(meant << 32 | word)
-    room = arch.glb.tile_bytes // 8
+    room = arch.glb.program_bytes // 8
     for first in range(0, max(map(len, lines.values()), default=0), room):
         yield {tile: np.array(each[first:first + room], "<u8") for tile, each in sorted(lines.items()) if len(each) > first}
 

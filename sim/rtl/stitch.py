@@ -62,25 +62,23 @@ def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool 
 def wires(arch: Arch, sites: Mapping[Site, TileSpec], registers: bool) -> Iterator[Wire | Constant]:
     """All wires between instances, the array not being one: what reaches its border is joined to what is around."""
     sources: dict[str, End | int] = {}
-    sinks: dict[str, End] = {}
+    sinks: dict[str, list[End]] = {}
     for wire in around(arch):
         source: End | int = wire.source if isinstance(wire, Wire) else wire.value
         if wire.sink.instance == ARRAY:
             sources[wire.sink.port] = source
         elif isinstance(wire, Wire) and wire.source.instance == ARRAY:
-            sinks[wire.source.port] = wire.sink
+            sinks.setdefault(wire.source.port, []).append(wire.sink)
         else:
             yield wire
     for each in connections(arch, sites, registers):
-        sink = each.sink
-        if sink.instance == BORDER:
-            if sink.port not in sinks:
-                continue    # nobody asks
-            sink = replace(sinks[sink.port], bit=sink.bit)
         source = each.source if isinstance(each, Wire) else each.value
         if isinstance(source, End) and source.instance == BORDER:
             source = sources[source.port]
-        yield Wire(source, sink) if isinstance(source, End) else Constant(sink, source)
+        at_border = each.sink.instance == BORDER    # where several ask, or nobody
+        asked = [replace(sink, bit=each.sink.bit) for sink in sinks.get(each.sink.port, ())] if at_border else [each.sink]
+        for sink in asked:
+            yield Wire(source, sink) if isinstance(source, End) else Constant(sink, source)
 
 
 def _host(arch: Arch) -> Iterator[str]:

@@ -23,7 +23,7 @@ from sardonyx.hw.arch.primitive import BUFFER
 from sardonyx.hw.arch.tile import MEM
 from sardonyx.hw.soc.top import Sardonyx
 from sardonyx.runtime import host
-from sardonyx.runtime.memories import held, saved
+from sardonyx.runtime.memories import InBanks, held, saved, saves
 from sardonyx.runtime.plan import prepare
 from sardonyx.runtime.region import Region, part
 from sardonyx.runtime.session import Session
@@ -31,11 +31,12 @@ from sardonyx.runtime.stall import resume, stall
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
-# Two regions of two columns of MEM tiles, in which words are looked up: every column has a memory below its IO tile.
+# Two regions of two columns of MEM tiles, in which words are looked up: every column has a memory below its IO tile. Their GLB
+# tiles have room for what two programs keep of two memories each.
 ROMS = Arch("roms", 4, 2, mem_every=1, regions=2, memory_readback=True, column_stall=True,
              interconnect=Interconnect(1, fifo="none"),
             mem=replace(MEM, primitives=(BUFFER,), sram_lines=8, read_loops=1, write_loops=1, replay=False),
-            glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
+            glb=Glb(columns_per_tile=1, bank_bytes=1024, load_loops=2, store_loops=2, kept_bytes=2 * 256))
 SWITCHED = replace(ROMS, name="switched", power_domains=True)
 PART = part(ROMS, 2)
 SOURCE: "dict[str, object]" = {"expression": "b(i) = t(a(i))", "order": [], "formats": {}, "names": {}}
@@ -124,6 +125,52 @@ def test_a_program_has_its_words_again_after_another_had_its_memories_there_and_
         session.load(0, kept)
         assert follows(looked_up(session.regions[0]), table[1, 1])
         assert session.save(0) == kept
+
+
+def test_programs_have_their_words_again_from_the_banks_of_their_region_where_one_interrupts_the_other(
+        machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host reads none of them, and gives their configuration no contents."""
+    session, tables = Session(machine, [2, 2]), [filled(seed) for seed in (8, 9, 10)]
+    view = session.regions[1]
+
+    def kept(table: "Mapping[Site, tuple[int, ...]]") -> "InBanks":
+        session.load(1, looks_up(ROMS, table))
+        return session.keep(1)
+
+    one, two = kept(tables[0]), kept(tables[1])
+    with pytest.raises(UserError) as error:
+        kept(tables[2])
+    assert str(error.value) == ("machine 'roms, 2 columns': what memories hold takes 256 bytes of a GLB tile, which keeps 512, "
+                                "where 512 are taken\n  try: describe it with glb.kept_bytes of 768 or more")
+    assert follows(looked_up(view), tables[2][1, 1]), "the third one goes on"
+    for each, table in ((two, tables[1]), (one, tables[0])):
+        with monkeypatch.context() as patch:
+            for access in ("read_configuration", "read_memory", "configure"):
+                patch.setattr(type(view), access, None)
+            session.load(1, each)
+        assert follows(looked_up(view), table[1, 1])
+        assert {site: tuple(held(view, site).tolist()) for site in table} == table
+    for region in (1, 0):
+        with pytest.raises(UserError) as error:
+            session.load(region, one)
+        assert str(error.value) == (
+            f"session: the words are in the banks of no program of region {region}\n"
+            "  try: restore what was kept there once and before the region is released, or load what `save` gives")
+    assert session.save(1).contents == tables[0]
+
+
+def test_what_cannot_be_saved_in_the_banks_ends_with_an_error_and_the_region_goes_on(machine: Machine) -> None:
+    """A column or a row that is not there, by registers that software would not write."""
+    session, table = Session(machine, [2, 2]), filled(11)
+    session.load(0, looks_up(ROMS, table))
+    view = session.regions[0]
+    commands = list(saves(looks_up(ROMS, table), view.arch))
+    for strange in (1 << 24 | 1 << 16 | MEMORY_REGISTER, 9 << 16 | MEMORY_REGISTER):
+        with pytest.raises(AssertionError, match="the configuration ended with status"):
+            host.execute(view, [replace(each, value=strange) if getattr(each, "name", "") == "config_save" else each
+                                for each in commands])
+    assert {site: tuple(held(view, site).tolist()) for site in table} == table
+    assert saved(view, looks_up(ROMS, table)).contents == table
 
 
 def test_memories_of_a_run_that_stands_still_are_read_and_written_and_it_goes_on(machine: Machine) -> None:
@@ -243,7 +290,7 @@ def test_what_cannot_be_saved_or_restored_is_told(machine: Machine) -> None:
     session.split([4])
     with pytest.raises(UserError, match="compile it for the `arch` of this region"):
         session.load(0, kept)
-    silent = type("Silent", (), {"arch": replace(ROMS, memory_readback=False)})()
+    silent = type("Silent", (), {"arch": replace(ROMS, memory_readback=False, glb=replace(ROMS.glb, kept_bytes=0))})()
     with pytest.raises(UserError) as error:
         saved(silent, kept)
     assert str(error.value) == ("machine 'roms': what memories hold cannot be read\n"
@@ -251,7 +298,7 @@ def test_what_cannot_be_saved_or_restored_is_told(machine: Machine) -> None:
 
 
 def test_memories_that_are_switched_on_by_the_host_are_not_saved_as_zeros() -> None:
-    glb = replace(SWITCHED.glb, configuration_dma=False)
+    glb = replace(SWITCHED.glb, configuration_dma=False, kept_bytes=0)
     silent = type("Silent", (), {"arch": replace(SWITCHED, glb=glb)})()
     with pytest.raises(UserError) as error:
         saved(silent, looks_up(silent.arch, {}))

@@ -12,6 +12,7 @@ from riscv import needs_compiler
 from stencil_machine import STENCILS
 
 from sardonyx.compiler.halide import CompiledDense, compile_halide
+from sardonyx.compiler.ir.program import Site
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.system import System
@@ -24,8 +25,11 @@ from sardonyx.runtime.session import Session
 from sardonyx.sim import system
 from sardonyx.sim.rtl import simulator
 
+# What three MEM tiles of 64 lines hold, as words of configuration.
+KEPT = 3 * 64 * 16
 # Two regions of four columns, one of them of three MEM tiles.
 TABLES = replace(STENCILS, name="tables", columns=8, regions=2, memory_readback=True,
+                 glb=replace(STENCILS.glb, kept_bytes=2 * KEPT),
                  mem=replace(STENCILS.mem, sram_lines=64), system=System(processor=True, ram_bytes=16384, serial_cycles=4))
 WHOLE = replace(TABLES, name="one region", columns=4, regions=1)
 HALF = part(TABLES, 4)
@@ -68,8 +72,8 @@ def test_a_program_that_another_one_interrupts_has_its_memories_again(arch: Arch
     done.check()
     np.testing.assert_array_equal(first.picture([*stored[0], *stored[2]]), expected)
     np.testing.assert_array_equal(second.picture(stored[1]), others)
-    assert done.saved.keys() == {0, 2} and done.saved[0] == done.saved[2]
-    tables = {words[:256] for words in done.saved[0].contents.values()}
+    assert done.saved.keys() == {2}, "what is resumed stays in the global buffer"
+    tables = {words[:256] for words in done.saved[2].contents.values()}
     assert {each[:256] for each in one.program.contents.values()} <= tables, "its table, wherever it stands"
     with simulator.whole_machine(replace(TABLES, system=System())).start() as machine:
         session = Session(machine, [4, 4])
@@ -79,43 +83,52 @@ def test_a_program_that_another_one_interrupts_has_its_memories_again(arch: Arch
         session.wait(1)
         kept = session.save(1)
     for site, words in one.program.contents.items():
-        assert kept.contents[site][:len(words)] == done.saved[0].contents[site][:len(words)] == words
+        assert kept.contents[site][:len(words)] == done.saved[2].contents[site][:len(words)] == words
 
 
-def test_a_host_that_does_the_commands_of_firmware_has_the_same_words_in_memories() -> None:
+def test_memories_of_two_programs_are_kept_in_the_global_buffer_and_come_from_there_whoever_ran_meanwhile() -> None:
+    """Words of a memory go and come two a cycle, by commands that are those of firmware; the host reads them by itself."""
     one, other = looked_up(3)[0].program, looked_up(4)[0].program
     with simulator.whole_machine(replace(TABLES, system=System())).start() as machine:
         view = Session(machine, [4, 4]).regions[1]
-        host.execute(view, prepare(one, HALF))
-        held: dict[int, list[int]] = {}
-        host.execute(view, memories.saves(one, HALF), saved=held)
-        assert memories.holding(one, HALF, held) == memories.saved(view, one)
-        host.execute(view, prepare(other, HALF))
-        assert memories.saved(view, one) != memories.holding(one, HALF, held)
-        host.execute(view, prepare(replace(one, contents={}), HALF))
-        host.execute(view, memories.restores(one, HALF), saved=held)
-        assert memories.saved(view, one) == memories.holding(one, HALF, held)
+
+        def words() -> "dict[Site, list[int]]":
+            return {site: memories.held(view, site).tolist() for site in memories.memories(HALF, one)}
+
+        there = {}
+        for at, program in ((0, one), (KEPT, other)):
+            host.execute(view, prepare(program, HALF))
+            there[at] = words()
+            host.execute(view, memories.saves(program, HALF, at))
+            assert 0 < view.read_register("config_cycles") - HALF.mem.buffer_words // 2 <= 8
+        assert there[0] != there[KEPT]
+        for at, program in ((0, one), (KEPT, other), (0, one)):
+            host.execute(view, prepare(replace(program, contents={}), HALF))
+            host.execute(view, memories.restores(program, HALF, at))
+            assert 0 < view.read_register("config_cycles") - 3 * HALF.mem.buffer_words // 2 <= 8
+            assert words() == there[at]
+            assert {site: [*each] for site, each in memories.saved(view, program, at).contents.items()} == there[at]
 
 
-@pytest.mark.parametrize("bank_bytes", [64, 512, 8192])
-def test_what_is_restored_comes_once_in_rounds_that_fit_the_banks(bank_bytes: int) -> None:
-    arch = replace(HALF, glb=replace(HALF.glb, bank_bytes=bank_bytes))
-    program = looked_up(5)[0].program
-    seen: dict[int, int] = {}
-    for each in memories.restores(program, arch):
-        if isinstance(each, memories.Restore):
-            assert each.address % arch.glb.tile_bytes + 8 * each.pairs <= arch.glb.tile_bytes
-            assert seen.setdefault(each.saved, 0) == each.first and each.pairs > 0
-            seen[each.saved] += each.pairs
-    assert seen == {each.address: each.pairs for each in memories.saves(program, arch)} and len(seen) == 3
+def test_memories_that_have_no_room_in_the_global_buffer_are_not_kept() -> None:
+    program, fixed = looked_up(5)[0].program, "  try: describe it with glb.kept_bytes of"
+    for kept, at, said in (
+            (KEPT - 8, 0, f"takes 3072 bytes of a GLB tile, which keeps 3064\n{fixed} 3072 or more"),
+            (KEPT, 8, f"takes 3072 bytes of a GLB tile, which keeps 3072, where 8 are taken\n{fixed} 3080 or more")):
+        arch = replace(HALF, glb=replace(HALF.glb, kept_bytes=kept))
+        for commands in (memories.saves, memories.restores):
+            with pytest.raises(UserError) as error:
+                list(commands(program, arch, at))
+            assert str(error.value) == f"machine '{arch.name}': what memories hold {said}"
 
 
 # Without MEM tiles, which saves nothing, and quick to build.
-BARE = replace(BESIDE, name="bare", memory_readback=True)
+BARE = replace(BESIDE, name="bare", memory_readback=True, glb=replace(BESIDE.glb, kept_bytes=8))
+PLAIN = part(BARE, 2)
 
 
 def copies(words: Sequence[Sequence[int]], region: int, keeps: bool = False, resumes: "int | None" = None) -> Job:
-    return Job("copy", copier(PART), [{"a_vals": np.array(each, np.uint16)} for each in words], {"b_vals": 9}, region, keeps,
+    return Job("copy", copier(PLAIN), [{"a_vals": np.array(each, np.uint16)} for each in words], {"b_vals": 9}, region, keeps,
                resumes)
 
 
@@ -143,8 +156,12 @@ def test_jobs_whose_memories_cannot_be_kept_or_resumed_are_refused() -> None:
             ([keeper, replace(one, resumes=-1)], BARE, f"firmware: job 'copy' resumes with what job -1 keeps\n{named}"),
             ([keeper, replace(one, program=replace(one.program, source={}))], BARE,
              "firmware: job 'copy' resumes with memories of another program, that of job 0\n  try: give both the same program"),
-            ([keeper], BESIDE, "machine 'beside, 2 columns': what memories hold cannot be read\n  try: describe it with "
-                               "`memory_readback`, or begin anew with the program as it was compiled")):
+            ([replace(keeper, program=copier(PART))], replace(BESIDE, memory_readback=True),
+             "machine 'beside, 2 columns': job 'copy' keeps what memories hold, and the global buffer has no room for it\n"
+             "  try: describe it with `glb.kept_bytes`"),
+            ([replace(keeper, program=copier(PART))], BESIDE,
+             "machine 'beside, 2 columns': what memories hold cannot be read\n  try: describe it with `memory_readback`, or "
+             "begin anew with the program as it was compiled")):
         with pytest.raises(UserError) as error:
             firmware(jobs, arch, 1 << 20, (2, 2, 2))
         assert str(error.value) == said

@@ -260,7 +260,7 @@ def test_three_regions_with_memories_that_are_kept_take_more_than_the_smallest_m
     """`ram_bytes` is a value of the description: the next size has room for them."""
     for ram_bytes, fits in ((4096, False), (8192, True)):
         three = replace(LEAST, name="three", columns=6, regions=3, system=replace(BESIDE.system, ram_bytes=ram_bytes))
-        made = replace(firmware([], three, MEMORY, [2] * 3), saves=True)
+        made = replace(firmware([], three, MEMORY, [2] * 3), resumes=True)
         if fits:
             assert len(toolchain.compiled(made, three, header(three)).memory) == ram_bytes
             continue

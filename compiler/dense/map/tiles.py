@@ -94,7 +94,7 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
     count = math.prod(-(-side // part) for side, part in zip(size, tile, strict=True))
     stored = [math.prod(each.counts) for each in walked.stores]
     brought, taken = len(walked.loads) * walked.grid.points // WORDS_A_BEAT, sum(stored) // WORDS_A_BEAT
-    bank, most = arch.glb.bank_bytes // WORD_BYTES, max(walked.grid.points, *stored)
+    bank, most = arch.glb.room_bytes // WORD_BYTES, max(walked.grid.points, *stored)
     rows = held(walked, tile[0] >= size[0])
     if arch.glb.queue and PLACES * max(rows, *stored) <= bank:
         return brought + taken + max(0, count * (len(walked.loads) * rows // WORDS_A_BEAT + TURN) - computes)
@@ -157,7 +157,7 @@ def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arc
         return None
     walked = walk(pes, tile, lanes)
     words = max(held(walked, tile[0] >= size[0]), *(math.prod(each.counts) for each in walked.stores))
-    return walked if times * words <= arch.glb.bank_bytes // WORD_BYTES else None
+    return walked if times * words <= arch.glb.room_bytes // WORD_BYTES else None
 
 
 def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
