@@ -118,7 +118,7 @@ def test_memories_that_have_no_room_in_the_global_buffer_are_not_kept() -> None:
         arch = replace(HALF, glb=replace(HALF.glb, kept_bytes=kept))
         for commands in (memories.saves, memories.restores):
             with pytest.raises(UserError) as error:
-                list(commands(program, arch, at))
+                list(commands(replace(program, fingerprint=arch.fingerprint), arch, at))
             assert str(error.value) == f"machine '{arch.name}': what memories hold {said}"
 
 
