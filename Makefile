@@ -7,6 +7,7 @@ ARCH   =
 MATRIX =
 ARGS   =
 LIBERTY =
+DATA   =
 
 VENV   = .venv
 RUN    = $(VENV)/bin/python
@@ -59,7 +60,7 @@ verilog: $(STAMP)
 	@$(RUN) -m sardonyx verilog $(if $(ARCH),--arch '$(ARCH)',--preset '$(PRESET)') --out '$(OUT)' $(ARGS)
 
 bench: $(STAMP)
-	@$(RUN) scripts/bench.py $(ARGS)
+	@$(RUN) scripts/bench.py $(if $(DATA),--data '$(DATA)') $(if $(LIBERTY),--liberty '$(LIBERTY)') $(ARGS)
 
 silicon: $(STAMP)
 	@$(RUN) scripts/silicon.py $(if $(LIBERTY),--liberty '$(LIBERTY)') $(ARGS)
@@ -82,7 +83,7 @@ help:
 	@echo "make test                all tests but the slow ones; ARGS='-k reducer' selects"
 	@echo "make test-full           all tests"
 	@echo "make verilog             PRESET=tiny|small|sparse|fpga|amber|onyx or ARCH=file.json, OUT=folder"
-	@echo "make bench               the budgets, measured"
+	@echo "make bench               the budgets, measured: ARGS=system DATA=folder of matrices LIBERTY=folder"
 	@echo "make silicon             area, timing, energy in a cell library: LIBERTY=folder, ARGS=pe"
 	@echo "make board               a bitstream for ulx3s-85f, a project for arty-a7-100; installs 220 MB of tools"
 	@echo "make lint                style, types and import rules alone"

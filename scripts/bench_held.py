@@ -38,15 +38,26 @@ from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.model.tokens.computing import compute_cycles
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
+from sardonyx.tensor_job import TensorJob
 
 MOST = 1.05
+NAME = ("les_miserables times itself on `small` with queues, all words in the global buffer: launches; cycles from the first "
+        "start to the last done in one run / of the same as one launch; to the sum of launches that are started one by one, to "
+        "the token model that only computes, to that which also moves")
 
 
-def held(matrix: Path | None = None) -> Row:
-    """A matrix times itself; default: les_miserables. Every word is compared with NumPy."""
-    operand, what = api.demo_matrix(matrix)
+def product(matrix: Path | None, arch: Arch) -> TensorJob:
+    """A matrix times itself, compiled; None: that of the demo."""
+    operand, _ = api.demo_matrix(matrix)
+    return statements.job_of(alone(parse(api.MATRIX_PRODUCT)), {"B": operand, "C": operand}, arch).compiles(silent, None)
+
+
+def held(matrix: Path | None = None, what: str = NAME) -> tuple[Row, int]:
+    """A matrix times itself, and the cycles of its transactions as one launch. Every word is compared with NumPy.
+
+    what: the name of the row."""
     arch = together.demo_arch()
-    job = statements.job_of(alone(parse(api.MATRIX_PRODUCT)), {"B": operand, "C": operand}, arch).compiles(silent, None)
+    job = product(matrix, arch)
     data, program = next(iter(job.parts())), job.compiled.program
     given = [*data.transactions(1)]
     found = [*launches(program, arch, given, data.bounds(), chained=True)]
@@ -63,11 +74,8 @@ def held(matrix: Path | None = None) -> Row:
     graph = job.compiled.unbalanced
     computes, moves = compute_cycles(graph, given), fabric.ideal_cycles(graph, given)
     said = ", ".join(f"{cycles / other:.3f} ({other:,})" for other in (each, computes, moves))
-    return Row(f"{what.split(',')[0]} times itself on `small` with queues, all words in the global buffer: cycles from the "
-               f"first start to the last done of {len(found)} launches in one run / of the same as one launch; to the sum of "
-               "launches that are started one by one, to the token model that only computes, to that which also moves",
-               f"{cycles:,} / {whole.cycles:,} = {cycles / whole.cycles:.3f}; {said}", f"<= {MOST}",
-               cycles <= MOST * whole.cycles)
+    return Row(what, f"{len(found)}; {cycles:,} / {whole.cycles:,} = {cycles / whole.cycles:.3f}; {said}", f"<= {MOST}",
+               cycles <= MOST * whole.cycles), whole.cycles
 
 
 def apart(found: Sequence[Launch], program: Program, arch: Arch, given: Sequence[Transaction]) -> Iterator[Launch]:
@@ -157,7 +165,7 @@ def main() -> None:
     """Measure and print the row of a matrix."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("matrix", nargs="?", type=Path, help="a Matrix Market file; default: les_miserables")
-    row = held(parser.parse_args().matrix)
+    row, _ = held(parser.parse_args().matrix)
     print(f"{row.what}\n{row.measured}\n{row.budget}, {'met' if row.met else 'missed'}")
 
 

@@ -14,13 +14,24 @@ COLUMNS = 128   # Of prose.
 Found = TypeVar("Found")
 
 
+def read_table(name: str, page: Path = PAGE) -> str:
+    """The text that stands in the place of the table; AssertionError if the page has no place of this name."""
+    return _parted(name, page)[1]
+
+
 def write_table(name: str, text: str, page: Path = PAGE) -> None:
     """Put a text in the place of the table; AssertionError if the page has no place of this name."""
+    head, _, tail = _parted(name, page)
+    page.write_text(f"{head}\n{text}\n{tail}")
+
+
+def _parted(name: str, page: Path) -> tuple[str, str, str]:
+    """The page up to the table, the table, and the page from its end on."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, begins, rest = page.read_text().partition(begin)
-    _, ends, tail = rest.partition(end)
+    text, ends, tail = rest.partition(end)
     assert begins and ends, f"{page} has no '{begin}' with '{end}' behind it"
-    page.write_text(f"{head}{begin}\n{text}\n{end}{tail}")
+    return f"{head}{begin}", text.strip("\n"), f"{end}{tail}"
 
 
 def table_of_kernels(name: str, measure: Callable[[Sequence[str]], Iterable[Found]], table: Callable[[Sequence[Found]], str],
