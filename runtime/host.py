@@ -11,7 +11,7 @@ import numpy as np
 from ..compiler.ir.program import Program
 from ..hw.arch.soc import ASTRAY, CONFIGURED, CONTROLLER, FINISHED, named
 from .commands import Command, Configure, Count, Read, Start, Wait, WaitTaken, WriteMemory, WriteRegister
-from .data.blocks import Blocks, split_blocks
+from .data.blocks import Blocks, out_of_slots, split_blocks
 from .device import Device, fingerprint
 from .faults import explain
 from .held import Held
@@ -171,6 +171,9 @@ def by_transaction(program: Program, launch: Launch, found: Mapping[str, np.ndar
         blocks: Sequence[np.ndarray]
         if each.name in launch.landed:
             blocks = launch.landed[each.name]
+        elif each.blocks:
+            blocks = [out_of_slots(words, each.sections, each.blocks)
+                      for words in np.split(found[each.name], launch.transactions)]
         elif each.sections:
             blocks = split_blocks(found[each.name], each.name, each.sections, launch.transactions)
         else:

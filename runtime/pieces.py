@@ -29,12 +29,14 @@ ON_THEIR_WAY = 2 * LANES
 
 
 def reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures: Mapping[str, np.ndarray],
-          transactions: int) -> Iterator[Read]:
-    """What the store streams of a launch give. writes: of static ones. pictures: of which images they are parts."""
+          transactions: int, slots: Mapping[str, int]) -> Iterator[Read]:
+    """What the store streams of a launch give. writes: of static ones. pictures: of which images they are parts. slots: words
+    of a block of those whose blocks have numbers."""
     for each in program.stores:
         how = writes.get(each.name)
         landing = Landing(pictures[each.name], how.box.corner, how.box.shape, how.pitch) if how and how.box else None
-        words = landing.words if landing is not None else each.count * transactions if each.loops else None
+        words = (landing.words if landing is not None else each.count * transactions if each.loops else
+                 slots[each.name] * each.blocks * transactions if each.blocks else None)
         # Each element is stored once.
         rises = how is not None and transactions == 1 and rising(how.loops)
         yield Read(each.name, place.address(each), words, landing,

@@ -38,7 +38,7 @@ Errors:  UserError for a stream that does not fit its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -47,12 +47,12 @@ from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
 from ..compiler.ir.mapped import LOAD, STORE
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import WORD_BYTES, Transfer, check_room, placed
+from ..compiler.ir.transfer import check_room, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import glb_registers, named
+from ..hw.arch.soc import NUMBER_BITS, glb_registers, named
 from .batches import (
     LAUNCH_LIMIT,
     Batch,
@@ -62,23 +62,21 @@ from .batches import (
     batches,
     chained_batches,
     chains,
-    joint,
     lone,
     pairs,
 )
 from .commands import Command, Configure, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
-from .data.load_loops import Reads, in_order
-from .data.result import Writes, landed
+from .data.load_loops import in_order
 from .data.tile import Source, Tile
+from .joined import brought, in_turn, numbered_slots, stored
 from .pieces import reads as read_back
 from .registers import (
     going_on,
     interrupts,
     launch_ended,
     load_registers,
-    outermost,
     run_ended,
     started,
     store_registers,
@@ -229,7 +227,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     single: each transaction is a launch of its own. chained: launches are in one run, where that is worth it
     (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
     """
-    most = {each.name: (bounds or {}).get(each.name, each.sections * (arch.mem.level_words + 1)) for each in program.stores}
+    most = {each.name: (bounds or {}).get(each.name, max(1, each.blocks) * each.sections * (arch.mem.level_words + 1))
+            for each in program.stores}
     static = program.mode == STATIC
     chained &= chains(program, arch.glb) and not single
     works = (_static(program, each) if static
@@ -244,7 +243,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     alone = lone(program, arch.glb)
     for batch, after in pairs(found) if chained else ((each, None) for each in found):
         place = Place(arch.glb, batch.part, batch.parts, alone)
-        reads = {each.name: _in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
+        reads = {each.name: in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
                  for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         joins, goes_on = runs.next(batch, after, cycles)
@@ -253,16 +252,18 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         tiles = count + tiles * joins
         assert count > 1 or not sliced or all(len(each.loops) < arch.glb.load_loops for each in reads.values()), \
             "the outermost loop is for tiles"
-        writes = {each.name: _stored(each, batch.works, place, sliced) for each in program.stores if static}
-        streams = chain(load_registers(program, place, reads, sliced), store_registers(program, place, writes, count, sliced))
+        writes = {each.name: stored(each, batch.works, place, sliced) for each in program.stores if static}
+        numbered = {each.name: numbered_slots(each, batch.works) for each in program.stores if each.blocks}
+        streams = chain(load_registers(program, place, reads, sliced),
+                        store_registers(program, place, writes, count, sliced, numbered))
         starts = (going_on(streams, tiles if static else 1, runs.cycles, goes_on) if joins
                   else chain(streams, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
-        loads = tuple(chain.from_iterable(_brought(place.address(each), reads[each.name]) for each in program.loads))
+        loads = tuple(chain.from_iterable(brought(place.address(each), reads[each.name]) for each in program.loads))
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
             if each.box is not None:
                 pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
-        gives = tuple(read_back(program, place, writes, pictures, count))
+        gives = tuple(read_back(program, place, writes, pictures, count, {name: room for name, (room, _) in numbered.items()}))
         placed = sum(each.words or 0 for each in gives if each.landing)
         ends = (launch_ended if goes_on else run_ended)(program, place, runs.cycles)
         yield Launch(loads, tuple(starts), tuple(ends), gives, count,
@@ -275,16 +276,13 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         before = batch.part
 
 
-def _brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
-    """The words of a stream, from a byte address on."""
-    for words, box in reads.pieces:
-        yield WriteMemory(address, words, box)
-        address += WORD_BYTES * words.size
-
-
 def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]) -> Work:
     """A transaction of an elastic program; UserError for a stream that does not fit."""
     room = {each.name: len(_block(transaction, each.name)) for each in program.loads} | dict(most)
+    for each in program.stores:
+        if each.blocks:
+            # Two launches have different numbers, however much room there is.
+            room[each.name] = max(room[each.name], each.blocks * (-(-each.room // (1 << NUMBER_BITS - 1))))
     for each in program.transfers:
         check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
     reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
@@ -297,8 +295,10 @@ def most_cycles(program: Program, transaction: Transaction) -> int:
     What happens for an element of the iteration space is bounded by a constant, and that space is no larger than the product
     of the operands' words: every index belongs to some operand, and a dense level has as many values as it counts.
     """
-    operands = sum(each.sections == 1 for each in program.loads)
-    return CYCLES_PER_WORD * sum(1 + len(_block(transaction, each.name)) for each in program.loads) ** operands
+    orders = {each.order for each in program.stores}
+    loads = [each for each in program.loads if each.name not in orders]
+    operands = sum(each.sections == 1 for each in loads)
+    return CYCLES_PER_WORD * sum(1 + len(_block(transaction, each.name)) for each in loads) ** operands
 
 
 def _block(transaction: Transaction, name: str) -> np.ndarray:
@@ -326,24 +326,3 @@ def _static(program: Program, transaction: Transaction) -> Work:
     room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
     # Its loops end, and the watchdog sees when nothing comes any more.
     return Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})
-
-
-def _in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Reads:
-    """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
-    loop, the outermost one."""
-    if found := joint(streams, room):
-        first, step = found
-    else:
-        reads = [each.apart for each in streams]
-        held = np.concatenate([words for each in reads for words, _ in each.pieces])
-        if not static:
-            return in_order(held)
-        first, step = Reads(held, reads[0].loops), reads[0].size
-    return first if len(streams) == 1 else replace(first, loops=outermost(first.loops, glb.load_loops, len(streams), step))
-
-
-def _stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -> Writes:
-    """How a static stream of several transactions is stored: as it lies in its image, or one behind the other."""
-    parts = [work.parts[each.name] for work in works if each.name in work.parts]
-    found = landed(parts, place.glb.store_loops - sliced, place.room(each)) if parts else None
-    return found or Writes(each.loops, each.count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from ..compiler.dense.map.affine import recurrence
 from ..compiler.ir.program import Program
@@ -24,6 +25,13 @@ from .data.result import Writes
 CYCLE_BITS = 32
 # The bit of both control registers.
 QUEUED = named(glb_registers(Glb(queue=True)))["load_control"].word(queued=1)
+
+
+class Numbered(NamedTuple):
+    """Of a store stream whose blocks have numbers: 16-bit words that each may have, and the number of the first of a launch."""
+
+    room: int
+    number: int
 
 
 def outermost(loops: Sequence[Loop], levels: int, count: int, stride: int) -> tuple[Loop, ...]:
@@ -47,14 +55,15 @@ def load_registers(program: Program, place: Place, reads: Mapping[str, Reads], s
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 
 
-def store_registers(program: Program, place: Place, writes: Mapping[str, Writes], transactions: int,
-                     sliced: bool) -> Iterator[Command]:
-    """The registers of the store streams."""
+def store_registers(program: Program, place: Place, writes: Mapping[str, Writes], transactions: int, sliced: bool,
+                    numbered: Mapping[str, Numbered]) -> Iterator[Command]:
+    """The registers of the store streams. numbered: of those whose blocks have numbers."""
     control = _control(place.glb, "store_control")
     for each in program.stores:
         tile, static = place.tile(each), int(bool(each.loops))
         yield WriteRegister("store_control",
-                            control.word(enable=1, static=static, sliced=int(sliced), column=place.column(each)), tile)
+                            control.word(enable=1, static=static, sliced=int(sliced), column=place.column(each),
+                                         **({"numbered": 1} if each.blocks else {})), tile)
         first = writes[each.name].first if static else 0
         yield WriteRegister("store_start", place.start(each) + WORD_BYTES * first, tile)
         if each.loops:
@@ -62,6 +71,11 @@ def store_registers(program: Program, place: Place, writes: Mapping[str, Writes]
             loops = outermost(how.loops, levels, transactions, how.step) if sliced else how.loops
             yield WriteRegister("store_limit", each.count * transactions, tile)
             yield from _loops("store", loops, levels, tile)
+        elif each.blocks:
+            yield WriteRegister("store_limit", numbered[each.name].room, tile)
+            yield WriteRegister("store_sections", each.sections, tile)
+            yield WriteRegister("store_blocks", each.blocks * transactions, tile)
+            yield WriteRegister("store_number", numbered[each.name].number, tile)
         else:
             yield WriteRegister("store_limit", place.room(each), tile)
             yield WriteRegister("store_sections", each.sections * transactions, tile)
@@ -86,7 +100,8 @@ def queued(registers: Iterable[Command]) -> Iterator[Command]:
             controls.append(replace(each, value=each.value | QUEUED))
         else:
             yield each
-    yield from controls
+    # A block of the next launch may come as soon as its words do: what stores it is there before.
+    yield from sorted(controls, key=lambda each: each.name != "store_control")
 
 
 def queues(command: Command) -> bool:
@@ -134,11 +149,12 @@ def configured_seen() -> Command:
 def run_ended(program: Program, place: Place, most: int) -> Iterator[Command]:
     """Wait for the end, and ask what was stored."""
     yield Wait(most + WATCHDOG_CYCLES)
-    yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops)
+    yield from (Count(each.name, place.tile(each)) for each in program.stores if not each.loops and not each.blocks)
 
 
 def launch_ended(program: Program, place: Place, most: int) -> Iterator[Command]:
     """Wait for the end of a launch in a run that goes on, and ask what was stored."""
     loads, stores = ([place.tile(each) for each in streams] for streams in (program.loads, program.stores))
     yield WaitTaken(most + WATCHDOG_CYCLES, tuple(loads), tuple(stores))
-    yield from (Count(each.name, place.tile(each), before=True) for each in program.stores if not each.loops)
+    yield from (Count(each.name, place.tile(each), before=True) for each in program.stores
+                if not each.loops and not each.blocks)

@@ -131,7 +131,9 @@ def _decode(text: str, arch: Arch, where: str) -> Program:
 
 def _written(each: Transfer) -> str:
     """The line of a transfer."""
-    counted = f"sections {each.sections}" if each.sections else "loops " + " ".join(f"{n}:{stride}" for n, stride in each.loops)
+    numbered = f"blocks {each.blocks} order {quote(each.order, safe='')} " if each.blocks else ""
+    counted = f"{numbered}sections {each.sections}" if each.sections else "loops " + \
+        " ".join(f"{n}:{stride}" for n, stride in each.loops)
     return (f"{each.direction} {quote(each.name, safe='')} column {each.column} bank {each.bank} address {each.address} "
             f"room {each.room} {f'tiles {each.tiles} ' if each.tiles > 1 else ''}{counted}")
 
@@ -139,13 +141,17 @@ def _written(each: Transfer) -> str:
 def _read(direction: str, line: Sequence[str], arch: Arch) -> Transfer:
     """The transfer of a line, without its first word."""
     name, _, column, _, bank, _, address, _, room, *more = line
-    tiles, (counted, *numbers) = (int(more[1]), more[2:]) if more[0] == "tiles" else (1, more)
+    tiles, more = (int(more[1]), more[2:]) if more[0] == "tiles" else (1, more)
+    blocks, order, (counted, *numbers) = (int(more[1]), unquote(more[3]), more[4:]) if more[0] == "blocks" else (0, "", more)
     pairs = [each.split(":") for each in numbers] if counted == "loops" else []
     loops = tuple((int(count), int(stride)) for count, stride in pairs)
     sections = 0 if pairs else int(numbers[0])
+    if blocks < 0 or bool(blocks) != bool(order) or (blocks and (not sections or direction != STORE or not arch.glb.numbered)):
+        raise ValueError("no blocks with numbers")
     if (sections < 1 and not loops) or any(count < 1 for count, _ in loops):
         raise ValueError("a stream without words")
-    found = Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room), sections, loops, tiles)
+    found = Transfer(unquote(name), direction, int(column), int(bank), int(address), int(room), sections, loops, tiles,
+                     blocks, order)
     if _written(found).split()[1:] != list(line) or not 0 <= found.column < arch.columns:
         raise ValueError("no stream of this machine")
     return found

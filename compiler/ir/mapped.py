@@ -85,6 +85,8 @@ class Stream:
     direction : str    ``load`` or ``store``, seen from the array.
     name : str
     sections : int     Length-prefixed sections of a transaction: a level is segments and coordinates, a value array one.
+    blocks : int       Blocks of so many sections each that a transaction stores, each behind its number; 0: there are none.
+    order : str        The load stream that brings these numbers; the last word of a transaction of it is the last number.
     count : int        Words of a transaction, where the program knows them: then there are no lengths.
     """
 
@@ -93,6 +95,8 @@ class Stream:
     name: str
     sections: int = 0
     count: int = 0
+    blocks: int = 0
+    order: str = ""
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,9 @@ class Transfer:
     sections : int           Of an elastic stream: sections a transaction, each a length and as many words.
     loops : tuple            Of a static stream: iterations and stride in words of every loop, innermost first, as the words
                              of a transaction follow each other. A load may be walked by other loops of as many words.
+    blocks : int             Of a stream whose blocks have numbers: how many a transaction stores, of so many sections each; a
+                             number stands in front of each, and they come in any order.
+    order : str              The load stream that brings these numbers, the last word of a transaction the last one.
     tiles : int              GLB tiles of the chain that begins with that of the column; 1: there is none.
     """
 
@@ -82,9 +85,12 @@ class Transfer:
     sections: int = 0
     loops: tuple[tuple[int, int], ...] = ()
     tiles: int = 1
+    blocks: int = 0
+    order: str = ""
 
     def __post_init__(self) -> None:
         assert bool(self.sections) != bool(self.loops), f"stream {self.name} is counted by its sections or by its loops"
+        assert bool(self.blocks) == bool(self.order), f"blocks of {self.name} have numbers"
 
     @property
     def count(self) -> int:
@@ -130,5 +136,5 @@ def transfers(streams: Sequence[tuple[Stream, int]], arch: Arch) -> tuple[Transf
     """The transfers of streams whose io blocks sit in these columns."""
     found = places([(stream.direction, column) for stream, column in streams], arch)
     return tuple(Transfer(stream.name, stream.direction, column, *place, stream.sections,
-                          ((stream.count, 1),) if stream.count else (), tiles)
+                          ((stream.count, 1),) if stream.count else (), tiles, stream.blocks, stream.order)
                  for (stream, column), (tiles, place) in zip(streams, found))

@@ -15,6 +15,13 @@ them, to the filters and to a link of its own, from what the copies have done.
     values of copies 0, 1 -> dispatcher -+-> filters of B0.0, B1.0, ...
                                          +-> store numbers.0
 
+Where a store can place blocks (`Glb.numbered`) a further link, `order`, brings each sub-tile's own number to the copy that has
+it. Output addresses put it in front of the blocks that the copy gives, so that all lie in the order of sub-tiles, whichever
+ended first.
+
+    load order.0 -> filter -> output address of copy 0 -+-> arbiter -> store X0.0
+                        +---> output address of copy 1 -+
+
 No copy waits for another for ever: all links bring the sub-tiles in one order, and a copy works in that order, so of the first
 sub-tile that is not done everything has come or is next to come.
 
@@ -32,12 +39,14 @@ from itertools import pairwise
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import Lacking, TooSmall, UserError
-from ...hw.arch.primitive import ARBITER, COPY_BITS, DISPATCHER, FILTER, Flow, Primitive
+from ...hw.arch.primitive import ADDRESS, ARBITER, COPY_BITS, DISPATCHER, FILTER, PASS_THROUGH, Flow, Primitive
 from ..ir.mapped import LOAD, STORE, VALUES, Block, Demand, MappedGraph, Net, Pin, Stream, demands, having, level_name
 
 MOST_COPIES = 1 << COPY_BITS
 # The stream of a group's numbers, in the order of its sub-tiles.
 NUMBERS = "numbers"
+# The stream that brings the number of each sub-tile to the copy that has it.
+ORDER = "order"
 # Sub-tiles that a copy may have: it works on one while the next one comes.
 AHEAD = 2
 
@@ -50,10 +59,12 @@ class Copies:
     ----------
     groups : tuple     Copies that have links of the global buffer in common, group by group; every copy is in one.
     dynamic : bool     The array chooses the copy of a sub-tile, among those of its group.
+    placed : bool      What copies of a group give is stored in the order of sub-tiles, by output addresses.
     """
 
     groups: tuple[tuple[int, ...], ...] = ((0,),)
     dynamic: bool = False
+    placed: bool = False
 
     @property
     def count(self) -> int:
@@ -102,6 +113,11 @@ def most_groups(graph: MappedGraph, arch: Arch, dynamic: bool = False) -> int:
     return max(1, min(links // max(1, loads), links // (len(graph.streams) - loads + dynamic)))
 
 
+def places(arch: Arch) -> bool:
+    """Whether a machine can store what copies give in the order of sub-tiles."""
+    return arch.glb.numbered and ADDRESS in arch.pe.primitives
+
+
 def _check_primitives(arch: Arch, dynamic: bool) -> None:
     if dynamic and (missing := _missing(arch, (FILTER, ARBITER, DISPATCHER))):
         raise Lacking(f"dynamic dispatch needs primitives that '{arch.name}' does not have: {', '.join(missing)}", "dispatch",
@@ -116,16 +132,19 @@ def _in_groups(graph: MappedGraph, arch: Arch, copies: int, dynamic: bool, group
     """Copies in groups; each of its own where a machine has nothing to share links with."""
     most = min(groups or copies, most_groups(graph, arch, dynamic))
     count = copies if _missing(arch, (FILTER, ARBITER)) else min(most, copies // 2 if dynamic else copies)
-    return Copies(tuple(_even(range(copies), max(1, count))), dynamic)
+    found = Copies(tuple(_even(range(copies), max(1, count))), dynamic)
+    placed = replace(found, placed=True)
+    # Numbers take no links from blocks, which may be what copies wait for: then the host orders results.
+    return placed if copies > max(1, count) and places(arch) and not _short(graph, arch, placed) else found
 
 
 def _short(graph: MappedGraph, arch: Arch, copies: Copies) -> list[Demand]:
     """Of what copies need more than a machine has."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
     stores, groups = len(graph.streams) - loads, len(copies.groups)
-    logs = sum(copies.dynamic and copies.shares(group) for group in range(groups))
+    shared = sum(copies.shares(group) for group in range(groups))
     found = demands(copies.count * graph.count("pe") + _tree_pes(graph, copies), copies.count * graph.count("mem"),
-                    groups * loads, groups * stores + logs, arch)
+                    groups * loads + copies.placed * shared, groups * stores + copies.dynamic * shared, arch)
     return [each for each in found if each.needed > each.has]
 
 
@@ -136,10 +155,12 @@ def spare_pes(graph: MappedGraph, arch: Arch, copies: Copies) -> int:
 
 
 def _tree_pes(graph: MappedGraph, copies: Copies) -> int:
-    """PEs of all filters, arbiters and dispatchers."""
+    """PEs of all filters, arbiters, dispatchers and output addresses, and of the FIFOs in front of these."""
     loads = sum(stream.direction == LOAD for stream in graph.streams)
-    stores = len(graph.streams) - loads + copies.dynamic
-    return sum(loads * _nodes(len(group), len(FILTER.outputs)) + stores * _nodes(len(group), len(ARBITER.inputs))
+    stores = len(graph.streams) - loads
+    addresses = 1 - (-stores // len(ADDRESS.outputs))
+    return sum((loads + copies.placed) * _nodes(len(group), len(FILTER.outputs)) +
+               (stores + copies.dynamic) * _nodes(len(group), len(ARBITER.inputs)) + copies.placed * addresses * len(group)
                for group in copies.groups if len(group) > 1)
 
 
@@ -182,6 +203,11 @@ def unroll(graph: MappedGraph, copies: Copies) -> MappedGraph:
     for number, group in enumerate(copies.groups):
         shares = copies.shares(number)
         names = _dispatchers(build, graph, group, number) if shares and copies.dynamic else None
+        placed = shares and copies.placed
+        outs = {(stream.block, copy): _copied(net.source, copy) for stream in graph.streams if stream.direction != LOAD
+                for net in graph.nets if any(sink.block == stream.block for sink in net.sinks) for copy in group}
+        if placed:
+            outs = _addresses(build, graph, outs, group, copies.link(ORDER, number), names)
         for stream in graph.streams:
             name, sections = copies.link(stream.name, number), stream.sections
             if stream.direction == LOAD:
@@ -191,10 +217,10 @@ def unroll(graph: MappedGraph, copies: Copies) -> MappedGraph:
                 _filters(build, Pin(into, "g2f"), sinks, name, sections, names) if shares else \
                     build.lead(Pin(into, "g2f"), *sinks[group[0]])
             else:
-                into = build.link(stream, name, (sections + shares) * len(group))
-                source = next(net.source for net in graph.nets if any(sink.block == stream.block for sink in net.sinks))
-                given = {copy: _copied(source, copy) for copy in group}
-                build.lead(_arbiters(build, given, name, sections) if shares else given[group[0]], Pin(into, "f2g"))
+                own = replace(stream, blocks=len(group), order=copies.link(ORDER, number)) if placed else stream
+                into = build.link(own, name, sections if placed else (sections + shares) * len(group))
+                given = {copy: outs[stream.block, copy] for copy in group}
+                build.lead(_arbiters(build, given, name, sections, placed) if shares else given[group[0]], Pin(into, "f2g"))
     return build.graph()
 
 
@@ -254,9 +280,34 @@ def _filters(build: _Builder, source: Pin, sinks: Mapping[int, Sequence[Pin]], n
             build.lead(out, *sinks[run[0]])
 
 
-def _arbiters(build: _Builder, sources: Mapping[int, Pin], name: str, sections: int) -> Pin:
-    """A tree of arbiters from the source of each copy; where all their blocks leave."""
-    return _merged(build, ARBITER, "block", sources, f"arbiter {name}", {"sections": sections}, "numbers")
+def _addresses(build: _Builder, graph: MappedGraph, outs: Mapping[tuple[str, int], Pin], group: Sequence[int], name: str,
+               names: Pin | None) -> dict[tuple[str, int], Pin]:
+    """Output addresses of a group's copies, and what leads numbers to them from a link of this name; where the blocks of each
+    stream and copy leave."""
+    stores = [stream for stream in graph.streams if stream.direction != LOAD]
+    ways = len(ADDRESS.outputs)
+    found, sinks = {}, dict[int, list[Pin]]()
+    for copy in group:
+        # Numbers of sub-tiles that a copy has not given yet wait here, not in the way of those of other copies.
+        slack = f"slack address {copy}.number 0"
+        build.blocks[slack] = Block(slack, "pe", PASS_THROUGH.name, {}, slack=True)
+        sinks[copy] = [Pin(slack, PASS_THROUGH.inputs[0].tile_port)]
+        for first in range(0, len(stores), ways):
+            some = stores[first:first + ways]
+            node = build.node(ADDRESS, f"address {some[0].name}.{copy}", {
+                "used": (1 << len(some)) - 1, "values": sum((each.sections == 1) << at for at, each in enumerate(some))})
+            build.lead(Pin(slack, PASS_THROUGH.outputs[0].tile_port), Pin(node, _tile_port(ADDRESS, "number", Flow.IN)))
+            for at, each in enumerate(some):
+                build.lead(outs[each.block, copy], Pin(node, _tile_port(ADDRESS, f"block{at}", Flow.IN)))
+                found[each.block, copy] = Pin(node, _tile_port(ADDRESS, f"block{at}_o", Flow.OUT))
+    into = build.link(Stream("", LOAD, ""), name, 1)
+    _filters(build, Pin(into, "g2f"), sinks, name, 1, names)
+    return found
+
+
+def _arbiters(build: _Builder, sources: Mapping[int, Pin], name: str, sections: int, numbered: bool) -> Pin:
+    """A tree of arbiters from the source of each copy, whose blocks may have numbers; where all their blocks leave."""
+    return _merged(build, ARBITER, "block", sources, f"arbiter {name}", {"sections": sections}, "" if numbered else "numbers")
 
 
 def _dispatchers(build: _Builder, graph: MappedGraph, group: Sequence[int], number: int) -> Pin:
@@ -276,13 +327,13 @@ def _dispatchers(build: _Builder, graph: MappedGraph, group: Sequence[int], numb
 
 def _merged(build: _Builder, primitive: Primitive, port: str, sources: Mapping[int, Pin], name: str,
             config: Mapping[str, int], single: str, out: str = "block") -> Pin:
-    """A tree of a primitive with four inputs, of which those that bring a single copy are marked in a field."""
+    """A tree of a primitive with four inputs, of which those that bring a single copy are marked in a field, if it has one."""
     runs = _runs([*sources], len(primitive.inputs))
     lone = [at for at, run in enumerate(runs) if len(run) == 1]
     # Single copies are behind each other, so that their numbers are those of the inputs and one more number.
     first = runs[lone[0]][0] - lone[0] if lone else 0
-    node = build.node(primitive, f"{name} {runs[0][0]}-{runs[-1][-1]}",
-                      {**config, single: sum(1 << at for at in lone), "first": first})
+    marks = {single: sum(1 << at for at in lone)} if single else {}
+    node = build.node(primitive, f"{name} {runs[0][0]}-{runs[-1][-1]}", {**config, **marks, "first": first})
     for at, run in enumerate(runs):
         source = sources[run[0]] if at in lone else \
             _merged(build, primitive, port, {copy: sources[copy] for copy in run}, name, config, single, out)

@@ -38,3 +38,24 @@ def without_segments(block: np.ndarray) -> np.ndarray:
 def with_segments(block: np.ndarray) -> np.ndarray:
     """The block of a level of one fiber that is stored without segments."""
     return np.concatenate((np.array([2, 0, block[0]], block.dtype), block))
+
+
+def by_number(words: np.ndarray, name: str, sections: int, count: int, first: int) -> np.ndarray:
+    """Blocks that came in any order, each behind a section of one word, its number, in the order of their numbers.
+
+    first: the number of the first of `count` blocks, modulo 2^16.
+    """
+    found = {int(block[1] - first) & 0xFFFF: block[2:] for block in split_blocks(words, name, 1 + sections, count)}
+    assert sorted(found) == [*range(count)], f"blocks of {name} have other numbers than those of their sub-tiles"
+    return np.concatenate([found[number] for number in range(count)])
+
+
+def out_of_slots(words: np.ndarray, sections: int, count: int) -> np.ndarray:
+    """Blocks that a store has placed in so many slots of one size, one behind the other."""
+    found = []
+    for slot in words.reshape(count, -1):
+        end = 0
+        for _ in range(sections):
+            end += 1 + int(slot[end])
+        found.append(slot[:end])
+    return np.concatenate(found)

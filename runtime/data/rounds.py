@@ -1,22 +1,24 @@
 """The transactions of an unrolled program, which are rounds of sub-tiles, and the sub-tiles' results in order again.
 
 Every link brings the blocks of its group's copies, and stores theirs. Where copies share it, a word in front of each block that
-is loaded is the number of its copy, and a section of one word in front of each that is stored. Those of one copy come in the
-order in which it was given sub-tiles, those of different ones in any. Results are held until those of all sub-tiles before
-have come.
+is loaded is the number of its copy. Results that output addresses place lie in the order of the group's sub-tiles, whichever
+ended first: a further link brings the number of each sub-tile. Else a section of one word in front of each block that is stored
+is the number of its copy, and those of one copy come in the order in which it was given sub-tiles, those of different ones in
+any. Results are held until those of all sub-tiles before have come.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from ...compiler.sparse.pairing import ABSENT
-from ...compiler.sparse.unroll import NUMBERS, Copies
+from ...compiler.sparse.unroll import NUMBERS, ORDER, Copies
+from ...hw.arch.glb import LANES
 from .blocks import Blocks, split_blocks
 from .dispatch import FILL, balance, deal
 from .sub_tiles import Work
@@ -70,16 +72,26 @@ class Rounds:
                                             for part in (np.full(int(numbered), copy, np.uint16), each[name])])
                     link = self.groups.link(name, group)
                     found[link] = words
-                    self.words[link] = self.words.get(link, 0) + len(words)
+                if self._placed(group):
+                    own_copies = self.deal.copies[group][turn] if numbered else ()
+                    found[self.groups.link(ORDER, group)] = _order(turn * len(members), len(members), own_copies)
+            for link, words in found.items():
+                self.words[link] = self.words.get(link, 0) + len(words)
             yield found
+
+    def _placed(self, group: int) -> bool:
+        """Whether the results of a group lie in the order of its sub-tiles."""
+        return self.groups.placed and self.groups.shares(group)
 
     def bounds(self) -> dict[str, int]:
         """As of `Work.bounds`, for links."""
         found: dict[str, int] = {}
         for group, members in enumerate(self.groups.groups):
             shares = self.groups.shares(group)
-            found |= {self.groups.link(name, group): len(members) * (words + 2 * shares)
-                      for name, words in self.work.bounds().items()}
+            for name, words in self.work.bounds().items():
+                # Each block that is placed begins a line; others have a number in front of them.
+                room = -(-words // LANES) * LANES if self._placed(group) else words + 2 * shares
+                found[self.groups.link(name, group)] = len(members) * room
             if shares and self.groups.dynamic:
                 found[self.groups.link(NUMBERS, group)] = 2 * len(members)
         return found
@@ -96,12 +108,17 @@ class Rounds:
                 # Each number is a section of one word.
                 given = stored[self.groups.link(NUMBERS, group)][1::2].tolist()
             for item, copy in zip(items[self._taken].tolist(), given, strict=True):
-                self._expects[copy].append(item)
+                if not self._placed(group):
+                    self._expects[copy].append(item)
                 self.loads[copy] += self.deal.cycles[item] if item != FILL else 0
             for name in self._names:
                 link = self.groups.link(name, group)
                 self.stored[link] = self.stored.get(link, 0) + len(stored[link])
-                self._came_in(group, name, stored[link])
+            if self._placed(group):
+                self._ahead |= self._in_order(group, items[self._taken].tolist(), stored)
+                continue
+            for name in self._names:
+                self._came_in(group, name, stored[self.groups.link(name, group)])
         self._taken += 1
         for expects, came in zip(self._expects, self._came, strict=True):
             while expects and all(came.values()):
@@ -111,6 +128,12 @@ class Rounds:
         while self._next in self._ahead:
             self._take(self._ahead.pop(self._next))
             self._next += 1
+
+    def _in_order(self, group: int, items: Sequence[int], stored: Blocks) -> dict[int, Blocks]:
+        """The results of a round's sub-tiles, which lie in their order."""
+        split = {name: split_blocks(stored[self.groups.link(name, group)], name, self._sections[name], len(items))
+                 for name in self._names}
+        return {item: {name: split[name][at] for name in self._names} for at, item in enumerate(items) if item != FILL}
 
     def _came_in(self, group: int, name: str, words: np.ndarray) -> None:
         """Sort the blocks of a stream of the result by copies."""
@@ -125,7 +148,10 @@ class Rounds:
     def facts(self) -> Mapping[str, object]:
         """For the report."""
         groups = " + ".join(str(len(each)) for each in self.groups.groups)
-        return {"dispatch": self.how, "link_groups": groups, "rounds": len(self), "balance": round(balance(self.loads), 3)}
+        shares = any(map(self.groups.shares, range(len(self.groups.groups))))
+        order = {"results": "placed by output addresses" if self.groups.placed else "ordered by the host"} if shares else {}
+        return {"dispatch": self.how, "link_groups": groups, "rounds": len(self), **order,
+                "balance": round(balance(self.loads), 3)}
 
     def bottleneck(self, cycles: int) -> str:
         """What keeps so many cycles from being fewer, in words: a link, or that copies are not even; else nothing, as it is in
@@ -138,6 +164,14 @@ class Rounds:
         if (even := balance(self.loads)) < EVEN:
             return f"imbalance: the busiest copy has {1 / even:.2f} times as much to do as others on average"
         return ""
+
+
+def _order(first: int, count: int, copies: Sequence[int]) -> np.ndarray:
+    """The words of a round that bring the numbers of sub-tiles, from one on: a section of one word each, behind the number of a
+    copy unless the array chooses."""
+    numbers = np.arange(first, first + count) & 0xFFFF
+    columns = [np.ones(count), numbers] if not len(copies) else [np.asarray(copies), np.ones(count), numbers]
+    return np.column_stack(columns).astype(np.uint16).reshape(-1)
 
 
 # A link that brings more words a cycle is what a program waits for, and copies that are more even are not.

@@ -9,10 +9,11 @@ from statements import DENSE, agreeing, random_operands
 
 from sardonyx.compiler.ir.mapped import LOAD, VALUES, Block, MappedGraph, Net, Pin, level_name
 from sardonyx.compiler.lang.einsum import parse
-from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
+from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, program_names
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.certificate import HELD, uncertified
-from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.fuse import fuse
+from sardonyx.compiler.sparse.lower import lower, lower_fused
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import PRIMITIVES, Flow
 from sardonyx.hw.arch.token import DONE, stop
@@ -27,6 +28,12 @@ CAPACITY = HELD + 1
 @pytest.mark.parametrize("name", kernel_names())
 def test_kernels_have_a_certificate_without_tiles_that_hold_tokens(name):
     assert uncertified(map_graph(lower(load_kernel(name).einsum())), 0) == ()
+
+
+@pytest.mark.parametrize("name", program_names())
+def test_fused_programs_have_a_certificate_without_tiles_that_hold_tokens(name):
+    program = load_kernel(name).program()
+    assert uncertified(map_graph(lower_fused(fuse(program.statements, program.formats))), 0) == ()
 
 
 def runs(einsum, graph, extents, densities, seed):

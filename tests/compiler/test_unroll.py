@@ -1,5 +1,6 @@
 """Copies of a program: what they are made of, what leads blocks to them, and how many fit."""
 
+import zlib
 from collections import Counter
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from sardonyx.compiler.sparse.unroll import Copies, grouped, most_groups, spare_
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.mask import Mask
-from sardonyx.hw.arch.primitive import SHARING_PRIMITIVES
+from sardonyx.hw.arch.primitive import ADDRESS, SHARING_PRIMITIVES
 
 PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)", "ijk", {"C": "ss10"})
 SCALED, TOTAL = parse("x(i) = b(i) * c"), parse("x = b(i)")
@@ -25,6 +26,13 @@ ONYX, SMALL = presets.get("onyx"), presets.get("small")
 def sharing(arch):
     """A machine whose PEs have filter, arbiter and dispatcher."""
     return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, *SHARING_PRIMITIVES)))
+
+
+def placing(arch):
+    """The same, and its stores place blocks by their numbers."""
+    found = sharing(arch)
+    return replace(found, pe=replace(found.pe, primitives=(*found.pe.primitives, ADDRESS)),
+                   glb=replace(arch.glb, numbered=True))
 
 
 def graph_of(statement):
@@ -124,6 +132,55 @@ def test_every_copy_of_a_group_is_reached_by_its_number_and_by_it_alone(copies, 
             heads = {each.block for each in drives[root, "res0"]}
             assert len(heads) == 6 and all(found.blocks[head].config["given"] for head in heads)
     assert any(stream.name.startswith("numbers") for stream in found.streams) == dynamic
+
+
+@pytest.mark.parametrize("copies,dynamic", [(2, False), (5, True), (13, False)])
+def test_every_copy_has_an_output_address_which_the_numbers_of_its_sub_tiles_reach(copies, dynamic):
+    """All blocks that it gives pass it, and arbiters leave them as they are."""
+    graph = graph_of(PRODUCT)
+    found = unroll(graph, Copies((tuple(range(copies)),), dynamic, placed=True))
+    mapped.verify(found, placing(replace(ONYX, columns=256)))
+    driven = {(sink.block, sink.port): net.source for net in found.nets for sink in net.sinks}
+    for copy in range(copies):
+        node = found.blocks[f"address X0.{copy}"]
+        assert node.config == {"used": 0b111, "values": 0b101}
+        outs = [f"write_X_i.{copy}", f"write_X_j.{copy}", f"write_X_vals.{copy}"]
+        assert [driven[node.name, f"data{at}"].block for at in (1, 2, 3)] == outs
+        assert driven[node.name, "data0"].block == (slack := f"slack address {copy}.number 0")
+        assert driven[slack, "data0"].block.startswith("filter order.0")
+    trees = [block for block in found.blocks.values() if block.primitive == "arbiter"]
+    assert trees and not any("numbers" in block.config for block in trees)
+    stores = {each.name: (each.sections, each.blocks, each.order) for each in found.streams if each.name.startswith("X")}
+    assert stores == {"X0.0": (1, copies, "order.0"), "X1.0": (2, copies, "order.0"), "X_vals.0": (1, copies, "order.0")}
+
+
+def test_results_are_placed_where_there_are_tiles_and_links_for_that():
+    graph, machine = graph_of(PRODUCT), placing(ONYX)
+    assert grouped(graph, machine, 7) == Copies(((0, 1, 2, 3), (4, 5, 6)), placed=True)
+    assert grouped(graph, machine, 2) == own(2), "links of their own need no numbers"
+    assert not grouped(graph, sharing(ONYX), 7).placed
+    # Five groups take 15 links of 16, four leave four for the numbers.
+    copied = graph_of(parse("X(i,j) = B(i,j)"))
+    assert grouped(copied, machine, 10) == grouped(copied, sharing(ONYX), 10) and most_groups(copied, ONYX) == 5
+    assert grouped(copied, machine, 10, groups=4).placed
+    # 73 PEs are enough without output addresses, and 90 with them.
+    columns = [column for column in range(32) if column % 4 != 3]
+    some, most = (Mask.block(columns, range(5, 17)), Mask.block(columns[:10], [4]))
+    few = [replace(machine, avoid=Mask(tiles)) for tiles in (some.tiles, (*some.tiles, *most.tiles))]
+    assert [grouped(graph, arch, 7).placed for arch in few] == [True, False]
+
+
+def test_a_program_with_numbers_is_read_back_and_damaged_ones_are_not():
+    """Neither by a machine whose stores place nothing."""
+    program = compile_einsum(TOTAL, (machine := placing(ONYX)), copies=8, groups=4).program
+    text = encode(program, machine)
+    assert decode(text, machine) == program and " blocks 2 order order.0 sections 1" in text
+    lines = text.rpartition("\n")[0].rpartition("\n")[0]
+    for new in (" blocks -2 order order.0 sections 1", " blocks 0 order order.0 sections 1", " blocks 2 order  sections 1",
+                " blocks 2 order order.0 loops 1:1", " blocks two order order.0 sections 1", " blocks 2"):
+        body = lines.replace(" blocks 2 order order.0 sections 1", new) + "\n"
+        with pytest.raises(UserError):
+            decode(f"{body}{zlib.crc32(body.encode()):08x}\n", machine)
 
 
 def test_trees_of_two_levels_have_as_few_nodes_as_can_be():

@@ -10,6 +10,7 @@ from sardonyx.hw.arch.glb import Glb
 from sardonyx.hw.arch.interconnect import Interconnect
 from sardonyx.hw.arch.primitive import (
     ACCUMULATOR,
+    ADDRESS,
     ALU,
     DIVIDER,
     DROPPER,
@@ -41,6 +42,9 @@ WIDE = replace(KERNELS, name="wide", columns=15)
 
 # For copies of small programs that share links: its MEM and IO tiles are those of KERNELS, its PEs are quick to build.
 COPIES = replace(KERNELS, name="copies", pe=TileSpec("pe", PE.ports, (REDUCER, DROPPER, PASS_THROUGH, *SHARING_PRIMITIVES)))
+# The same, whose results a store places.
+PLACED = replace(COPIES, name="placed", pe=replace(COPIES.pe, primitives=(*COPIES.pe.primitives, ADDRESS)),
+                 glb=replace(COPIES.glb, numbered=True))
 
 # For whole programs in a bench, sparse and dense, quick to build: that of docs/cocotb.md.
 BENCH = Arch("bench", 6, 2, mem_every=2, interconnect=Interconnect(3),

@@ -18,7 +18,7 @@ from ....compiler.sparse.unroll import NUMBERS
 from ....hw.arch.cgra import Arch
 from ....hw.arch.counters import Counts
 from ....hw.arch.primitive import LEVEL, PRIMITIVES, Flow
-from ....runtime.data.blocks import Blocks, split_blocks
+from ....runtime.data.blocks import Blocks, by_number, split_blocks
 from ..trace import stream_edges, trace
 from .network import Network
 from .network import Port as Pin
@@ -118,7 +118,11 @@ def _run(network: Network, streams: Sequence[Stream | Transfer], pins: Mapping[s
             _add(events, {**{node: ran.events[node] for node in network.nodes},
                           **{each.name: ran.events[pins[each.name][0]] for each in streams}})
         words = {each.name: np.array(_stored(each, found[pins[each.name][0]], len(chunk)), np.uint16) for each in stores}
-        blocks = [split_blocks(words[each.name], each.name, each.sections, len(chunk)) for each in stores]
+        for each in stores:
+            if each.blocks:
+                first = int(chunk[0][each.order][-1]) - each.blocks + 1
+                words[each.name] = by_number(words[each.name], each.name, each.sections, len(chunk) * each.blocks, first)
+        blocks = [split_blocks(words[each.name], each.name, each.sections * max(1, each.blocks), len(chunk)) for each in stores]
         for number in range(len(chunk)):
             yield {each.name: split[number] for each, split in zip(stores, blocks, strict=True)}
 

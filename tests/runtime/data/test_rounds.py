@@ -15,8 +15,9 @@ from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.primitive import SHARING_PRIMITIVES
+from sardonyx.hw.arch.primitive import ADDRESS, SHARING_PRIMITIVES
 from sardonyx.options import DISPATCH
+from sardonyx.runtime.data.blocks import by_number, out_of_slots
 from sardonyx.runtime.data.rounds import Rounds
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
@@ -27,6 +28,8 @@ from sardonyx.tensors.values import random_tensor
 
 ONYX = presets.get("onyx")
 SHARING = replace(ONYX, pe=replace(ONYX.pe, primitives=(*ONYX.pe.primitives, *SHARING_PRIMITIVES)))
+PLACED = replace(SHARING, pe=replace(SHARING.pe, primitives=(*SHARING.pe.primitives, ADDRESS)),
+                 glb=replace(ONYX.glb, numbered=True))
 
 
 def matrix(shape, density, seed):
@@ -108,6 +111,27 @@ def test_blocks_that_arrive_in_any_order_land_in_order(how, seed, groups):
     assert len(given) == len(wanted)
     for found, should in zip(given, wanted, strict=True):
         assert found.keys() == should.keys() and all(np.array_equal(found[name], should[name]) for name in should)
+
+
+@pytest.mark.parametrize("how", DISPATCH)
+def test_results_that_output_addresses_place_are_taken_as_they_lie(how):
+    operands = {"B": matrix((23, 17), 0.3, 1), "C": matrix((17, 19), 0.3, 2)}
+    result = sardonyx.einsum("X(i,j) = B(i,k) * C(k,j)", **operands, arch=PLACED, engine="tokens", tile=6, unroll=5,
+                             dispatch=how)
+    assert (result.value != operands["B"] @ operands["C"]).nnz == 0
+    assert result.report["results"] == "placed by output addresses"
+
+
+@given(seed=st.integers(0, 999), first=st.sampled_from((0, 7, 65530)), sections=st.integers(1, 2))
+def test_blocks_of_any_arrival_have_one_order(seed, first, sections):
+    """Blocks that came behind their numbers, and those that a store has placed in slots."""
+    random = np.random.default_rng(seed)
+    blocks = [np.concatenate([[n, *random.integers(0, 9, n)] for n in random.integers(0, 4, sections)]) for _ in range(9)]
+    came = np.concatenate([[1, (first + at) % 65536, *blocks[at]] for at in random.permutation(9)]).astype(np.uint16)
+    np.testing.assert_array_equal(by_number(came, "X0", sections, 9, first), np.concatenate(blocks))
+    room = max(map(len, blocks)) + int(random.integers(0, 3))
+    slots = np.concatenate([[*block, *random.integers(0, 99, room - len(block))] for block in blocks])
+    np.testing.assert_array_equal(out_of_slots(slots, sections, 9), np.concatenate(blocks))
 
 
 def test_a_report_says_how_even_the_copies_are():
