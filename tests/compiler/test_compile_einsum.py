@@ -114,7 +114,8 @@ def test_registers_at_core_outputs_ask_for_more_slack(registers: bool, wanted: i
     """Beside three pass-throughs of 2 cycles on nets of 3: 15 cycles less 4 tokens that a net holds, by 4 a tile; on nets of 4
     cycles they take 18."""
     small = presets.get("small")
-    arch = replace(small, interconnect=replace(small.interconnect, output_registers=registers))
+    boxes = replace(small.interconnect, output_registers=registers)
+    arch = replace(small, interconnect=boxes, pe=replace(small.pe, pass_depth=4))
     path = ["one", "two", "three"]
     blocks = {"load": Block("load", "io", "", {}), **{name: Block(name, "pe", "pass_through", {}) for name in path},
               "join": Block("join", "pe", "joiner", {})}
