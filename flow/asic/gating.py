@@ -3,10 +3,11 @@
 The workload is that of Onyx JSSC Fig. 14: buffers go in over one tile and out over another, each with two banks. While the load
 DMA streams a buffer from one bank to the array, the host writes the next into the other; while the store DMA writes what comes
 back into one bank, the host reads the last from the other. The array is a delay line, as a pointwise program is. All other
-tiles are idle. One simulation serves every way to gate, because cycles are the same.
+tiles are idle. Registers are written over a port of the bus for all of them. With a ring each of both tiles is the first of a
+chain of two. One simulation serves every way to gate, because cycles are the same.
 
 Input:   a `Glb`; energies of a library (`power.rates`, `sram.access_fj`).
-Output:  `Events` of each tile by part; `Energy` of a way to gate, and of bounds.
+Output:  `Events` of each tile and of the port by part; `Energy` of a way to gate, and of bounds.
 Left out: leakage, the clock tree and the gates themselves, what switches behind registers.
 Cost:    half a minute, in Amaranth's simulator.
 """
@@ -20,24 +21,30 @@ from typing import Any
 
 from amaranth.hdl import Fragment, Module, Signal, Value
 from amaranth.hdl._xfrm import LHSMaskCollector
+from amaranth.lib import wiring
 from amaranth.sim import Simulator, SimulatorContext
 
 from ...hw.arch.glb import DYNAMIC, ENABLE, HYBRID, LANES, LINE_BYTES, STATIC, Glb
 from ...hw.arch.soc import glb_registers, named, offsets
+from ...hw.clock_gate import lasting
 from ...hw.glb.tile import GlbTile
+from ...hw.soc.axi_lite import AxiLite
+from ...hw.soc.shell import PORT_MARGIN, registers_are_used
 from . import sram
 from .power import rates
 
 BUFFERS, WORDS = 8, 1024
 ARRAY_CYCLES = 16           # of the delay line that stands for the array
 REGISTER_CYCLES = 4         # a write of a register over the bus
-LOAD, STORE, CONFIG, SWITCH, REGISTERS, BANKS, REST = PARTS = (
-    "load DMA", "store DMA", "configuration DMA", "configuration switch", "registers", "banks", "rest")
+LOAD, STORE, CONFIG, SWITCH, RING, REGISTERS, BANKS, REST, PORT = PARTS = (
+    "load DMA", "store DMA", "configuration DMA", "configuration switch", "ring switch", "registers", "banks", "rest",
+    "register port")
 # Which kind of gate a part has, and the module whose flops it has most of.
 KINDS: Mapping[str, str | None] = {
-    LOAD: STATIC, STORE: STATIC, CONFIG: STATIC, SWITCH: DYNAMIC, REGISTERS: DYNAMIC, BANKS: DYNAMIC, REST: None}
-MODULES = {LOAD: "load_dma", STORE: "store_dma", CONFIG: "config_dma", SWITCH: "config_switch", REGISTERS: "glb_tile",
-           BANKS: "glb_tile", REST: "glb_tile"}
+    LOAD: STATIC, STORE: STATIC, CONFIG: STATIC, SWITCH: DYNAMIC, RING: STATIC, REGISTERS: DYNAMIC, BANKS: DYNAMIC, REST: None,
+    PORT: DYNAMIC}
+MODULES = {LOAD: "load_dma", STORE: "store_dma", CONFIG: "config_dma", SWITCH: "config_switch", RING: "ring_switch",
+           REGISTERS: "glb_tile", BANKS: "glb_tile", REST: "glb_tile", PORT: "axi_lite"}
 PART_BOUND, WORD_BOUND, FLOP_BOUND = BOUNDS = ("parts that change", "words that change", "flops that change")
 
 
@@ -113,24 +120,32 @@ def energy(tile: Tile, way: str, library: str, glb: Glb, unused: float = 1.0) ->
 
 
 def machine(found: Mapping[str, Tile], way: str, library: str, glb: Glb, tiles: int, unused: float = 1.0) -> Energy:
-    """All tiles of a global buffer, of which two work."""
-    idle = energy(found["idle"], way, library, glb, unused)
-    both = energy(found["loads"], way, library, glb, unused) + energy(found["stores"], way, library, glb, unused)
-    rest = Energy({part: (tiles - 2) * each for part, each in idle.flops.items()}, (tiles - 2) * idle.banks)
-    return both + rest
+    """All tiles of a global buffer, of which some work, and the port."""
+    spent = {name: energy(each, way, library, glb, unused) for name, each in found.items()}
+    idle, others = spent.pop("idle"), tiles - len(found) + 2
+    return sum(spent.values(), Energy({part: others * each for part, each in idle.flops.items()}, others * idle.banks))
 
 
 def workload(glb: Glb, buffers: int = BUFFERS, words: int = WORDS) -> dict[str, Tile]:
-    """The events of the tile that loads, of the one that stores and of an idle one, in a run with double buffering."""
+    """The events of the tile that loads, of the one that stores, of an idle one and of the register port, in a run with double
+    buffering; with a ring of those to the east of the first two as well."""
     assert 2 * words <= glb.bank_bytes and glb.banks >= 2, "a buffer fits a bank, and the next has another"
     glb = replace(glb, clock_gating=HYBRID, clock_gates=ENABLE)
-    tiles = {name: GlbTile(glb) for name in ("loads", "stores", "idle")}
+    heads = ("loads", "stores")
+    tiles = {name: GlbTile(glb) for name in (*heads, "idle", *(f"{head}_east" for head in heads if glb.ring > 1))}
     top = Module()
     for name, tile in tiles.items():
         top.submodules[name] = tile
+    for head in heads if glb.ring > 1 else ():
+        wiring.connect(top, tiles[head].ring_east, tiles[f"{head}_east"].ring_west)
+        top.d.comb += [tiles[head].east_connected.eq(tiles[f"{head}_east"].connected), tiles[f"{head}_east"].west_open.eq(1)]
+    top.submodules.port = port = AxiLite()
+    on = Signal()
+    top.d.comb += on.eq(lasting(top, "port", registers_are_used(port), PORT_MARGIN))
     fragment = Fragment.get(top, None)
     counters = {name: _counters(_inside(fragment, name), glb) for name in tiles}
-    run = _Run(tiles["loads"], tiles["stores"], glb, buffers, words, [each for found in counters.values() for each in found])
+    counters["port"] = [_Counter(PORT, registers(_inside(fragment, "port")), on, ())]
+    run = _Run(tiles, port, glb, buffers, words, [each for found in counters.values() for each in found])
     simulator = Simulator(fragment)
     simulator.add_clock(1e-9)
     simulator.add_testbench(run.drive)
@@ -154,17 +169,27 @@ def _split(line: int) -> list[int]:
 class _Run:
     """The host and the array around two tiles, cycle by cycle."""
 
-    def __init__(self, loads: GlbTile, stores: GlbTile, glb: Glb, buffers: int, words: int,
+    def __init__(self, tiles: Mapping[str, GlbTile], port: AxiLite, glb: Glb, buffers: int, words: int,
                  counters: Iterable[_Counter]) -> None:
-        self.loads, self.stores, self.glb, self.buffers, self.words = loads, stores, glb, buffers, words
+        self.loads, self.stores, self.port, self.glb, self.buffers, self.words = (
+            tiles["loads"], tiles["stores"], port, glb, buffers, words)
+        self.chained = [tile for name, tile in tiles.items() if name.endswith("_east")]
         self.counters, self.cycles, self.received = list(counters), 0, list[int]()
         self._array: deque[tuple[int, int]] = deque()
 
     async def drive(self, sim: SimulatorContext) -> None:
         tiles = (self.loads, self.stores)
+        for answer in (self.port.s_axil_bready, self.port.s_axil_rready):
+            sim.set(answer, 1)
         for tile, name in ((self.loads, "load"), (self.stores, "store")):
             for register, value in self._settings(name):
                 await self._write(sim, tile, register, value)
+        if self.chained:
+            control = named(glb_registers(self.glb))["ring_control"]
+            for tile in tiles:
+                await self._write(sim, tile, control.name, control.word(hops=1))
+            for tile in self.chained:
+                await self._write(sim, tile, control.name, control.word(connected=1))
         for phase in range(self.buffers + 2):
             runs = 0 < phase <= self.buffers
             if runs:
@@ -196,7 +221,9 @@ class _Run:
 
     async def _write(self, sim: SimulatorContext, tile: GlbTile, register: str, value: int) -> None:
         place = offsets(glb_registers(self.glb))[register] // 4
-        await self._cycle(sim, [(tile.register_write, 1), (tile.register_index, place), (tile.register_data, value)])
+        bus = [(self.port.s_axil_awvalid, 1), (self.port.s_axil_awaddr, 4 * place), (self.port.s_axil_wvalid, 1),
+               (self.port.s_axil_wdata, value & 0xFFFFFFFF), (self.port.s_axil_wstrb, 15)]
+        await self._cycle(sim, [(tile.register_write, 1), (tile.register_index, place), (tile.register_data, value), *bus])
         for _ in range(REGISTER_CYCLES - 1):
             await self._cycle(sim)
 
@@ -283,7 +310,8 @@ def _counters(tile: Fragment, glb: Glb) -> list[_Counter]:
         _Counter(REGISTERS, [each for each in own if each.name in configured], driven["registers_clock_on"], ()),
         _Counter(REST, [each for each in own if each.name not in configured], None, ())]
     configures = ((CONFIG, "config"), (SWITCH, "switch")) if glb.configuration_dma else ()
-    for part, name in ((LOAD, "load"), (STORE, "store"), *configures,
+    chains = ((RING, "ring"),) if glb.ring > 1 else ()
+    for part, name in ((LOAD, "load"), (STORE, "store"), *configures, *chains,
                        *((BANKS, f"bank{number}") for number in range(glb.banks))):
         inner = _inside(tile, name)
         # In a bank, what combinational logic drives under this name are the enables of its SRAMs.

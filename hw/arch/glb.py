@@ -48,7 +48,8 @@ class Glb:
                              enable bit is set, and the switch of the ring, while its tile is in a chain. ``dynamic``: a
                              bank, in cycles with an access and as many after it as its word takes; the registers of a
                              tile, when one is written; the switch of configuration words, while any pass and a cycle
-                             longer; the port for data, while it is used.
+                             longer; the ports for data and for
+                             registers, while they are used.
                              ``hybrid``: both; ``none``: nothing. Cycles are the same.
     clock_gates : str        How: ``enable``, registers keep their words by an enable, or ``cell``, parts have clocks of their
                              own out of the module `clock_gate`, where a library has its cell.

@@ -39,8 +39,8 @@ from .axi_lite import AxiLite, axi_lite_ports
 from .controller import COMMANDS, Controller
 from .owners import Owners
 
-# Cycles in which what has entered the port for data goes on inside, besides those of a read: from its register slices to the
-# memory and to the slices of its answers, and as many more.
+# Cycles in which what has entered a port goes on inside, besides those of a read of the memory: from its register slices to the
+# memory or the registers and to the slices of its answers, and as many more.
 PORT_MARGIN = 8
 
 
@@ -54,6 +54,14 @@ def port_is_used(data: Macro) -> Value:
     offers = [getattr(data, f"s_axi_{channel}valid") for channel in ("aw", "w", "ar")]
     taken = [getattr(data, f"s_axi_{channel}valid") & getattr(data, f"s_axi_{channel}ready") for channel in ("b", "r")]
     return Cat(*offers, *taken, data.write_valid, data.read_valid).any()
+
+
+def registers_are_used(registers: Macro | AxiLite) -> Value:
+    """The same of the port for registers, behind which nobody waits: a transfer is offered or taken on the bus."""
+    def both(channel: str) -> Value:
+        return getattr(registers, f"s_axil_{channel}valid") & getattr(registers, f"s_axil_{channel}ready")
+
+    return Cat(*(getattr(registers, f"s_axil_{channel}valid") for channel in ("aw", "w", "ar")), both("b"), both("r")).any()
 
 
 class Shell(wiring.Component):
@@ -99,8 +107,12 @@ class Shell(wiring.Component):
         controllers = [macro(Controller(arch)) for _ in names]
         for name, each in zip(names, controllers):
             m.submodules[name] = each
-        m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS))
-        clock = gated_clock(m, "data", arch.glb.clock_gates, platform) if arch.glb.gates(DYNAMIC) else None
+        gated = arch.glb.gates(DYNAMIC)
+        register_clock = gated_clock(m, "registers", arch.glb.clock_gates, platform) if gated else None
+        m.submodules.registers = registers = macro(AxiLite(REGISTER_ADDRESS_BITS), clock=register_clock)
+        if register_clock is not None:
+            m.d.comb += register_clock.on.eq(lasting(m, "registers", registers_are_used(registers), PORT_MARGIN))
+        clock = gated_clock(m, "data", arch.glb.clock_gates, platform) if gated else None
         m.submodules.data = data = macro(AxiData(arch.glb_tiles * arch.glb.tile_bytes, DATA_ADDRESS_BITS,
                                                  arch.glb.read_latency), clock=clock)
         if clock is not None:

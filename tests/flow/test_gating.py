@@ -15,8 +15,8 @@ SMALL = Glb(columns_per_tile=1, bank_bytes=128, load_loops=2, store_loops=2)
 BUFFERS, WORDS = 2, 32
 
 
-@pytest.fixture(scope="module", params=[SMALL, replace(SMALL, read_latency=2, bank_macros=2)],
-                ids=lambda glb: f"latency {glb.read_latency}")
+@pytest.fixture(scope="module", params=[SMALL, replace(SMALL, read_latency=2, bank_macros=2, ring=2)],
+                ids=lambda glb: f"latency {glb.read_latency}, ring {glb.ring}")
 def found(request: pytest.FixtureRequest) -> "tuple[Glb, dict[str, Tile]]":
     return request.param, workload(request.param, BUFFERS, WORDS)
 
@@ -66,3 +66,18 @@ def test_each_way_spares_what_it_gates_and_none_goes_below_its_bound(found: "tup
     assert totals[NONE] > max(totals[STATIC], totals[DYNAMIC]) > min(totals[STATIC], totals[DYNAMIC]) > totals[HYBRID]
     assert totals[NONE] - totals[HYBRID] == pytest.approx(2 * totals[NONE] - totals[STATIC] - totals[DYNAMIC])
     assert totals[HYBRID] > totals[BOUNDS[0]] > totals[BOUNDS[1]] > totals[BOUNDS[2]] > 0
+
+
+def test_the_port_for_registers_rests_between_buffers(found: "tuple[Glb, dict[str, Tile]]") -> None:
+    glb, tiles = found
+    port = tiles["port"]["register port"]
+    assert 0 < port.moved <= port.clocked < port.flops * port.cycles, "it is written to, and rests"
+    assert sum(part.flops for name, part in tiles["port"].items() if name != "register port") == 0
+    none, dynamic = (machine(tiles, way, COMPLETE, glb, 16).flops["register port"] for way in (NONE, DYNAMIC))
+    assert none == port.flops * port.cycles * rates(COMPLETE, "axi_lite").flop_fj and dynamic < none
+
+
+def test_the_switch_of_a_ring_is_clocked_in_chains_alone(found: "tuple[Glb, dict[str, Tile]]") -> None:
+    glb, tiles = found
+    clocked = {name for name, parts in tiles.items() if parts["ring switch"].clocked}
+    assert clocked == ({"loads", "loads_east", "stores", "stores_east"} if glb.ring > 1 else set())
