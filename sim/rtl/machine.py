@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
@@ -29,9 +30,10 @@ class Machine(Process):
     check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
     counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
     posts : bool         The host goes on before the answer to a write of a register, so that those that follow each other take
-                         a cycle each, and waits for all before it does anything else. By default each takes 5 cycles. It waits
-                         for what it writes to `control`, too: a start takes the registers of loads and stores in the flush
-                         behind it, so those of the next descriptor must not come before.
+                         a cycle each, and waits for all before it does anything else, and before it closes, but for an error.
+                         By default each takes 5 cycles. It waits for what it writes to `control`, too: a start takes the
+                         registers of loads and stores in the flush behind it, so those of the next descriptor must not come
+                         before.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
@@ -40,6 +42,13 @@ class Machine(Process):
         self._posted: list[tuple[str, int, int]] = []      # name, address and value of registers that are to be written
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
         super().__init__([str(executable), *registers, *(["--check"] if check else [])], wires)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._write()
+        finally:
+            super().__exit__(kind, value, trace)
 
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the controller of a region, or one of a GLB tile."""

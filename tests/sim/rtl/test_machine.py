@@ -140,6 +140,17 @@ def test_a_host_that_posts_writes_a_register_in_each_cycle_and_waits_before_all_
             posting.wait(1)
 
 
+def test_what_is_posted_last_is_written_before_the_machine_closes_and_what_is_refused_is_told() -> None:
+    library = simulator.whole_machine(LEAST)
+    refused = "write of register claim was answered with 2"
+    with pytest.raises(AssertionError, match=refused), library.start(posts=True) as posting:
+        posting.write_register("claim", 1)
+    assert posting._process.poll() is not None, "it has ended in any case"
+    with pytest.raises(ValueError, match="what the host met first"), library.start(posts=True) as posting:
+        posting.write_register("claim", 1)
+        raise ValueError("what the host met first")
+
+
 def test_a_dead_simulation_is_named(machine: Machine) -> None:
     machine._process.kill()
     with pytest.raises(AssertionError) as report:
