@@ -48,7 +48,7 @@ class SerialMachine(wiring.Component):
                      self.irq.eq(machine.irq), bridge.irq.eq(machine.irq)]
         for source, sink in ((receiver.o, bridge.i), (bridge.o, transmitter.i)):
             m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
-        for name, member in bus_members().items():
+        for name, member in bus_members(1).items():
             if name != "irq":
                 master, slave = getattr(bridge, name), getattr(machine, name)
                 m.d.comb += slave.eq(master) if member.flow is In else master.eq(slave)

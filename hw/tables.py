@@ -21,7 +21,7 @@ from .arch.soc import (
     controller_registers,
     glb_registers,
 )
-from .arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS
+from .arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_IRQ, MACHINE_REGISTERS
 from .arch.tile import TileSpec
 
 
@@ -132,7 +132,9 @@ def header(arch: Arch) -> str:
         lines += ["", "/* Addresses of the processor: its registers, fields as (lowest bit, mask), and the machine's. */",
                   f"#define SARDONYX_MACHINE 0x{MACHINE_REGISTERS:x}u", f"#define SARDONYX_GLB_WINDOW 0x{GLB_WINDOW:x}u",
                   f"#define SARDONYX_RAM_BYTES 0x{arch.system.ram_bytes:x}u",
-                  f"#define SARDONYX_HOST 0x{HOST_REGISTERS:x}u"]
+                  f"#define SARDONYX_HOST 0x{HOST_REGISTERS:x}u",
+                  "/* The processor's interrupt of a region. */",
+                  f"#define SARDONYX_IRQ(region) ({MACHINE_IRQ}u + (region))"]
         lines += _header_registers("SARDONYX_HOST_", HOST)
     lines += ["", "/* Configuration addresses of tile (x, y); fields as (word, lowest bit, mask). */",
               "#define SARDONYX_CONFIG(x, y, word) ((x) * 0x1000000u + (y) * 0x10000u + (word))",

@@ -17,7 +17,7 @@ from .check import PowerOfTwo, Whole, check
 from .soc import PULSE, RO, RW, W1C, Register, register_file
 
 RAM, HOST_REGISTERS, MACHINE_REGISTERS, GLB_WINDOW = 0x0, 0x1000_0000, 0x4000_0000, 0x8000_0000
-# Line of the processor's interrupts at which the machine's is.
+# Line of the processor's interrupts at which the machine's is, or that of its region 0, and those of others behind it.
 MACHINE_IRQ = 3
 
 

@@ -174,10 +174,20 @@ def channels(ports: Mapping[str, wiring.Member]) -> Iterator[Channel]:
                 yield Channel(port.removeprefix("s_"), port, fields, width, ports[f"{port}valid"].flow is In)
 
 
-def between_members(ports: Mapping[str, wiring.Member]) -> Members:
+def interrupts(regions: int) -> Members:
+    """The lines of interrupts that cross: that of the machine, or those of its regions."""
+    return {"irq": Out(1)} if regions == 1 else {"region_irq": Out(regions)}
+
+
+def lines(part: wiring.Component) -> Value:
+    """Those of a part that has them."""
+    return Value.cast(next(getattr(part, name) for name in ("irq", "region_irq") if name in part.signature.members))
+
+
+def between_members(ports: Mapping[str, wiring.Member], regions: int = 1) -> Members:
     """What goes between both sides, as members of the host's."""
     words = {name: member for channel in channels(ports) for name, member in channel.between().items()}
-    return {**words, "reset_asked": Out(1), "reset_there": In(1), "raised": In(1)}
+    return {**words, "reset_asked": Out(1), "reset_there": In(1), "raised": In(regions)}
 
 
 def flipped(members: Mapping[str, wiring.Member]) -> Members:
@@ -214,14 +224,15 @@ class HostSide(_Side):
     Parameters
     ----------
     ports : dict     Of the buses; default: those of the machine.
+    regions : int    Of the machine.
 
     Members
     -------
-    s_axi_*, s_axil_*, irq : to the host, as those of the machine.
+    s_axi_*, s_axil_*, irq : to the host, as those of the machine; with several regions `region_irq`.
     {channel}_entered, {channel}_left, {channel}_address, {channel}_word : to the other side, see `Entrance`.
     reset_asked : Out(1)   The machine is to be in reset.
     reset_there : In(1)    It is, by its clock.
-    raised : In(1)         `irq` of the machine, from a register.
+    raised : In(regions)   `irq` or `region_irq` of the machine, from registers.
 
     Timing: see the top of `hw/soc/crossing.py`. A reset in any cycle is one of the machine, too: buses are held from that cycle
     on until it is over there.
@@ -230,9 +241,9 @@ class HostSide(_Side):
     module_name = "host_side"
     inward = True
 
-    def __init__(self, ports: Mapping[str, wiring.Member] | None = None) -> None:
+    def __init__(self, ports: Mapping[str, wiring.Member] | None = None, regions: int = 1) -> None:
         buses = dict(ports or bus_ports())
-        super().__init__({**buses, "irq": Out(1), **between_members(buses)})
+        super().__init__({**buses, **interrupts(regions), **between_members(buses, regions)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -240,11 +251,11 @@ class HostSide(_Side):
         asked = Signal(init=1, reset_less=True)
         there = Signal()
         held = Signal()
-        irq_here = Signal()
+        irq_here = Signal.like(self.raised)
         m.submodules.there_sync = FFSynchronizer(self.reset_there, there)
         m.submodules.irq_sync = FFSynchronizer(self.raised, irq_here)
         m.d.comb += [held.eq(ResetSignal() | pending | asked | there), self.reset_asked.eq(asked),
-                     self.irq.eq(irq_here & ~held)]
+                     lines(self).eq(irq_here & (~held).replicate(len(irq_here)))]
         # Four steps, each seen at the other side before the next: a reset in the midst of them is not overlooked there.
         with m.If(~asked & ~there):
             m.d.sync += asked.eq(pending)
@@ -259,11 +270,11 @@ class MachineSide(_Side):
 
     Parameters
     ----------
-    ports : dict     As of `HostSide`.
+    ports, regions   As of `HostSide`.
 
     Members
     -------
-    s_axi_*, s_axil_*, irq : the other side of the machine's ports.
+    s_axi_*, s_axil_*, irq, region_irq : the other side of the machine's ports.
     reset : Out(1)   Of the machine, from a register.
     {channel}_*, reset_asked, reset_there, raised : the other side of those of `HostSide`.
 
@@ -273,17 +284,18 @@ class MachineSide(_Side):
     module_name = "machine_side"
     inward = False
 
-    def __init__(self, ports: Mapping[str, wiring.Member] | None = None) -> None:
+    def __init__(self, ports: Mapping[str, wiring.Member] | None = None, regions: int = 1) -> None:
         buses = dict(ports or bus_ports())
-        super().__init__({**flipped(buses), **flipped(between_members(buses)), "irq": In(1), "reset": Out(1)})
+        super().__init__({**flipped(buses), **flipped(between_members(buses, regions)), **flipped(interrupts(regions)),
+                          "reset": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Nothing here is reset by `rst`: that is of the host's clock.
-        irq_before = Signal(reset_less=True)
+        irq_before = Signal.like(self.raised, reset_less=True)
         m.submodules.reset_sync = FFSynchronizer(self.reset_asked, self.reset, init=1)
         m.d.comb += [self.reset_there.eq(self.reset), self.raised.eq(irq_before)]
         # In reset, the machine's outputs are those from before.
-        m.d.sync += irq_before.eq(self.irq & ~self.reset)
+        m.d.sync += irq_before.eq(lines(self) & (~self.reset).replicate(len(irq_before)))
         self._halves(m, self.reset, self.reset)
         return m

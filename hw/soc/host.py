@@ -23,6 +23,7 @@ from ..interconnect.boxes import Members
 from ..memory.sram import Sram
 from .axi_data import AxiData, axi_part, axi_ports
 from .axi_lite import axi_lite_ports
+from .crossing import flipped, interrupts, lines
 from .fork import HIGH, LOW, READ, WRITE, Fork
 from .lite_master import LiteMaster
 from .mover import ADDRESS_BITS, Mover
@@ -51,11 +52,13 @@ class Host(wiring.Component):
     Parameters
     ----------
     system : System
+    regions : int        Of the machine.
 
     Members
     -------
     m_axi_* : AXI4 master, 64 bits, memory outside: bursts of up to 64 beats, of one identity.
-    s_axi_*, s_axil_*, irq : the other side of the machine's ports.
+    s_axi_*, s_axil_*, irq : the other side of the machine's ports; of several regions `region_irq`, each on a line of the
+                           processor's, from MACHINE_IRQ on.
     rx : In(1)           Serial line, of any clock.
     tx : Out(1)          Serial line, from a register.
     trap : Out(1)        The processor has stopped for good.
@@ -69,11 +72,11 @@ class Host(wiring.Component):
 
     module_name = "host"
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, regions: int = 1) -> None:
         self.system = system
         buses = axi_ports(DATA_ADDRESS_BITS) | axi_lite_ports(REGISTER_ADDRESS_BITS)
-        super().__init__({**outside_members(), **{name: member.flip() for name, member in buses.items()}, "irq": In(1),
-                          "reset": Out(1)})
+        super().__init__({**outside_members(), **{name: member.flip() for name, member in buses.items()},
+                          **flipped(interrupts(regions)), "reset": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -182,7 +185,7 @@ class Host(wiring.Component):
         m.d.comb += [
             processor.mem_ready.eq(answered | (registers.done & ~setting) | (peripherals.done & ~of_list)),
             processor.mem_rdata.eq(Mux(from_memory, word, registers.value | peripherals.value)),
-            processor.irq[MACHINE_IRQ].eq(self.irq),
+            processor.irq[MACHINE_IRQ:MACHINE_IRQ + len(lines(self))].eq(lines(self)),
             peripherals.happens[REGISTER_FAULT].eq(registers.fault), peripherals.happens[ASTRAY_FAULT].eq(astray),
             peripherals.happens[SET_FAULT].eq(setter.astray),
         ]

@@ -44,9 +44,10 @@ from .owners import Owners
 PORT_MARGIN = 8
 
 
-def bus_members() -> Members:
-    """The ports of the machine to the outside: two buses and the interrupt."""
-    return {**axi_ports(DATA_ADDRESS_BITS), **axi_lite_ports(REGISTER_ADDRESS_BITS), "irq": Out(1)}
+def bus_members(regions: int) -> Members:
+    """The ports of the machine to the outside: two buses and the interrupts."""
+    lines: Members = {"region_irq": Out(regions)} if regions > 1 else {}
+    return {**axi_ports(DATA_ADDRESS_BITS), **axi_lite_ports(REGISTER_ADDRESS_BITS), "irq": Out(1), **lines}
 
 
 def port_is_used(data: Macro) -> Value:
@@ -75,7 +76,8 @@ class Shell(wiring.Component):
     -------
     s_axi_* : AXI4 slave, 64 bits, the global buffer: tile t at t * glb.tile_bytes.
     s_axil_* : AXI4-Lite slave, 32 bits, the registers of `arch.soc`.
-    irq : Out(1)
+    irq : Out(1)             An event of any region is to be answered.
+    region_irq : Out(regions)    With `Arch.regions` of 2 or more: of region r, on its own line r.
     config{x}, flush, open{t}, stall{x}, reset, active, overflow, walled : the other side of the ports of `Array`.
     glb{t}_* : the other side of `glb.tile.control_members`.
 
@@ -93,7 +95,7 @@ class Shell(wiring.Component):
         control = {f"{glb_name(tile)}_{name}": member.flip() for tile in range(arch.glb_tiles)
                    for name, member in control_members(arch.glb).items()}
         array = {name: member.flip() for name, member in shell_members(arch).items()}
-        super().__init__({**bus_members(), **array, **control})
+        super().__init__({**bus_members(arch.regions), **array, **control})
 
     @property
     def emit_key(self) -> object:
@@ -163,6 +165,7 @@ class Shell(wiring.Component):
         """Run control and events: each region is told of what is its own, and what it says goes there."""
         arch = self.arch
         m.d.comb += self.irq.eq(Cat(each.irq for each in controllers).any())
+        m.d.comb += [self.region_irq.eq(Cat(each.irq for each in controllers))] if arch.regions > 1 else []
         asked = {"beyond": "beyond", "lost": "lost"}
         each_tile = ("load_ends", "store_ends", *(("load_queued", "store_queued") if arch.glb.queue else ()))
         commands = ["start", "again", "stop"]

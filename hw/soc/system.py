@@ -23,21 +23,27 @@ HOST, HOST_SIDE, MACHINE_SIDE = Host.module_name, HostSide.module_name, MachineS
 BY_HOST_CLOCK = (HOST, HOST_SIDE)
 
 
-def in_front(system: System) -> Iterator[Wire]:
+# What a machine has of several regions in one.
+IRQ = "irq"
+
+
+def in_front(system: System, regions: int) -> Iterator[Wire]:
     """All wires between the host and the machine's ports, which are those of its shell."""
     if not system.own_clock:
-        yield from _buses(HOST, SHELL)
+        yield from _buses(HOST, SHELL, regions)
         return
-    yield from _buses(HOST, HOST_SIDE)
-    for name, member in between_members(bus_ports()).items():
+    yield from _buses(HOST, HOST_SIDE, regions)
+    for name, member in between_members(bus_ports(), regions).items():
         ends = End(MACHINE_SIDE, name), End(HOST_SIDE, name)
         yield Wire(*ends) if member.flow is In else Wire(*reversed(ends))
-    yield from _buses(MACHINE_SIDE, SHELL)
+    yield from _buses(MACHINE_SIDE, SHELL, regions)
 
 
-def _buses(master: str, slave: str) -> Iterator[Wire]:
-    """The machine's ports, and its reset, between two instances."""
-    for name, member in bus_members().items():
+def _buses(master: str, slave: str, regions: int) -> Iterator[Wire]:
+    """The machine's ports, of interrupts those of regions if there are several, and its reset, between two instances."""
+    for name, member in bus_members(regions).items():
+        if name == IRQ and regions > 1:
+            continue
         ends = End(master, name), End(slave, name)
         yield Wire(*ends) if member.flow is In else Wire(*reversed(ends))
     yield Wire(End(master, "reset"), End(slave, RESET))
@@ -69,16 +75,16 @@ class SardonyxSystem(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        own = self.arch.system.own_clock
+        own, regions = self.arch.system.own_clock, self.arch.regions
         clock = Clock(Const(1), self.host_clk) if own else None
-        m.submodules.host = host = macro(Host(self.arch.system), clock=clock)
+        m.submodules.host = host = macro(Host(self.arch.system, regions), clock=clock)
         parts, reset = {HOST: host}, host.reset
         if own:
-            m.submodules.host_side = parts[HOST_SIDE] = macro(HostSide(), reset=host.reset, clock=clock)
-            m.submodules.machine_side = parts[MACHINE_SIDE] = machine_side = macro(MachineSide())
+            m.submodules.host_side = parts[HOST_SIDE] = macro(HostSide(regions=regions), reset=host.reset, clock=clock)
+            m.submodules.machine_side = parts[MACHINE_SIDE] = machine_side = macro(MachineSide(regions=regions))
             reset = machine_side.reset
         m.submodules.machine = parts[SHELL] = macro(Sardonyx(self.arch), reset=reset)
-        for wire in in_front(self.arch.system):
+        for wire in in_front(self.arch.system, regions):
             if wire.sink.port != RESET:
                 sink, source = (getattr(parts[end.instance], end.port) for end in (wire.sink, wire.source))
                 m.d.comb += sink.eq(source)

@@ -28,7 +28,7 @@ class Sardonyx(wiring.Component):
 
     Members
     -------
-    s_axi_*, s_axil_*, irq : as of `Shell`.
+    s_axi_*, s_axil_*, irq, region_irq : as of `Shell`.
 
     Timing: one clock, synchronous reset, active high; a cycle of reset is enough. It resets the shell at once, which has a
     register for that of all else: the global buffer is reset a cycle later, and the tiles of segment n of a column n + 2 cycles
@@ -41,7 +41,7 @@ class Sardonyx(wiring.Component):
 
     def __init__(self, arch: Arch, program: Mapping[tuple[int, int], int] | None = None) -> None:
         self.arch, self.program = arch, program
-        super().__init__(bus_members())
+        super().__init__(bus_members(arch.regions))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -148,7 +148,7 @@ static inline int spare(enum way way, uint32_t number)
 }
 
 /* Instruction waitirq of PicoRV32: stands still until a line is high, and gives the lines. */
-static uint32_t wait_for_interrupt(void)
+static inline uint32_t wait_for_interrupt(void)
 {
     register uint32_t lines __asm__("a0");
     __asm__ volatile(".word 0x0800450b" : "=r"(lines));
@@ -552,18 +552,19 @@ static uint32_t serve(void)
             *machine(SARDONYX_REGION(region) + SARDONYX_CLAIM) = places[region].claim;
     for (uint32_t region = 0; region < REGIONS; ++region)
         live += (queues[region].state = begin(&queues[region], region) ? MOVES : ENDED) != ENDED;
+    /* Lines of regions that may go on, of those that wait for their interrupt. */
+    uint32_t lines = ~0u;
     while (live) {
         uint32_t moves = 0;
         for (uint32_t region = 0; region < REGIONS; ++region) {
             struct queue *const queue = &queues[region];
-            if (queue->state == ENDED)
+            if (queue->state == ENDED || (queue->state == RUNS && !(lines >> SARDONYX_IRQ(region) & 1u)))
                 continue;
             queue->state = execute(queue, region);
             live -= queue->state == ENDED;
             moves += queue->state == MOVES;
         }
-        if (!moves && live)
-            wait_for_interrupt();
+        lines = !moves && live ? wait_for_interrupt() : ~0u;
     }
     for (uint32_t job = 0; job < JOBS; ++job)
         if (report.jobs[job].state & STOPPED)

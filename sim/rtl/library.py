@@ -99,8 +99,8 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
     began = time.perf_counter()
 
     def make(folder: Path) -> None:
-        crossing = [HostSide(), MachineSide()] if arch.system.own_clock else []
-        link(folder, built([*modules(arch), *crossing, Host(arch.system)], store), store, SYSTEM)
+        crossing = [HostSide(regions=arch.regions), MachineSide(regions=arch.regions)] if arch.system.own_clock else []
+        link(folder, built([*modules(arch), *crossing, Host(arch.system, arch.regions)], store), store, SYSTEM)
 
     name = f"system-{digest(arch, SYSTEM.read_text(), importlib.metadata.version(PROCESSOR))}"
     if found := store.find("tiles", name):

@@ -48,7 +48,7 @@ def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool 
     lines = [*_parts(arch, sites, program)]
     if host:
         lines += _host(arch)
-    for wire in chain(wires(arch, sites, registers), in_front(arch.system) if host else ()):
+    for wire in chain(wires(arch, sites, registers), in_front(arch.system, arch.regions) if host else ()):
         sink = wire.sink
         if not isinstance(wire, Wire):
             lines.append(f"set {sink.instance} {sink.port} {wire.value:x}")

@@ -187,6 +187,30 @@ def test_what_stops_a_run_stops_it_in_the_region_that_reports_it(event: int, rep
     with_two_regions(scenario)
 
 
+def test_each_region_has_its_interrupt_on_a_line_of_its_own_until_it_is_answered_there() -> None:
+    async def scenario(ports: Ports) -> None:
+        def lines() -> "tuple[int, int]":
+            return ports.sim.get(ports.shell.region_irq), ports.sim.get(ports.shell.irq)
+
+        ports.put(glb0_busy=1, glb1_busy=1)
+        for number in range(2):
+            await ports.write(number, "irq_enable", 1 << STORE_LIMIT)
+            await ports.write(number, "control", 1)
+        await ports.tick(2 * FLUSH_CYCLES)
+        assert lines() == (0, 0)
+        for region, found in ((1, 0b10), (0, 0b11)):
+            ports.put(**{f"glb{region}_beyond": 1})
+            await ports.tick(3)
+            assert lines() == (found, 1)
+        ports.put(glb0_beyond=0, glb1_beyond=0)
+        await ports.write(1, "irq_status", 1 << STORE_LIMIT)
+        assert lines() == (0b01, 1)
+        await ports.write(0, "irq_enable", 0)
+        assert lines() == (0, 0)
+
+    with_two_regions(scenario)
+
+
 @pytest.mark.parametrize("region", range(2))
 @pytest.mark.parametrize("report", ["active", "moved"])
 def test_what_moves_in_a_region_keeps_the_watchdog_of_no_other_one_quiet(report: str, region: int) -> None:
