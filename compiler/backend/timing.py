@@ -34,9 +34,14 @@ class Timing:
         return self.delay_ps / 1000
 
 
-def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch) -> Timing:
-    """The slowest stretch of the tiles that are used and of all routes; of equal ones the one in a tile."""
-    stretches = [*_in_tiles(graph, arch), *_in_routes(graph, nets, routes, arch)]
+def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch,
+           hops: bool = True) -> Timing:
+    """The slowest stretch of the tiles that are used and of all routes; of equal ones the one in a tile.
+
+    hops: switch-box outputs have their registers. Without, for comparison, a word passes all boxes of its route in one cycle;
+    the way of `ready` back through them is not counted.
+    """
+    stretches = [*_in_tiles(graph, arch), *_in_routes(graph, nets, routes, arch, hops)]
     delay, where = max(stretches, key=lambda stretch: stretch[0])
     return Timing(delay + arch.timing.setup, where)
 
@@ -52,7 +57,7 @@ def _in_tiles(graph: MappedGraph, arch: Arch) -> Iterator[tuple[int, str]]:
 
 
 def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]],
-               arch: Arch) -> Iterator[tuple[int, str]]:
+               arch: Arch, hops: bool) -> Iterator[tuple[int, str]]:
     """What ends at a register of a route or of a core that it leads to."""
     delays, nodes, has_walls = arch.timing, arch.graph.nodes, arch.regions > 1
     register = (delays.register, delays.register)
@@ -71,6 +76,6 @@ def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Map
                     yield valid + delays.walled, f"net {net.name} to the wall of tile ({at.x}, {at.y})"
             more_payload, more_valid = delays.through(at.kind)
             arrival[node] = payload + more + more_payload, valid + more + more_valid
-            if at.kind == "in" or arch.interconnect.registers(at.x, at.y):
+            if at.kind == "in" or (hops and arch.interconnect.registers(at.x, at.y)):
                 yield max(arrival[node]), f"net {net.name} to {at.name} of tile ({at.x}, {at.y})"
                 arrival[node] = register
