@@ -25,7 +25,7 @@ WALLED = ("e", "w")
 
 # Fields that size a tile of a kind, in the order of a machine's description.
 SIZES = {"pe": ("pass_depth", "ops", "register_words", "register_schedules", "multiplier_tree", "reduce_max"),
-         "mem": (*MEM_SIZES, "multiplier_tree", "locate")}
+         "mem": (*MEM_SIZES, "multiplier_tree", "locate", "early")}
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class TileSpec(MemSizes):
         that an FPGA has (PE; MEM: of references and the extents of dense levels).
     locate : bool
         A dense level can give the reference of a coordinate by arithmetic: the primitive `level` has the output `locate` (MEM).
+    early : bool
+        What comes as a block is read while it arrives, its segments first, so that a level that is loaded need not be whole
+        (MEM).
     reduce_max : bool
         A reducer can also take the maximum of a fiber: the primitive `reducer` has the operation `max` (PE).
     sram_lines, ...          Sizes of the memory and its controllers, by name only: see `MemSizes` (MEM).
@@ -77,6 +80,7 @@ class TileSpec(MemSizes):
     register_schedules: bool = True
     multiplier_tree: bool = True
     locate: bool = False
+    early: bool = False
     reduce_max: bool = False
 
     def __post_init__(self) -> None:

@@ -32,7 +32,7 @@ class Level(wiring.Component):
     Parameters
     ----------
     spec : TileSpec     Its SRAM: `sram_lines` and `sram_lanes`, powers of two from 4 and 2; its `multiplier_tree`
-                        and `locate`.
+                        and `locate`; `early`.
     shared : bool       The SRAM is outside, on `sram`; else it is inside.
 
     Members
@@ -54,6 +54,10 @@ class Level(wiring.Component):
     read and four in one that is written, take no cycle but for the words of their blocks; shorter ones have 8 to 12 cycles
     from the end of one to the end of the second one after it.
 
+    With `early` a level that comes as a block is read while its coordinates or values arrive. A root scan gives its first token
+    4 cycles after the first line of coordinates, of a dense level 7 cycles after the extent, a look-up 4 cycles after the line
+    of its value; others follow as lines come.
+
     The SRAM has one port. References in sequence, or over and over, take one read per line of four segments
     and per line of four entries. In random order a fiber takes one read for its segments, two if they
     straddle lines (one fiber in four), and one per line of its entries: with one entry in each, 0.89 tokens
@@ -64,18 +68,18 @@ class Level(wiring.Component):
 
     def __init__(self, spec: TileSpec, shared: bool = False) -> None:
         self.lines, self.lanes, self.shared = spec.sram_lines, spec.sram_lanes, shared
-        self.multiplier_tree, self.locates = spec.multiplier_tree, spec.locate
+        self.multiplier_tree, self.locates, self.early = spec.multiplier_tree, spec.locate, spec.early
         port = {"sram": Out(SramPort(self.lines, self.lanes))} if shared else {}
         super().__init__(members(LEVEL) | {"overflow": Out(1), "fault": Out(1)} | port)
 
     @property
     def emit_key(self) -> object:
-        return self.lines, self.lanes, self.multiplier_tree, self.locates, self.shared
+        return self.lines, self.lanes, self.multiplier_tree, self.locates, self.early, self.shared
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.writer = writer = LevelWriter()
-        m.submodules.buffer = buffer = LevelBuffer(self.lines, self.lanes)
+        m.submodules.writer = writer = LevelWriter(self.early)
+        m.submodules.buffer = buffer = LevelBuffer(self.lines, self.lanes, self.early)
         if self.shared:
             wiring.connect(m, buffer.sram, wiring.flipped(self.sram))
         else:
@@ -85,6 +89,8 @@ class Level(wiring.Component):
                                                       self.locates)
         wiring.connect(m, writer.o, buffer.i)
         m.d.comb += writer.count.eq(buffer.count)
+        if self.early:
+            m.d.comb += [buffer.length.eq(writer.length), buffer.ends.eq(writer.ends)]
         wiring.connect(m, buffer.level, scanner.level)
         wiring.connect(m, scanner.segments, buffer.segments)
         wiring.connect(m, scanner.entries, buffer.entries)

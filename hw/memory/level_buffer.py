@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,6 +28,18 @@ def level_layout(words: int) -> data.StructLayout:
 def _per_half(limit: int) -> data.ArrayLayout:
     """A number below a limit for each half, or array."""
     return data.ArrayLayout(range(limit), HALVES)
+
+
+class Slots(NamedTuple):
+    """What a buffer knows of its levels, by slot, and which slot is filled, offered, and read."""
+
+    first: data.View
+    count: data.View
+    held: Signal
+    unread: Signal
+    filling: Signal
+    oldest: Signal
+    offered: Signal
 
 
 class ReadPort(wiring.Signature):
@@ -59,14 +73,19 @@ class LevelBuffer(wiring.Component):
     that closes it, of a dense level nothing. Writing also waits while closed levels take the space that the next
     line needs. A level that alone exceeds a half raises `overflow`
     and is never closed: it and all that follow are neither taken nor given; those before it are still read.
+    With `early` a level is offered when its segments are in the SRAM and the number of its coordinates or values is known, if
+    that fits a half, a dense one with its extent. Its entries are granted line by line as they are written, and it may be freed
+    before it is closed.
 
     Parameters
     ----------
     lines, lanes : int     SRAM, powers of two: words, and 16-bit lanes of each.
+    early : bool           See above.
 
     Members
     -------
     i : In(stream of APPEND)
+    length, ends : In(1)           If early: of this step, see `LevelWriter`.
     count : Out                    Coordinates of the level being written, without this step.
     lead : In(1)                   Segments start with a 0 that is not appended.
     values : In(1)                 Levels are value arrays: they take turns between the halves.
@@ -85,22 +104,29 @@ class LevelBuffer(wiring.Component):
     turns between the halves is ours: one of full size can be written while another is read.
     """
 
-    def __init__(self, lines: int, lanes: int) -> None:
-        self.lines, self.lanes = lines, lanes
+    def __init__(self, lines: int, lanes: int, early: bool = False) -> None:
+        self.lines, self.lanes, self.early = lines, lanes, early
         half = lines // HALVES
+        read_early = {"length": In(1), "ends": In(1)} if early else {}
         super().__init__({"i": In(stream.Signature(APPEND)), "count": Out(range(half * lanes + 1)), "lead": In(1),
                           "values": In(1), "dense": In(1), "extent": Out(DATA_BITS), "free": In(1),
                           "level": Out(stream.Signature(level_layout(half * lanes))),
                           "segments": In(ReadPort(half, lanes)), "entries": In(ReadPort(half, lanes)),
-                          "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)})
+                          "sram": Out(SramPort(lines, lanes)), "overflow": Out(1)} | read_early)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        halves = [LineCombiner(self.lines // HALVES, self.lanes) for _ in range(HALVES)]
+        halves = [LineCombiner(self.lines // HALVES, self.lanes, self.early) for _ in range(HALVES)]
         m.submodules.segments, m.submodules.coordinates = halves
         segments, entries, half = self._levels(m, halves)
+        there = None
+        if self.early:
+            # Lines written since the level began, those of levels behind it too.
+            written = Signal.like(halves[COORDINATES].there)
+            m.d.comb += written.eq(Mux(half, halves[COORDINATES].there, halves[SEGMENTS].there) - entries)
+            there = self.entries.line < written
         self._port(m, halves, Cat((segments + self.segments.line)[:len(self.segments.line)], Const(SEGMENTS, 1)),
-                   Cat((entries + self.entries.line)[:len(self.entries.line)], half))
+                   Cat((entries + self.entries.line)[:len(self.entries.line)], half), there)
         return m
 
     def _levels(self, m: Module, halves: list[LineCombiner]) -> tuple[Value, Value, Value]:
@@ -138,6 +164,8 @@ class LevelBuffer(wiring.Component):
             m.d.comb += [half.append.eq(step.append & (place == number)), half.word.eq(step.word),
                          half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit),
                          half.tail.eq(Mux(held.bit_select(oldest, 1), first[oldest][number], half.first))]
+        if self.early:
+            m.d.comb += halves[SEGMENTS].ends.eq(self.ends)
         m.d.comb += [halves[SEGMENTS].lead.eq(self.lead), self.count.eq(halves[COORDINATES].before)]
         with m.If(commit & step.append & (place == SEGMENTS) & (halves[SEGMENTS].count == 2)):
             m.d.sync += extent[filling].eq(step.word)
@@ -149,6 +177,8 @@ class LevelBuffer(wiring.Component):
 
         # Of two closed levels the older one is in the SRAM: the step that closed the newer one waited for that.
         waiting = Cat(half.late for half in halves).any() & (offered != filling)
+        if self.early:
+            waiting = waiting & ~self._tell(m, halves, Slots(first, count, held, unread, filling, oldest, offered), commit)
         m.d.comb += [info.count.eq(count[offered]), info.extent.eq(extent[offered]), self.extent.eq(extent[oldest]),
                      self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
         with m.If(self.values):
@@ -161,21 +191,57 @@ class LevelBuffer(wiring.Component):
         half = Mux(self.values, oldest, self.entries.array)
         return first[offered][SEGMENTS], first[oldest][half], half
 
-    def _port(self, m: Module, halves: list[LineCombiner], segments: Value, entries: Value) -> None:
-        """The SRAM and who has it, from the addresses of both readers."""
+    def _tell(self, m: Module, halves: list[LineCombiner], slots: Slots, commit: Value) -> Value:
+        """Offer the level being written when all but its entries are there; whether what is offered was offered so.
+
+        It may be freed before it is closed: then it is never held.
+        """
+        step, filling = self.i.payload, slots.filling
+        known = Signal()      # how many entries it has
+        told = Signal()
+        tells = Signal()
+        gone = Signal()
+        early = Signal(SLOTS)
+        closes = commit & step.close
+        length = Signal(len(slots.count[0][0]), reset_less=True)
+        m.d.comb += [
+            # Of a dense level nothing is read but its extent, and it waits for its slot anyway.
+            tells.eq(Mux(self.dense, commit & self.ends, known & ~told & ~closes & ~slots.held.bit_select(filling, 1)
+                         & (self.values | ~halves[SEGMENTS].line.valid))),
+        ]
+        with m.If(tells):
+            m.d.sync += [told.eq(1), slots.unread.bit_select(filling, 1).eq(1), early.bit_select(filling, 1).eq(1)]
+            for number, half in enumerate(halves):
+                words = Mux(self.values, length, half.count) if number == SEGMENTS else Mux(self.dense, 0, length)
+                m.d.sync += [slots.first[filling][number].eq(half.first), slots.count[filling][number].eq(words)]
+        with m.If(commit & self.length & (step.array == COORDINATES) & (step.word <= self.lines // HALVES * self.lanes)):
+            m.d.sync += [known.eq(1), length.eq(step.word)]
+        with m.If(self.free & ~slots.held.bit_select(slots.oldest, 1)):
+            m.d.sync += gone.eq(1)
+        with m.If(closes):
+            m.d.sync += [known.eq(0), told.eq(0), gone.eq(0), slots.held.bit_select(filling, 1).eq(~gone),
+                         early.bit_select(filling, 1).eq(told)]
+            with m.If(told):
+                # It was offered, and may have been taken.
+                m.d.sync += slots.unread.bit_select(filling, 1).eq(slots.unread.bit_select(filling, 1))
+        return early.bit_select(slots.offered, 1)
+
+    def _port(self, m: Module, halves: list[LineCombiner], segments: Value, entries: Value, there: Value | None) -> None:
+        """The SRAM and who has it, from the addresses of both readers; there: whether the line that is asked for is."""
         sram = self.sram
         lines = [half.line for half in halves]
+        asked = self.entries.request if there is None else self.entries.request & there
         write = Signal()
         reading = Signal()
         writes = Signal()
         write_next = Signal()         # A line that waits has met a read, and does not meet a second one.
         m.d.comb += [
             writes.eq(Cat(line.valid for line in lines).any()),
-            reading.eq(self.segments.request | self.entries.request),
+            reading.eq(self.segments.request | asked),
             write.eq(write_next | (writes & ~reading)),
             # Of a reader that asks; so it need not know that before it goes on.
-            self.entries.free.eq(~write_next),
-            self.segments.free.eq(~write_next & ~self.entries.request),
+            self.entries.free.eq(~write_next if there is None else ~write_next & there),
+            self.segments.free.eq(~write_next & ~asked),
             self.segments.words.eq(sram.word), self.entries.words.eq(sram.word),
             sram.enable.eq(writes | reading), sram.write.eq(write.replicate(self.lanes)),
         ]
@@ -188,7 +254,7 @@ class LevelBuffer(wiring.Component):
 
         with m.If(write):
             m.d.comb += sram.address.eq(Cat(line.address, second))
-        with m.Elif(self.entries.request):
+        with m.Elif(asked):
             m.d.comb += sram.address.eq(entries)
         with m.Else():
             m.d.comb += sram.address.eq(segments)

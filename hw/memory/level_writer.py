@@ -36,15 +36,19 @@ class LevelWriter(wiring.Component):
     block : In(stream of TOKEN)     Data words.
     o : Out(stream of APPEND)
     wrong : Out(1)                  The block is none, in the cycles in which that shows.
+    length, ends : Out(1)           If early: the step's word is the length of its array, of a block that is no dense level; the
+                                    segments end with this step.
 
     Timing: one word or token per cycle; combinational from inputs to `o` and from `o.ready` to the inputs.
     Source: Onyx JSSC III-B, Fig. 4 (level writer).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, early: bool = False) -> None:
+        self.early = early
+        read_early = {"length": Out(1), "ends": Out(1)} if early else {}
         super().__init__({"from_stream": In(1), "values": In(1), "dense": In(1), "count": In(DATA_BITS),
                           "wr": In(stream.Signature(TOKEN)), "block": In(stream.Signature(TOKEN)),
-                          "o": Out(stream.Signature(APPEND)), "wrong": Out(1)})
+                          "o": Out(stream.Signature(APPEND)), "wrong": Out(1)} | read_early)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -89,6 +93,8 @@ class LevelWriter(wiring.Component):
             counts.eq(~self.values & ~self.dense & (length == second)),
             self.wrong.eq(self.block.valid & (self.block.payload.control | (counts & (word < reached)))),
         ]
+        if self.early:
+            m.d.comb += [self.length.eq(length & ~self.dense), self.ends.eq(ends & ~final)]
         with m.If(self.o.valid & self.o.ready):
             with m.If(counts):
                 m.d.sync += reached.eq(Mux(second, 0, word))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,6 +26,7 @@ class LineCombiner(wiring.Component):
     Parameters
     ----------
     lines, lanes : int     Size of the half, powers of two.
+    early : bool           Lines may be read before the level closes.
 
     Members
     -------
@@ -40,6 +41,8 @@ class LineCombiner(wiring.Component):
     first : Out                  Position where the level being written starts.
     before, count : Out          Its words, without and with this step.
     tail : In                    Position of the oldest line that is not to be written over.
+    ends : In(1)                 If early: no word of this level comes after this step, so its last line goes.
+    there : Out                  If early: position behind the last line that was written.
 
     Timing: one step per cycle while a line is written within `lanes` - 1 cycles, or at once where the level closes a step
     after a full line; `blocked` and `over` are combinational from append and close, `blocked` from `line.ready`, too.
@@ -47,13 +50,14 @@ class LineCombiner(wiring.Component):
     filled, so that the writer does not stop for the arbiter.
     """
 
-    def __init__(self, lines: int, lanes: int) -> None:
-        self.lines, self.lanes = lines, lanes
+    def __init__(self, lines: int, lanes: int, early: bool = False) -> None:
+        self.lines, self.lanes, self.early = lines, lanes, early
+        read_early = {"ends": In(1), "there": Out(range(2 * lines))} if early else {}
         super().__init__({"append": In(1), "word": In(DATA_BITS), "close": In(1), "slot": In(1),
                           "lead": In(1), "commit": In(1), "blocked": Out(1), "over": Out(1),
                           "late": Out(1), "line": Out(stream.Signature(line_layout(lines, lanes))),
                           "first": Out(range(2 * lines)), "before": Out(range(lines * lanes + 1)),
-                          "count": Out(range(lines * lanes + 1)), "tail": In(range(2 * lines))})
+                          "count": Out(range(lines * lanes + 1)), "tail": In(range(2 * lines))} | read_early)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -66,12 +70,15 @@ class LineCombiner(wiring.Component):
         push = Signal()
         fill = Signal.like(self.first)
         full = Signal()
+        last = self._last(m) if self.early else self.close
+        if self.early:
+            m.d.comb += self.there.eq(fill - self.line.valid)
 
         m.d.comb += [
             self.line.payload.eq(line),
             self.before.eq(Mux(fresh, self.lead, counted)),
             self.count.eq(self.before + self.append),
-            push.eq(Mux(self.append, (lane == self.lanes - 1) | self.close, self.close & (lane != 0))),
+            push.eq(Mux(self.append, (lane == self.lanes - 1) | last, last & (lane != 0))),
             self.late.eq(self.line.valid & (line.slot != self.slot)),
             full.eq(fill == (self.tail ^ self.lines)),
             self.blocked.eq((push & (full | (self.line.valid & ~self.line.ready))) | (self.close & self.late)),
@@ -95,3 +102,10 @@ class LineCombiner(wiring.Component):
             with m.If(self.close):
                 m.d.sync += self.first.eq(fill + push)
         return m
+
+    def _last(self, m: Module) -> Value:
+        """Whether the line being filled goes after this step: as the words of the level end, and once only."""
+        ended = Signal()
+        with m.If(self.commit):
+            m.d.sync += ended.eq((ended | self.ends) & ~self.close)
+        return (self.ends | self.close) & ~ended

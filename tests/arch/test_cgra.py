@@ -187,8 +187,10 @@ def test_a_machine_that_takes_maxima_has_another_fingerprint_and_one_that_does_n
 def test_a_machine_that_locates_has_another_fingerprint_and_one_that_does_not_that_of_before():
     tiny = presets.get("tiny")
     raw = tiny.to_json()
-    plain = {key: value for key, value in raw["mem"].items() if key != "locate"}
+    plain = {key: value for key, value in raw["mem"].items() if key not in ("locate", "early")}
     other = cgra.from_json(raw | {"mem": plain, "pe": raw["pe"] | {"pass_depth": 4}})
     # That of the machine before there were locators, with passes of four tokens.
     assert not other.mem.locate and other.fingerprint == 0xbaf7c72c056895b6
     assert other.fingerprint != tiny.fingerprint and other.config_map("mem").layout == tiny.config_map("mem").layout
+    early = cgra.from_json(other.to_json() | {"mem": {**plain, "early": True}})
+    assert early.fingerprint != other.fingerprint and early.config_map("mem").layout == tiny.config_map("mem").layout

@@ -79,6 +79,13 @@ def test_level_keeps_the_contract_for_sixteen_cycles(tmp_path: Path) -> None:
     assert prove(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, bound=16) == Verdict(True)
 
 
+@pytest.mark.slow
+def test_level_that_is_read_while_it_arrives_keeps_the_contract_for_twelve_cycles(tmp_path: Path) -> None:
+    early = dataclasses.replace(SMALL, early=True)
+    assert prove(Contract(LEVEL, build(LEVEL, early)), tmp_path, bound=12) == Verdict(True)
+    assert cover(Contract(LEVEL, build(LEVEL, early)), tmp_path, 12)
+
+
 def test_every_output_of_a_level_can_wait_and_move(tmp_path: Path) -> None:
     # So the bounds above reach past the latency of every output.
     assert cover(Contract(LEVEL, build(LEVEL, SMALL)), tmp_path, 12)

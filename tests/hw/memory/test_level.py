@@ -18,8 +18,10 @@ INPUTS = ("block", "stream")
 # SRAMs so small that every run goes around them, with other numbers of lanes. Multipliers are seen in one of the others.
 TINY = [replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=lines, sram_lanes=lanes, multiplier_tree=False)
         for lines, lanes in ((16, 4), (32, 2), (8, 8))]
-SPECS = pytest.mark.parametrize("spec", [MEM, *TINY[:2], pytest.param(TINY[2], marks=pytest.mark.slow)],
-                                ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}")
+EARLY = [replace(spec, early=True) for spec in TINY[:2]]
+SPECS = pytest.mark.parametrize("spec", [MEM, *TINY[:2], EARLY[0],
+                                         *(pytest.param(spec, marks=pytest.mark.slow) for spec in (TINY[2], EARLY[1]))],
+                                ids=lambda spec: f"{spec.sram_lines}x{spec.sram_lanes}{' early' * spec.early}")
 
 lengths = st.lists(st.one_of(st.integers(0, 2), st.integers(0, 9)), max_size=12)
 stalls = st.one_of(st.none(), st.integers(1, 1 << 30))
@@ -136,6 +138,7 @@ def test_dense_scan_counts_and_multiplies(multiplier_tree, cases, seed):
     scans = [scanned(refs, lambda r, n=extent: (list(range(n)), list(range(r * n, r * n + n))))
              for extent, refs in cases]
     run({"dense": 1}, inputs, both(scans), seed, replace(MEM, multiplier_tree=multiplier_tree))
+    run({"dense": 1}, inputs, both(scans), seed, EARLY[0])
 
 
 @pytest.mark.parametrize("multiplier_tree", [True, False])

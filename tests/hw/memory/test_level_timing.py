@@ -2,6 +2,7 @@
 
 import functools
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -168,3 +169,29 @@ def test_the_two_levels_held_bound_transactions_of_one_entry(config, words, cycl
     refs = {"ref": [0, DONE] * 40} if config.get("output") == "lookup" else {}
     stamps = run(config, {"block": words * 40} | refs).stamps["block"]
     assert start_to_start(stamps, len(words)) == cycles
+
+
+@functools.cache
+def early():
+    return Bench(Level(replace(MEM, sram_lines=64, early=True)))
+
+
+@pytest.mark.parametrize("config,words,arrived,first", [
+    ({"root": 1}, block([40]), 3 + 5, 4), ({"root": 1, "dense": 1}, [2, 0, 5, 0], 3, 7),
+    (LOOKUP, [40, *range(40)], 1 + 4, 4)])
+def test_what_arrives_is_read_from_the_first_line_on(config, words, arrived, first):
+    """arrived: words up to where the first token is known; first: cycles from there to it."""
+    refs = {} if "root" in config else {"ref": [*range(40), DONE]}
+    result = early().run({"block": words, **refs}, LEVEL.config.encode(**config), idle=400)
+    assert not result.left
+    assert result.stamps["crd"][0] - result.stamps["block"][arrived - 1] == first
+    assert result.stamps["crd"][-1] - result.stamps["block"][-1] <= 12, "the last ones follow the last words"
+
+
+def test_a_level_of_which_little_is_read_is_freed_when_all_of_it_has_come():
+    """Levels of half a memory each, of which one word is read: nothing is written over before, and none is held for ever."""
+    words = 64 // 2 * 4
+    levels = [[(number * words + n) % 65536 for n in range(words)] for number in range(5)]
+    result = early().run({"block": [word for each in levels for word in (words, *each)], "ref": [3, DONE] * 5},
+                         LEVEL.config.encode(**LOOKUP), idle=400)
+    assert not result.left and result.outputs["crd"] == [token for each in levels for token in (each[3], DONE)]
