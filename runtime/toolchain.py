@@ -28,11 +28,14 @@ ZIG, GCC = COMPILERS = ("ziglang", "riscv64-unknown-elf-gcc")
 OBJCOPY = "riscv64-unknown-elf-objcopy"
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fno-builtin", "-fno-unwind-tables",
           "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror")
-# Bytes that are left to the stack: of our firmware six calls of functions whose frames the compiler checks, else a fair share.
-_FRAME_BYTES = 128
-_STACK_BYTES, _STACK_BYTES_OF_OTHERS = 6 * _FRAME_BYTES, 1024
+# Bytes that are left to the stack: of our firmware so many calls of functions whose frames the compiler checks, else a fair
+# share. The smaller bound is for programs that fit with it only.
+_CALLS, _FRAME_BYTES, _LEAST_FRAME_BYTES = 6, 128, 80
+_STACK_BYTES_OF_OTHERS = 1024
 # What the linker says of a program that is too large, see firmware.ld.
 _TOO_LARGE = "does not fit"
+# What a compiler says of a frame beyond its bound.
+_TOO_DEEP = "frame-larger-than"
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,12 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
         (folder / "sardonyx.h").write_text(header)
         (folder / "commands.c").write_text(made.commands)
         (folder / "tables.h").write_text(made.tables)
-        script = _script(folder, room, _STACK_BYTES)
-        flags = [*_FLAGS, f"-Wframe-larger-than={_FRAME_BYTES}", *(f"-D{name}={value}u" for name, value in sizes.items()),
-                 f"-I{folder}", f"-I{SOURCES}"]
-        for size in (), ("-Os",):       # which is slower
+        flags = [*_FLAGS, *(f"-D{name}={value}u" for name, value in sizes.items()), f"-I{folder}", f"-I{SOURCES}"]
+        # With -Os it is slower.
+        for size, frame in ((), _FRAME_BYTES), (("-Os",), _FRAME_BYTES), (("-Os",), _LEAST_FRAME_BYTES):
+            script = _script(folder, room, _CALLS * frame)
             try:
-                memory = _binary(found, [*flags, *size, str(SOURCES / "firmware.c")], script)
+                memory = _binary(found, [*flags, f"-Wframe-larger-than={frame}", *size, str(SOURCES / "firmware.c")], script)
                 break
             except _TooLarge:
                 continue
@@ -124,7 +127,7 @@ def _script(folder: Path, room: int, stack: int) -> Path:
 
 
 class _TooLarge(Exception):
-    """The linker says so."""
+    """The linker says so, or the compiler of a frame."""
 
 
 def _binary(found: Tools, arguments: Sequence[str], script: Path) -> bytes:
@@ -132,7 +135,7 @@ def _binary(found: Tools, arguments: Sequence[str], script: Path) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         program, binary = (str(Path(name) / each) for each in ("made.elf", "made.bin"))
         done = _run([*found.compiler, *arguments, "-T", str(script), "-o", program])
-        if _TOO_LARGE in done.stdout:
+        if _TOO_LARGE in done.stdout or _TOO_DEEP in done.stdout:
             raise _TooLarge
         assert done.returncode == 0, f"the firmware does not compile:\n{done.stdout}"
         done = _run([*found.objcopy, "-O", "binary", program, binary])
