@@ -2,7 +2,7 @@
 
 The order is proved, not assumed. What an array takes (`taken`) goes through the passes, one file each in `passes`: each makes
 the way from memory to the ports smaller where it applies, and says why where it does not. Elements that another operand finds
-are gathered, each port's as its coordinates come.
+are gathered, each port's as its coordinates come: by their address, or, where zeros are not stored, by comparing coordinates.
 
 Input:   a `Buffer`, a `Spatial` or an `Elastic`, one of its operands.
 Output:  `Fed`: a `PrivateBuffer`, and what the passes say of it.
@@ -71,25 +71,25 @@ class _Maker:
                 asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))
         buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), tuple(begins),
                                tuple(asks) if taken.asks else ())
-        return Fed(buffer, (constant_coordinates.tried(taken), edge_to_edge.tried(self._tensor.name, self._array), banks_said,
-                            *said[0]))
+        return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
+                            edge_to_edge.tried(self._tensor.name, self._array), banks_said, *said[0]))
 
     def _bank(self, axis: int, nth: int, mine: list[int], extent: int) -> tuple[Bank, tuple[Verdict, ...]]:
         """extent: the coordinates of a fiber in this bank."""
         taken, count = self._taken, self._buffer.banks
         shape = [-(-(size - nth) // count) if at == axis and count > 1 else size
                  for at, size in enumerate((*self._shape[:-1], extent))]
-        check_room(self._stored, shape)
-        outer = shape[:-1] if taken.form == FIBER or taken.dealt else shape
+        check_room(self._stored, shape, bool(taken.asks))
+        outer = shape[:-1] if (taken.form == FIBER and not taken.asks) or taken.dealt else shape
         number = {sink: at for at, sink in enumerate(mine)}
         local = [(number[sink], [each // count if level == axis and count > 1 else each for level, each in enumerate(at)])
                  for sink, at in taken.reads if sink in number]
         numbers = [int(np.ravel_multi_index(at, outer)) if outer else 0 for _, at in local]
+        if taken.asks:
+            return self._gathering(shape, numbers)
         if self._kind == BITVECTOR and numbers != list(range(prod(shape[:-1]))):
             raise self._stored.mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, "
                                        "and the values of bitvectors are counted", "make the last level compressed")
-        if taken.asks:
-            return self._gathering(shape, [number * shape[-1] for number in numbers])
         across = -(-shape[-1] // DATA_BITS)
         along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
         places, sinks = [number * (along or 1) for number in numbers], [sink for sink, _ in local]
@@ -113,7 +113,9 @@ class _Maker:
         rows_said = lock_step.tried(self._stored, self._taken, (), 0, len(bases))
         levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
         depth = max(2, -(-GATHERED // len(bases)))
-        bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, (), len(bases), FIBER, True, depth,
+        inside = self._taken.inside
+        along = (Loop(shape[-1 - inside], prod(shape[-inside:]), 0),) if inside else ()
+        bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, along, len(bases), FIBER, True, depth,
                     self._buffer.operations, self._buffer.node, bases=tuple(bases))
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), asked(skew.NAME), rows_said)
 

@@ -28,7 +28,8 @@ class Taken:
     """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
 
     dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
-    its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered.
+    its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
+    then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.
     """
 
     form: str
@@ -38,6 +39,7 @@ class Taken:
     dealt: int = 0
     begins: tuple[int, ...] = ()
     asks: tuple[str, ...] = ()
+    inside: int = 0
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -92,16 +94,15 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                                  "make it dense, or skip them")
         elements = [stored.at([at for _, at in port.at[:dimensions]]) for port in ports]
         return Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
+    sinks = tuple(port.name for port in ports)
+    if array.time in found and (name, indices) not in array.carried:
+        places = [stored.at([max(at, 0) for _, at in port.at[:dimensions]]) for port in ports]
+        inside = dimensions - 1 - stored.buffer.order.index(indices.index(array.time))
+        return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=asked(array, ports), inside=inside)
     if indices[last] != array.time:
         raise stored.mistake(f"fibers go along {array.time}, which is not the last level",
                              f"put dimension {indices.index(array.time)} last in its order")
     reads = tuple((sink, stored.at([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
-    sinks = tuple(port.name for port in ports)
-    if array.time in found and (name, indices) not in array.carried:
-        if kind != DENSE:
-            raise stored.mistake(f"its last level is {kind}, but elements of {name} are taken by their {array.time}",
-                                 "make it dense")
-        return Taken(FIBER, True, sinks, reads, asks=asked(array, ports))
     if kind != DENSE and array.time not in found:
         raise stored.mistake(f"its last level is {kind}, but the array takes every {array.time}",
                              f"make it dense, or skip {array.time} where {name} is 0")

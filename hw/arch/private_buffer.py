@@ -14,7 +14,7 @@ Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with ha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
@@ -30,6 +30,8 @@ LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
 MOST_LOOPS, MOST_BANKS, MOST_DEPTH, MOST_SHARED = 8, 64, 1 << 10, 1 << 16
 # Of a linked list: coordinates of a node, and what stands where there is no node.
 MOST_NODE, NO_NODE = 256, (1 << DATA_BITS) - 1
+# Elements of a tensor whose coordinates are compared.
+MOST_MATCHED = 256
 # Of the memories, 16-bit lanes in a line.
 LANES = 4
 Extent = Annotated[int, Whole(1, 1 << 20)]
@@ -86,7 +88,9 @@ class Bank:
     wide : bool         Rows, of a value for each port, are stored, filled in and read at once; the first loop is along a row.
     short : bool        Of a wide one: a tensor has a row for each launch of an operation, which may be fewer.
     bases : tuple       Of one that gathers, for each sink the address of the element whose coordinate is 0; () if it walks
-                        its request, which one that gathers has not.
+                        its request. One that gathers has at most one loop: that along which ports ask, if it is not the last
+                        level. Addresses are those of a dense tensor; where its zeros are not stored, those of elements are
+                        compared with what is asked for, and one that is not stored is 0.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -104,7 +108,7 @@ class Bank:
     dealt: Annotated[int, Whole(0, MOST_BANKS)] = 0
     wide: bool = False
     short: bool = False
-    bases: Annotated[tuple[int, ...], Tuple((Whole(0, MOST_WORDS - 1),), True)] = ()
+    bases: Annotated[tuple[int, ...], Tuple((Whole(0, (1 << DATA_BITS) - 1),), True)] = ()
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -126,11 +130,15 @@ class Bank:
             yield Misfit("short", "but its rows are not taken one after the other", "leave it out")
 
     def _no_gather(self) -> Iterator[Misfit]:
-        if len(self.bases) != self.sinks or self.loops or self.first or self.first_sink:
+        if len(self.bases) != self.sinks or self.loops[1:] or any(loop.hop for loop in self.loops) or self.first \
+                or self.first_sink:
             yield Misfit("bases", f"are {len(self.bases)} of {self.sinks} sinks, or there is a request, too",
-                         "give one for each sink, and no loops")
-        elif self.kind != DENSE or self.form != FIBER or self.wide:
-            yield Misfit("bases", f"are of a bank that is {self.kind}, or gives no fibers", f"give a {DENSE} bank of fibers")
+                         "give one for each sink, and at most the loop along which they ask")
+        elif self.form != FIBER or self.wide:
+            yield Misfit("bases", "are of a bank that gives no fibers", "give a bank of fibers")
+        elif self.matched and (self.words > MOST_MATCHED or self.values > 1 << DATA_BITS):
+            yield Misfit("words", f"is {self.words:,}, of places to {self.values:,}, which are compared",
+                         f"give {MOST_MATCHED} or fewer, and {1 << DATA_BITS:,} places")
 
     def _no_rows(self) -> Iterator[Misfit]:
         row = Loop(self.sinks, 1, 1)
@@ -157,6 +165,23 @@ class Bank:
         return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE and not self.bases)
 
     @property
+    def matched(self) -> bool:
+        """Whether it gathers elements by comparing, as its zeros are not stored."""
+        return bool(self.bases) and self.kind != DENSE
+
+    @property
+    def asked(self) -> Loop:
+        """Of one that gathers, how many coordinates there are to ask for, and how far apart."""
+        return self.loops[0] if self.loops else Loop(self.levels[-1].extent, 1, 0)
+
+    @property
+    def walked(self) -> Bank:
+        """The bank that gives all fibers of a tensor as they are stored, to where elements are matched."""
+        along = {DENSE: self.levels[-1].extent, BITVECTOR: -(-self.levels[-1].extent // DATA_BITS)}.get(self.kind)
+        loops = (Loop(self.fibers, along or 1, 0),)
+        return replace(self, loops=(Loop(along, 1, 0), *loops) if along else loops, sinks=1, depth=2, operations=1, bases=())
+
+    @property
     def across(self) -> tuple[Loop, ...]:
         """The loops from word to word, or from fiber to fiber."""
         return self.loops[1:] if self.is_along else self.loops
@@ -179,7 +204,7 @@ class Bank:
 
     @property
     def values(self) -> int:
-        """Of a dense tensor."""
+        """Of a tensor with its zeros."""
         return prod(level.extent for level in self.levels)
 
     @property

@@ -34,8 +34,9 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                 levels = {name: streams[bank.streams[0]].next() for name in stored}
                 arrays = levels | {"values": streams["values"].next()}
             if bank.bases:
+                elements = _elements(bank, arrays)
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
-                    sinks[at] += _gathered(bank, arrays["values"], base, coordinates)
+                    sinks[at] += _gathered(bank, elements, base, coordinates)
                 continue
             for place, sink in _request(bank):
                 pairs = _read(bank, arrays, place)
@@ -58,12 +59,22 @@ def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     yield from places
 
 
-def _gathered(bank: Bank, values: Sequence[int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
+def _elements(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> dict[int, int]:
+    """The elements of a tensor that are stored, by their addresses in a dense one."""
+    if not bank.matched:
+        return dict(enumerate(arrays["values"]))
+    walked, extent = bank.walked, bank.levels[-1].extent
+    return {fiber * extent + crd: value for fiber, (place, _) in enumerate(_request(walked))
+            for crd, value in _read(walked, arrays, place)[:-1]}
+
+
+def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
     """The elements of a fiber of coordinates, and its end."""
     for crd, _ in pairs:
         if is_control(crd):
             break
-        yield crd, wrapped(values[base + crd], bank.bits)
+        assert crd < bank.asked.extent, "a coordinate is beyond the last"
+        yield crd, wrapped(elements.get(base + crd * bank.asked.stride, 0), bank.bits)
     yield END
 
 

@@ -32,6 +32,7 @@ from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
 from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
+from sardonyx.hw.spatial.buffer.matcher import Matcher
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
 from sardonyx.hw.spatial.buffer.result_buffer import ResultBuffer
 from sardonyx.hw.spatial.buffer.wide_bank import WideBank
@@ -199,6 +200,25 @@ class Shared(Between):
         assume(m, "a request ends behind its last element", ~part.ended | ~waits)
 
 
+class Matched(Between):
+    """Elements that are searched: those of the half that is filled in stand in front, and of one that is full nothing more."""
+
+    def __init__(self) -> None:
+        wires = {"full": 2, "reading": 1, "writing": 1, "there0": 3, "there1": 3}
+        super().__init__(Matcher(2, 2, 3, 1), {name: (f"part.{name}", bits) for name, bits in wires.items()})
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        probe: Any = self
+        for half, there in enumerate((probe.there0, probe.there1)):
+            always(m, f"elements of half {half} stand in front", (there & (there + 1)) == 0)
+            idle = ~probe.full.bit_select(half, 1) & (probe.writing != half)
+            always(m, f"half {half} is empty until it is written", ~idle | (there == 0))
+        full, alike = probe.full, probe.writing == probe.reading
+        always(m, "the same half is next where both are full, or none", (full.all() | ~full.any()) == alike)
+        always(m, "one that is full is read", alike | full.bit_select(probe.reading, 1))
+
+
 def rows() -> Side:
     """What takes and gives rows, results of arrays in step, and a port of a DMA that lanes share."""
     bank = Bank(16, (Level(DENSE, 2), Level(DENSE, 4)), 16, 0, 0, (Loop(4, 1, 1), Loop(2, 4, 0)), 4, WORD, False, wide=True)
@@ -214,7 +234,7 @@ def feeders() -> Side:
     return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
                  "bits": Between(LevelFeeder(BITVECTOR, 2)), "links": Between(CountedFeeder(False, True)),
-                 "lists": Between(LevelFeeder(LINKED, 3, 2))})
+                 "lists": Between(LevelFeeder(LINKED, 3, 2)), "matched": Matched()})
 
 
 def writers() -> Side:

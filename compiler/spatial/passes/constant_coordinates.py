@@ -1,23 +1,27 @@
 """Ports whose elements are known when hardware is made have no comparators, and nothing stores coordinates for them.
 
 Applies where no value says which element a port takes. Else elements are asked for by the coordinates that another operand
-gives: of a dense operand the coordinate is an address (`GatherBank`).
+gives: of a dense operand the coordinate is part of an address (`GatherBank`). Where zeros are not stored it is compared with
+those of all elements of a tensor, the fallback of all passes (`Matcher`): one comparator for each, which ports share.
 
 Source:  Stellar IV-D (constant output coordinates: comparators fold away).
 """
 
 from __future__ import annotations
 
+from ....hw.arch.private_buffer import DENSE
+from ..buffer import Stored
 from ..taken import Taken
 from .verdict import Verdict, many
 
 NAME = "constant coordinates"
 
 
-def tried(taken: Taken) -> Verdict:
+def tried(stored: Stored, taken: Taken) -> Verdict:
     """Whether no element is searched for."""
     ports = many(len(taken.sinks), "port")
     if not taken.asks:
         return Verdict(NAME, True, f"what {ports} take is known, so that nothing is compared")
     givers = ", ".join(dict.fromkeys(taken.asks))
-    return Verdict(NAME, False, f"{ports} ask for what {givers} find, each in turn")
+    how = "by address" if stored.kind == DENSE else f"by {stored.buffer.words} comparators"
+    return Verdict(NAME, False, f"{ports} ask for what {givers} find, each in turn, {how}")

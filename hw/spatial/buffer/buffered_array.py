@@ -23,6 +23,7 @@ from ..array.elastic_array import ElasticArray
 from ..array.elastic_array import streams as elastic_streams
 from ..array.spatial_array import SpatialArray
 from ..array.spatial_array import streams as array_streams
+from .associative_bank import AssociativeBank
 from .gather_bank import GatherBank
 from .private_buffer import PrivateBank
 from .wide_bank import WideBank
@@ -91,7 +92,8 @@ class BufferedArray(Component):
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
-                part: Any = macro((WideBank if bank.wide else GatherBank if bank.bases else PrivateBank)(bank, name))
+                kind = AssociativeBank if bank.matched else GatherBank if bank.bases else PrivateBank
+                part: Any = macro(WideBank(bank, name) if bank.wide else kind(bank, name))
                 m.submodules[f"buffer_{buffer.name(n)}"] = part
                 if bank.wide:
                     self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)

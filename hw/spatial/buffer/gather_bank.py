@@ -51,7 +51,7 @@ class GatherBank(Component):
 
     def __init__(self, bank: Bank, module_name: str) -> None:
         self.bank, self.module_name = bank, module_name
-        super().__init__({"values": In(stream.Signature(DATA_BITS))}
+        super().__init__({name: In(stream.Signature(DATA_BITS)) for name in bank.streams}
                          | {f"ask{n}": In(stream.Signature(TOKEN)) for n in range(bank.sinks)}
                          | {f"o{n}": Out(stream.Signature(pair(bank.bits))) for n in range(bank.sinks)} | {"fault": Out(1)})
 
@@ -62,12 +62,11 @@ class GatherBank(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         bank = self.bank
-        m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
+        values, fault = self._stored(m)
         m.submodules.turns = turns = macro(Turns(bank.sinks, TOKEN, f"gather_turns_{bank.sinks}"))
         asked = data.StructLayout({"crd": TOKEN, "of": len(turns.o.payload.of)})
         m.submodules.refs = refs = macro(Fifo2(TOKEN))
         m.submodules.under_way = under_way = macro(Fifo(asked, LOOKED_UP))
-        lead(m, self.values, values.fill)
         lead(m, refs.o, values.ref)
         crd, of = turns.o.payload.word, turns.o.payload.of
         finishing = Signal()        # every port has had its fibers of this tensor
@@ -77,7 +76,7 @@ class GatherBank(Component):
         m.d.comb += [issues.eq(turns.o.valid & refs.i.ready & under_way.i.ready & ~finishing), turns.o.ready.eq(issues),
                      under_way.i.valid.eq(issues), Value.cast(under_way.i.payload).eq(Cat(crd, of)),
                      refs.i.valid.eq(issues | finishing), refs.i.payload.eq(Mux(finishing, DONE, ref)),
-                     ref.as_value().eq(Mux(crd.control, stop(0), (base + crd.data)[:DATA_BITS]))]
+                     ref.as_value().eq(Mux(crd.control, stop(0), (base + self._distance(crd.data))[:DATA_BITS]))]
         with m.Switch(of):
             for n, each in enumerate(bank.bases):
                 with m.Case(n):
@@ -85,10 +84,20 @@ class GatherBank(Component):
         finished = self._ports(m, turns, issues, values.crd, under_way.o, finishing & refs.i.ready)
         m.d.comb += finishing.eq(finished)
         beyond = Signal()
-        with m.If(issues & ~crd.control & (crd.data > bank.levels[-1].extent - 1)):
+        with m.If(issues & ~crd.control & (crd.data > bank.asked.extent - 1)):
             m.d.sync += beyond.eq(1)
-        m.d.comb += self.fault.eq(values.fault | beyond)
+        m.d.comb += self.fault.eq(fault | beyond)
         return m
+
+    def _stored(self, m: Module) -> tuple[Any, Value]:
+        """What gives the elements of references, with its fault."""
+        m.submodules.values = values = macro(StoredLevel(self.bank.lines, LANES, True))
+        lead(m, self.values, values.fill)
+        return values, values.fault
+
+    def _distance(self, crd: Value) -> Value:
+        """From the address of the coordinate 0."""
+        return crd * self.bank.asked.stride if self.bank.loops else crd
 
     def _ports(self, m: Module, turns: Any, issues: Value, values: Any, under_way: Any, again: Value) -> Value:
         """What ports ask for, and what they get; whether all have had their fibers of a tensor.

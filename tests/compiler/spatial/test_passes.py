@@ -34,9 +34,12 @@ def said(rows: "list[list[int]]", buffer: sp.Buffer, skips: "Sequence[Skip]" = (
 @pytest.mark.parametrize("example,applies,miss,reason", [
     ((OUTPUT, dense()), "constant coordinates: what 8 ports take is known, so that nothing is compared",
      (OUTPUT, COLUMNS, [ROWS_OF_A]),
-     "no constant coordinates: 32 ports ask for what A_0_0, A_1_0, A_2_0, A_3_0 find, each in turn"),
+     "no constant coordinates: 32 ports ask for what A_0_0, A_1_0, A_2_0, A_3_0 find, each in turn, by address"),
     ((WEIGHTS, dense()), "edge to edge: 8 streams in place of 24",
      (OUTPUT, dense()), "no edge to edge: a port takes more than one word in an operation"),
+    ((OUTPUT, dense()), "constant coordinates: what 8 ports take is known, so that nothing is compared",
+     (OUTPUT, CSR, [ROWS_OF_A]),
+     "no constant coordinates: 32 ports ask for what A_0_0, A_1_0, A_2_0, A_3_0 find, each in turn, by 64 comparators"),
     ((OUTPUT, dense()), "loop nest: 2 loops of 6 bits in place of a table of 24",
      (OUTPUT, COLUMNS, [ROWS_OF_A]), "no loop nest: values say which element is next"),
     ((OUTPUT, COLUMNS), "transpose: by strides of 1, 3, without a register",

@@ -138,10 +138,9 @@ def test_explain_says_by_whose_coordinates() -> None:
 
 
 @pytest.mark.parametrize("changed,said", [
-    ({"buffers": {"B": sp.Buffer("dense", "compressed", words=64, order=(1, 0))}},
-     "its last level is compressed, but elements of B are taken by their k; make it dense"),
-    ({"buffers": {"B": sp.Buffer("dense", "dense", words=64)}},
-     "fibers go along k, which is not the last level; put dimension 0 last in its order"),
+    ({"buffers": {"B": sp.Buffer("dense", "compressed", words=512, order=(1, 0))}},
+     "its last level is compressed, whose elements are found by comparing, 256 in a bank, which has 512 words; "
+     "give 256 words or fewer, or make it dense"),
     ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0), wide=True)}},
      "it is wide, which buffers of one bank and of arrays in step can be; leave out wide"),
     ({"buffers": {"B": COLUMNS}, "balance": [sp.shift(i, by=-1, where=k >= 8)]},
