@@ -4,8 +4,7 @@
 
 Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds.
 Output:  for each port the one whose pairs have these coordinates.
-Errors:  UserError where two operands together find them, as no stream has those that are left; and where work moves: a free
-         row would take items of an operation whose tensor the buffer does not give yet, before its own of one before.
+Errors:  UserError where two operands together find them, as no stream has those that are left.
 Source:  Stellar III-E, Listing 5 (gather).
 """
 
@@ -20,18 +19,15 @@ from ...hw.arch.errors import UserError
 def asked(array: Elastic, ports: Sequence[Border]) -> tuple[str, ...]:
     """For each port of an operand the one by whose coordinates its elements are gathered."""
     name, where = ports[0].tensor, f"buffers: {ports[0].tensor}"
-    if any(port.begin for port in ports):
-        raise UserError(f"elements of {name} are gathered, and work moves to rows that are free", where,
-                        "leave out the balance, or the buffer")
     found = next(each for each in array.found if each.index == array.time)
     if len(found.reads) > 1:
         both = " and ".join(tensor for tensor, _ in found.reads)
         raise UserError(f"which {array.time} of {name} a port takes is found by {both} together", where,
                         "leave the buffer out: no stream has the coordinates that are left")
     (tensor, indices), = found.reads
-    givers = {_places(port, indices): port.name for port in array.inputs if port.tensor == tensor
+    givers = {(_places(port, indices), port.begin): port.name for port in array.inputs if port.tensor == tensor
               and tuple(index for index, _ in port.at[:len(indices)]) == indices}
-    return tuple(givers[_places(port, indices)] for port in ports)
+    return tuple(givers[_places(port, indices), port.begin] for port in ports)
 
 
 def _places(port: Border, indices: Sequence[str]) -> tuple[int, ...]:

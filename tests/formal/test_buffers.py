@@ -24,6 +24,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.joined.dealer import UNDER_WAY, Dealer
 from sardonyx.hw.memory.array_store import READ, ArrayStore
 from sardonyx.hw.memory.list_level import FINISHED, ListLevel
+from sardonyx.hw.spatial.buffer.answered import Answered
 from sardonyx.hw.spatial.buffer.bit_writer import BitWriter
 from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
 from sardonyx.hw.spatial.buffer.counted import CountedDrain, CountedFeeder, FixedDrain
@@ -234,7 +235,8 @@ def feeders() -> Side:
     return Side({"coordinates": Between(CountedFeeder(False)), "drain": Between(CountedDrain(16)),
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
                  "bits": Between(LevelFeeder(BITVECTOR, 2)), "links": Between(CountedFeeder(False, True)),
-                 "lists": Between(LevelFeeder(LINKED, 3, 2)), "matched": Matched()})
+                 "lists": Between(LevelFeeder(LINKED, 3, 2)), "matched": Matched(),
+                 "answered": Held(Answered(1, (1, 2), 3), {"waits": 3})})
 
 
 def writers() -> Side:

@@ -11,7 +11,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.dma import SPAN_BITS, WORD_BITS
-from ...arch.elastic import Elastic
+from ...arch.elastic import Balance, Elastic
 from ...arch.private_buffer import Bank, PrivateBuffer
 from ...arch.spatial import LENGTH, Spatial
 from ...arch.token import DATA_BITS
@@ -23,11 +23,15 @@ from ..array.elastic_array import ElasticArray
 from ..array.elastic_array import streams as elastic_streams
 from ..array.spatial_array import SpatialArray
 from ..array.spatial_array import streams as array_streams
+from .answered import Answered
 from .associative_bank import AssociativeBank
 from .gather_bank import GatherBank
 from .private_buffer import PrivateBank
 from .wide_bank import WideBank
 from .written_result import WrittenResult
+
+# Coordinates that wait in front of a bank.
+ASKED = 2
 
 
 class BufferedArray(Component):
@@ -89,6 +93,9 @@ class BufferedArray(Component):
         # By whose coordinates elements are gathered, and the streams of those that gather.
         asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers for names in buffer.asks for name in names}
         givers: dict[str, Any] = {name: getattr(self, name) for name in asking if name in self._kept}
+        # Where rows take each other's work, a pair comes with what was gathered for it: banks, and what takes their elements.
+        balanced = isinstance(inner, Elastic) and any(isinstance(unit.kind, Balance) for unit in inner.units)
+        answers: dict[str, list[tuple[Bank, Any, Any]]] = {name: [] for name in asking} if balanced else {}
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
@@ -104,6 +111,8 @@ class BufferedArray(Component):
                 for at, sink in enumerate(sinks):
                     if sink in asking:
                         givers[sink] = getattr(part, f"o{at}")
+                    elif balanced and bank.bases:
+                        answers[buffer.asks[n][at]].append((bank, getattr(part, f"o{at}"), getattr(inside, sink)))
                     else:
                         lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
                 for at, port in enumerate(buffer.asks[n] if buffer.asks else ()):
@@ -122,7 +131,11 @@ class BufferedArray(Component):
             if name not in asking:
                 lead(m, own, other) if member.flow is In else lead(m, other, own)
         for name, giver in givers.items():
-            self._give(m, giver, getattr(inside, name), asking[name])
+            taker = getattr(inside, name)
+            if balanced:
+                m.submodules[f"{name}_answered"] = self._answered(m, giver, taker, asking[name], answers[name])
+            else:
+                self._give(m, giver, taker, asking[name])
         m.d.comb += self.fault.eq(Cat(faults).any())
         return m
 
@@ -131,6 +144,21 @@ class BufferedArray(Component):
         m.d.comb += giver.ready.eq(fork(m, giver.valid, (taker, Const(1)), *((each, Const(1)) for each in asking)))
         m.d.comb += [Value.cast(taker.payload).eq(Value.cast(giver.payload)),
                      *(each.payload.eq(giver.payload.crd) for each in asking)]
+
+    def _answered(self, m: Module, giver: Any, taker: Any, asking: Sequence[Any],
+                  answers: Sequence[tuple[Bank, Any, Any]]) -> Any:
+        """What a port of a balanced array gets, when all that is gathered for it is there."""
+        bits = len(Value.cast(giver.payload.value))
+        # As many as banks and what is in front of them hold.
+        depth = max(bank.depth for bank, _, _ in answers) + ASKED
+        part: Any = macro(Answered(bits, [bank.bits for bank, _, _ in answers], depth))
+        lead(m, giver, part.i)
+        lead(m, part.o, taker)
+        for n, (ask, (_, answer, sink)) in enumerate(zip(asking, answers, strict=True)):
+            lead(m, getattr(part, f"ask{n}"), ask)
+            lead(m, answer, getattr(part, f"a{n}"))
+            lead(m, getattr(part, f"o{n}"), sink)
+        return part
 
     def _set(self, m: Module, part: Any, bank: Bank, torn: Value, inside: Any, lengths: list[Any]) -> None:
         """A wide bank with its settings; the first one that is short tells lengths to the array."""
