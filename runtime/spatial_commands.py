@@ -134,17 +134,21 @@ class Program:
         self.command("set_span", BOTH | NODES_AXIS, nodes)
         self.command("issue")
 
-    def arrays(self, stream: str, addresses: Sequence[int], size: int) -> None:
+    def arrays(self, stream: str, addresses: Sequence[int], size: int, strides: Sequence[int] = ()) -> None:
         """Move a tensor without zeros, all its arrays: an operand from memory, or a result to memory.
 
         stream: of its values.  addresses: where its arrays are from the first tensor on, in the order of their streams, the
         values last; but that of segments, bits or heads is of this tensor.  size: the logarithm of the bytes of a value.
+        strides: of each array, elements from one to the next, 1, 2, 4 or 8; none: 1 of all.
         """
         index = self.index(stream)
         found = self.accelerator.streams[index]
         if len(addresses) != found.before + 1 or not found.before:
             raise UserError(f"{len(addresses)} addresses", f"stream {stream}",
                             f"give {found.before + 1}" if found.before else "name the values of a tensor without zeros")
+        if strides and (len(strides) != len(addresses) or not set(strides) <= set(command.PITCHES)):
+            raise UserError(f"the strides are {', '.join(map(str, strides))}", f"stream {stream}",
+                            f"give {len(addresses)}, each one of {', '.join(map(str, command.PITCHES))}")
         inner, outer = region(BUFFER, index), region(MEMORY)
         memory = DESTINATION if found.is_result else SOURCE
         self.command("set_src_and_dst", *((inner, outer) if found.is_result else (outer, inner)))
@@ -153,6 +157,10 @@ class Program:
         self.command("set_axis_type", BOTH, command.AXIS_TYPES[found.kind])
         for nth, address in enumerate(addresses[:-1]):
             self.command("set_metadata_address", memory | nth << command.METADATA_LSB, address)
+        for nth, stride in enumerate(strides[:-1]):
+            self.command("set_metadata_stride", memory | nth << command.METADATA_LSB | (nth == 0), stride)
+        if strides:
+            self.command("set_data_stride", memory, strides[-1])
         self.command("set_address", memory, addresses[-1])
         self.command("issue")
 

@@ -78,6 +78,11 @@ static inline void spatial_set_metadata_address(uint32_t sides, uint32_t array, 
 {
     (void)SPATIAL_COMMAND(SPATIAL_SET_METADATA_ADDRESS, sides | array << SPATIAL_METADATA_LSB, address);
 }
+/* axis 1 and array 0, or axis 0 and an array behind it; elements from one to the next: 1, 2, 4 or 8. */
+static inline void spatial_set_metadata_stride(uint32_t sides, uint32_t axis, uint32_t array, uint32_t stride)
+{
+    (void)SPATIAL_COMMAND(SPATIAL_SET_METADATA_STRIDE, sides | array << SPATIAL_METADATA_LSB | axis, stride);
+}
 static inline void spatial_set_constant(uint32_t constant, uint32_t value)
 {
     (void)SPATIAL_COMMAND(SPATIAL_SET_CONSTANT, constant, value);

@@ -31,12 +31,15 @@ KIND_LSB, INDEX_BITS = 16, 16
 DENSE, COMPRESSED, LINKED_LIST, BITVECTOR = range(4)
 AXIS_TYPES = {private_buffer.COMPRESSED: COMPRESSED, private_buffer.LINKED: LINKED_LIST, private_buffer.BITVECTOR: BITVECTOR}
 METADATA_LSB = 16
+# Elements from one to the next of an array of a tensor without zeros.
+PITCHES = (1, 2, 4, 8)
 # What `set_constant` sets; Stellar's own are below 16, of which this is one, with a value.
 RESTART = 8
 ELEMENT, PARTS, LAUNCHES, SHARED, PATIENCE = range(16, 21)
 PATIENCE_BITS = 32
 
-ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE, SET_METADATA_ADDRESS = range(8)
+ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXIS_TYPE, SET_METADATA_ADDRESS, \
+    SET_METADATA_STRIDE = range(9)
 WAIT = 13
 # Of a core alone, past the queue: the registers `given_up` and `status`, and what a write of `clear` does.
 READ_GIVEN_UP, READ_STATUS, CLEAR = 125, 126, 127
@@ -91,6 +94,9 @@ COMMANDS = (
             "axis 1 may be a linked list, of up to its span of nodes, if the DMA has lists"),
     Command("set_metadata_address", SET_METADATA_ADDRESS, "sides[31:30], array[23:16], axis[7:0]", "byte address",
             "where an array in front of the values is, of the side that is memory: the first is segments, bits or heads"),
+    Command("set_metadata_stride", SET_METADATA_STRIDE, "sides[31:30], array[23:16], axis[7:0]",
+            f"elements: {', '.join(map(str, PITCHES))}",
+            "how far apart elements of such an array are: of the first one by axis 1, of the others by axis 0"),
     Command("wait", WAIT, "mask", "",
             "waits until what the mask names has ended: bit 0 all requests, bit 1 + n that of stream n"),
 )
@@ -149,6 +155,7 @@ def shown(word: Word) -> str:
     axis = rs1 & (1 << AXIS_BITS) - 1
     text = {ISSUE: "", SET_SRC_AND_DST: f"{_region(rs1)}, {_region(rs2)}", SET_CONSTANT: f"{axis}, {rs2}",
             SET_ADDRESS: f"{sides}{rs2:#x}", SET_METADATA_ADDRESS: f"{sides}{rs1 >> METADATA_LSB & 255}, {rs2:#x}",
+            SET_METADATA_STRIDE: f"{sides}{axis}, {rs1 >> METADATA_LSB & 255}, {rs2}",
             SET_STRIDE: f"{sides}{axis}, {rs2 - (rs2 >> 31 << 32)}", WAIT: f"{rs1:#x}"}
     return f"{named[number]}({text.get(number, f'{sides}{axis}, {rs2}')})"
 

@@ -116,9 +116,10 @@ class Decoder(wiring.Component):
             with m.Case(command.SET_SPAN, command.SET_STRIDE, command.SET_AXIS_TYPE):
                 self._loop(m, request, setting, wrong, number, arrays)
             if arrays is not None:
-                with m.Case(command.SET_METADATA_ADDRESS):
-                    with m.If(~arrays.place(m, word, setting & self._outside(request))):
-                        m.d.comb += wrong.eq(command.VALUE)
+                for what, takes in ((command.SET_METADATA_ADDRESS, arrays.place), (command.SET_METADATA_STRIDE, arrays.pitch)):
+                    with m.Case(what):
+                        with m.If(~takes(m, word, setting & self._outside(request))):
+                            m.d.comb += wrong.eq(command.VALUE)
             with m.Case(command.WAIT):
                 m.d.comb += done.eq(~((word.rs1[0] & ~idle) | (word.rs1[1:] & self.streams).any()))
                 with m.If((word.rs1 >> 1 + len(self.streams)) != 0):

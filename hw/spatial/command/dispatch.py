@@ -9,7 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.accelerator import Accelerator
-from ...arch.dma import ELEMENT_BITS, WORD_BITS
+from ...arch.command import PITCHES
+from ...arch.dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS
 from ...dma.dma import BUS, DmaEngine
 from ...emit import Macro, macro
 from ...stream.lead import lead
@@ -146,7 +147,12 @@ class Dispatch(wiring.Component):
             starts.eq((parked.o.valid & accepts.any() & ~dropped) | (goes & ~counted)),
             number.eq(Mux(parked.o.valid, parked.o.payload.stream, job.stream)),
             parked.i.valid.eq(goes & counted), parked.i.payload.base.eq(job.request.base),
-            parked.i.payload.size.eq(job.request.size), parked.i.payload.stream.eq(job.stream)]
+            parked.i.payload.size.eq(job.request.size), parked.i.payload.stream.eq(job.stream),
+            # Where no stride was told, elements are one behind the other.
+            parked.i.payload.shift.eq(job.request.size)]
+        for shift in range(1, MOST_SIZE + max(PITCHES).bit_length()):
+            with m.If(job.request.loops[0].stride[shift]):
+                m.d.comb += parked.i.payload.shift.eq(shift)
         request: Any = Signal.like(job.request, name="started")
         m.d.comb += request.eq(job.request)
         with m.If(parked.o.valid):
@@ -156,14 +162,14 @@ class Dispatch(wiring.Component):
         for n, each in enumerate(streams):
             if not each.is_counted:
                 continue
-            run, mine, size = getattr(self, f"run{n}"), Signal(name=f"counted{n}"), parked.o.payload.size
+            run, mine, shift = getattr(self, f"run{n}"), Signal(name=f"counted{n}"), parked.o.payload.shift
             m.d.comb += [mine.eq(parked.o.valid & (number == n)), run.ready.eq(mine & parked.o.ready)]
             with m.If(mine):
                 # Of none there is one that is not in memory, as a request has an element.
                 count, loop = run.payload.count, request.loops[0]
-                m.d.comb += [loop.there.eq(count), loop.span.eq(Mux(count == 0, 1, count)), loop.stride.eq(1 << size),
-                             request.base.eq(parked.o.payload.base + (run.payload.first << size)), request.size.eq(size),
-                             request.stores.eq(each.is_result)]
+                m.d.comb += [loop.there.eq(count), loop.span.eq(Mux(count == 0, 1, count)), loop.stride.eq(1 << shift),
+                             request.base.eq(parked.o.payload.base + (run.payload.first << shift)),
+                             request.size.eq(parked.o.payload.size), request.stores.eq(each.is_result)]
         later = Signal(len(streams))        # a number is known in the cycle after the last of what counts was taken
         orphans = Cat(parked.holds[n] & ~known[n] & ~self.streams[self.accelerator.counter(n)]
                       if each.is_counted and not each.is_result else Const(0) for n, each in enumerate(streams))

@@ -9,12 +9,15 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.accelerator import Accelerator
-from ...arch.dma import ADDRESS_BITS
+from ...arch.command import PITCHES
+from ...arch.dma import ADDRESS_BITS, MOST_SIZE
 
 
 def parked_layout(accelerator: Accelerator) -> data.StructLayout:
-    """Such a request: how many elements there are is all that it does not say, and they lie one behind the other."""
-    return data.StructLayout({"base": ADDRESS_BITS, "size": 2, "stream": range(len(accelerator.streams))})
+    """Such a request: how many elements there are is all that it does not say. `shift`: the logarithm of the bytes from one to
+    the next."""
+    return data.StructLayout({"base": ADDRESS_BITS, "size": 2, "shift": range(MOST_SIZE + max(PITCHES).bit_length()),
+                              "stream": range(len(accelerator.streams))})
 
 
 class Parked(wiring.Component):

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import without_zeros
 from accelerators import accelerator
 from amaranth.sim import Simulator
 
 from sardonyx.hw.arch import command
-from sardonyx.hw.arch.command import BUS, HANG, REGIONS, TENSORS, UNKNOWN, Word
+from sardonyx.hw.arch.command import BUS, HANG, NONE, REGIONS, SHAPE, TENSORS, UNKNOWN, VALUE, Word
 from sardonyx.hw.arch.outer_product import OuterProduct
 from sardonyx.hw.spatial.command.decoder import Decoder
 from sardonyx.hw.spatial.outer.requests import OuterRequests
@@ -70,3 +71,16 @@ def test_what_happens_behind_an_error_is_told_when_that_is_cleared(make: Any, ha
 
 def test_that_a_watchdog_bites_behind_an_error_is_told() -> None:
     assert errors(decoder(), [(WRONG, 0), (HANG, 0), (0, 1), (0, 1)]) == [UNKNOWN, UNKNOWN, HANG, 0]
+
+
+@pytest.mark.parametrize("stride,array,error", [(8, 1, NONE), (3, 1, VALUE), (0, 1, VALUE), (16, 1, VALUE), (2, 2, VALUE)])
+def test_elements_of_a_tensor_without_zeros_are_1_2_4_or_8_apart(stride: int, array: int, error: int) -> None:
+    kind = without_zeros.accelerator().kind
+    stream = [each.name for each in kind.streams].index("A_values")
+    begun: Word = (command.SET_SRC_AND_DST, command.region(command.MEMORY), command.region(command.BUFFER, stream))
+    typed: Word = (command.SET_AXIS_TYPE, command.BOTH, command.COMPRESSED)
+    told: Word = (command.SET_METADATA_STRIDE, command.SOURCE | array << command.METADATA_LSB, stride)
+    assert errors(Decoder(kind), [(begun, 0), (typed, 0), (told, 0)]) == [0, 0, error]
+    valued: Word = (command.SET_STRIDE, command.SOURCE, stride)
+    assert errors(Decoder(kind), [(begun, 0), (typed, 0), (valued, 0), (ISSUE, 0)])[-1] == (
+        NONE if stride in (0, *command.PITCHES) else SHAPE)

@@ -152,6 +152,27 @@ def test_linked_lists_come_by_commands() -> None:
         assert np.count_nonzero(wanted[row]) == np.count_nonzero(values[begin:end])
 
 
+def test_arrays_of_scipy_come_and_go_as_they_are() -> None:
+    """Offsets of 64 bits, coordinates of 32 and values of 32: of each the low half, or the low 16 bits, count."""
+    (a, b), design = matrices((2, 6, 4), 0.6, 8), accelerator()
+    parts = scipy.sparse.csc_array(a), scipy.sparse.csr_array(b)
+    memory, program = bytearray(BYTES), Program(design.kind)
+    for place, of in zip((A_AT, B_AT), parts):
+        for at, each in ((place.segments, of.indptr.astype(np.int64)), (place.coordinates, of.indices.astype(np.int32)),
+                         (place.values, of.data.astype(np.int32))):
+            memory[at:at + each.nbytes] = each.tobytes()
+    program.parts(2)
+    for tile in range(2):
+        for name, place in (("A", A_AT), ("B", B_AT)):
+            program.arrays(f"{name}_values", (place.segments + tile * 2 * 8, place.coordinates, place.values), 1, (2, 2, 2))
+    program.arrays("C_values", (C_AT.segments, C_AT.coordinates, C_AT.values), 2, (2, 2, 1))
+    program.wait()
+    found, _ = design.run(program, bytes(memory))
+    offsets = np.frombuffer(found, np.int64, 3, C_AT.segments)
+    arrays = (np.frombuffer(found, np.int32, offsets[-1], at) for at in (C_AT.values, C_AT.coordinates))
+    assert np.array_equal(scipy.sparse.csr_array((*arrays, offsets), (2, 6)).toarray(), a @ b)
+
+
 @pytest.mark.parametrize("told,segments,said", [
     (lambda program: program.request("A_coordinates", A_AT.coordinates, [(2, 2, 1)], 1), (0, 1, 2), "spans of 0"),
     (lambda program: program.command("set_axis_type", BOTH, command.BITVECTOR), (0, 1, 2), "an axis, a constant or a value"),
