@@ -191,33 +191,38 @@ def _check(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
 @dataclass(frozen=True)
 class Silicon:
     """um2 of both arrays, by hand first, with enables, with clock gates, and with one gate by which the generated one waits;
-    and the shortest period of small ones in picoseconds, flat, and with each module mapped alone."""
+    and the shortest period in picoseconds: of small ones flat, and with each module mapped alone; of large ones so, too, with
+    sums in the trees of their products."""
 
     enables: tuple[float, float]
     gates: tuple[float, float]
     one_gate: tuple[float, float]
     period_ps: tuple[float, float]
     by_module_ps: tuple[float, float]
+    large_ps: tuple[float, float]
 
 
 def silicon(library: Library, small: int = 4) -> Silicon:
-    """Both arrays in cells. Periods are those of `small` x `small`: a path leads from a PE to the next one in any size. abc
-    optimises each PE of a large flat netlist less, and knows of a small one that its sums have few bits, but not where modules
-    are mapped alone."""
+    """Both arrays in cells. Flat periods are those of `small` x `small`: a path leads from a PE to the next one in any size.
+    abc optimises each PE of a large flat netlist less, and knows of a small one that its sums have few bits, but not where
+    modules are mapped alone."""
     by_hand, ours, waiting = map(emitted, (WeightStationary(SIZE), SpatialArray(design(SIZE, ROWS).spatial),
                                             SpatialArray(design(SIZE, ROWS, True).spatial)))
 
     def um2(made: Design, way: Registers = Registers.ENABLES) -> float:
         return areas(made, library, way)[made.top].total
 
-    def period_ps(component: Component, flat: bool = True) -> float:
+    def period_ps(component: Component, flat: bool, booth: bool) -> float:
         made = emitted(component)
-        return least_period(made, netlist(made, library, flat=flat), library)
+        return least_period(made, netlist(made, library, flat=flat, booth=booth), library)
+
+    def both_ps(size: int, flat: bool, booth: bool) -> tuple[float, float]:
+        by_hand, ours = WeightStationary(size), SpatialArray(design(size, ROWS).spatial)
+        return period_ps(by_hand, flat, booth), period_ps(ours, flat, booth)
 
     return Silicon((um2(by_hand), um2(ours)), (um2(by_hand, Registers.GATES), um2(ours, Registers.GATES)),
                    (um2(by_hand), um2(waiting)),
-                   *((period_ps(WeightStationary(small), flat), period_ps(SpatialArray(design(small, ROWS).spatial), flat))
-                     for flat in (True, False)))
+                   both_ps(small, True, True), both_ps(small, False, True), both_ps(SIZE, False, False))
 
 
 def energy_per_mac(library: Library, size: int = 8, tiles: int = 4) -> tuple[float, float]:

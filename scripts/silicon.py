@@ -112,6 +112,7 @@ def spatial_table(library: Library) -> str:
             ("16 x 16, um2, with clock gates", found.gates, ""),
             ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"),
             ("the same, each module mapped alone", found.by_module_ps, ""),
+            ("16 x 16, the same, sums in the trees of products", found.large_ps, ""),
             ("8 x 8, fJ a product and sum, nothing gated", energy_per_mac(library), "+7 to +30 %, the accelerator"))))
 
 

@@ -129,9 +129,14 @@ def areas(design: Design, library: Library, registers: Registers = Registers.ENA
     return {name.lstrip("\\"): _module_area(module) for name, module in found.items()}
 
 
-def netlist(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True) -> str:
-    """The netlist, in cells of the library; if it is not `flat` each module is mapped alone, whatever it has around it."""
-    folder = _made(design, library, [*_steps(design, library, registers, flat), _WRITE], registers)
+def netlist(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True,
+            booth: bool = True) -> str:
+    """The netlist, in cells of the library; if it is not `flat` each module is mapped alone, whatever it has around it.
+
+    booth: a product is a part of its own, of Booth's digits; else what is added to it goes into the same tree, with one adder
+    behind both.
+    """
+    folder = _made(design, library, [*_steps(design, library, registers, flat, booth), _WRITE], registers)
     return (folder / NETLIST).read_text()
 
 
@@ -141,10 +146,11 @@ def mapped(design: Design, library: Library) -> tuple[str, str]:
     return (folder / NETLIST).read_text(), (folder / JSON).read_text()
 
 
-def _steps(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True) -> list[str]:
+def _steps(design: Design, library: Library, registers: Registers = Registers.ENABLES, flat: bool = True,
+           booth: bool = True) -> list[str]:
     (high, one), (low, zero) = library.family.high, library.family.low
     return [
-        *_logic(design, f"{'-flatten ' * flat}-booth -extra-map +/choices/kogge-stone.v ", registers),
+        *_logic(design, f"{'-flatten ' * flat}{'-booth ' * booth}-extra-map +/choices/kogge-stone.v ", registers),
         *(_clock_gates(library) if registers is not Registers.ENABLES else []), "rename -wire",
         *_mapping(library), "setundef -zero", "splitnets",
         f"hilomap -singleton -hicell {high} {one} -locell {low} {zero}", "opt_clean -purge"]

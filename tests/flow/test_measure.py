@@ -8,7 +8,8 @@ import pytest
 from sardonyx.flow.asic import measure
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import Registers, areas, netlist
-from sardonyx.flow.asic.timing import worst_paths
+from sardonyx.flow.asic.timing import least_period, worst_paths
+from sardonyx.flow.baselines.weight_stationary import MacPe
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.glb import CELL, HYBRID, NONE, Glb
 from sardonyx.hw.arith.register_file import RegisterFile
@@ -33,6 +34,15 @@ def test_a_fifo_has_its_area_by_part_and_no_path_through_it(library: Library, tm
     assert first == (f"fifo: {area.total:.0f} um2, with clock gates {found.gated_um2:.0f}, "
                      f"with latches {found.latched_um2:.0f}; flops {area.flops:.0f}")
     assert last.endswith(f"({found.worst['reg-out'].points[-1].cell})")
+
+
+@pytest.mark.opensta
+def test_a_sum_in_the_tree_of_its_product_is_there_earlier_than_behind_a_product_of_its_own(
+        library: Library, tmp_path: Path) -> None:
+    emit(MacPe(8, 20), tmp_path)
+    design = measure.component(tmp_path, "baseline_pe_8_20")
+    alone, together = (least_period(design, netlist(design, library, booth=booth), library) for booth in (True, False))
+    assert together < 0.95 * alone
 
 
 @pytest.mark.opensta
