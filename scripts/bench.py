@@ -3,6 +3,7 @@
     make bench                      everything, about half an hour on 2 cores
     make bench ARGS="emit pnr"      only these
     make bench ARGS=system DATA=folder LIBERTY=folder       with what needs a matrix, or a cell library
+    make bench ARGS=spatial LIBERTY=folder               and spatial arrays in cells, an hour more
 
 Each measurement runs in a process of its own with an empty cache, so that times are those of a first run. Lines that were not
 measured stay as they are; those that should have been say why not.
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_around
+import bench_commands
 import bench_kernels
 import bench_pictures
 import bench_rows_sparse
@@ -299,6 +301,9 @@ def main() -> int:
     for name in dict.fromkeys(each for asked in options.names or names for each in TOGETHER.get(asked, (asked,))):
         print(f"measuring {name}", file=sys.stderr, flush=True)
         found += apart(name, given)
+        if name == "spatial":
+            # What is mapped is cached, and takes no part in times.
+            found += bench_commands.cells(given.liberty)
         # What was measured is kept, whatever becomes of the next one.
         write_table("bench", merged(read_table("bench"), found, everything=False))
     if not options.names:
