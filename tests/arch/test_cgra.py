@@ -99,8 +99,8 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
                                 "primitives, reduce_max, register_schedules, register_words"),
     ({"format": 9}, "arch: not a machine description of format 2\n  try: start from the arch.json of a preset"),
     ({"pe": {"primitives": ["sorter"]}}, "arch: unknown primitive 'sorter' in pe\n  try: choose among alu, joiner, "
-                                         "repeater, reducer, dropper, pass_through, filter, arbiter, dispatcher, address, divider, "
-                                         "level, buffer, accumulator, scatter"),
+                                         "repeater, reducer, dropper, pass_through, filter, arbiter, dispatcher, address, "
+                                         "divider, level, buffer, accumulator, scatter"),
     ({"glb": {"banks": 3, "columns_per_tile": 1}}, "arch: glb.banks is 3\n  try: give a power of two 1..256"),
     ({"glb": {"bank_bytes": 1000}}, "arch: glb.bank_bytes is 1000\n"
                                   "  try: give a power of two 16..16777216"),
