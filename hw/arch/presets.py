@@ -12,7 +12,7 @@ from .glb import Glb
 from .interconnect import Interconnect
 from .load import load
 from .op import OPS
-from .primitive import ALU, BUFFER, DIVIDER, LEVEL, SCATTER, SHARING_PRIMITIVES
+from .primitive import ADDRESS, ALU, BUFFER, DIVIDER, LEVEL, SCATTER, SHARING_PRIMITIVES
 from .tile import MEM, PE
 
 _SMALL_GLB = Glb(columns_per_tile=1)
@@ -30,8 +30,8 @@ PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, mem=_MEM, glb=_SMALL_GLB),
     Arch("small", 8, 8, mem=_MEM, glb=_SMALL_GLB),
     # All that sparse programs can use, of a size that the largest kernel of `apps/sparse` asks for.
-    Arch("sparse", 16, 8, pe=replace(PE, primitives=(*PE.primitives, DIVIDER, *SHARING_PRIMITIVES), reduce_max=True),
-         mem=replace(_MEM, primitives=(*MEM.primitives, SCATTER)), glb=_SMALL_GLB),
+    Arch("sparse", 16, 8, pe=replace(PE, primitives=(*PE.primitives, DIVIDER, *SHARING_PRIMITIVES, ADDRESS), reduce_max=True),
+         mem=replace(_MEM, primitives=(*MEM.primitives, SCATTER)), glb=replace(_SMALL_GLB, numbered=True)),
     Arch("fpga", 4, 3, mem_every=2, config_rows=1, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False,
          config_readback=False, interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.
