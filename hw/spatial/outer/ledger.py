@@ -58,12 +58,12 @@ class Ledger(wiring.Component):
         for n in range(self.kind.lanes):
             lead(m, getattr(self, f"i{n}"), getattr(turns, f"i{n}"))
         number = Signal(ADDRESS_BITS)
-        free = Signal(ADDRESS_BITS)
+        unused = Signal(ADDRESS_BITS)       # where memory for nodes goes on
         behind = Signal(ADDRESS_BITS + 1)
         empty = Signal(range(self.kind.rows + 1))
         question: Any = Signal(ASK)
         lane = Signal.like(turns.o.payload.of)
-        m.d.comb += [self.ready.eq(empty == self.kind.rows), behind.eq(free + question.value), sram.data.eq(question.value)]
+        m.d.comb += [self.ready.eq(empty == self.kind.rows), behind.eq(unused + question.value), sram.data.eq(question.value)]
         with m.FSM():
             with m.State("EMPTY"):
                 with m.If(self.ready):
@@ -83,8 +83,8 @@ class Ledger(wiring.Component):
                         m.d.comb += self.answer.eq(number)
                         m.d.sync += number.eq(number + 1)
                     with m.Case(ALLOCATE):
-                        m.d.comb += self.answer.eq(free)
-                        m.d.sync += free.eq(behind)
+                        m.d.comb += self.answer.eq(unused)
+                        m.d.sync += unused.eq(behind)
                         with m.If(behind > self.limit):
                             m.d.sync += self.full.eq(1)
                     with m.Case(EXCHANGE):
@@ -93,5 +93,5 @@ class Ledger(wiring.Component):
         with m.If(self.again):
             m.d.sync += number.eq(0)
         with m.If(self.starts):
-            m.d.sync += free.eq(self.free)
+            m.d.sync += unused.eq(self.free)
         return m
