@@ -134,7 +134,9 @@ def statements(expression: object, loops: object, storage: object, operands: Col
         if tensor in OPTIONS and tensor not in operands:
             raise UserError(f"tensor {tensor} is called like an option, so that no operand reaches it", written,
                             "rename it in the expression")
-    return scheduled(written, said, order(loops), formats(storage))
+    program = scheduled(written, said, order(loops), formats(storage))
+    program.check_names(operands, OPTIONS)
+    return program
 
 
 def schedule(value: object) -> Schedule:

@@ -111,6 +111,7 @@ def test_a_kernel_runs_on_random_operands_by_name():
                                     "  try: give texts, as formats={'B': 'ss10'}"),
     ({"B": B, "progress": None}, "progress: it is None, which is no function\n"
                                  "  try: give a function of a text, or leave it out"),
+    ({"B": B, "engin": "tokens"}, "X(i,j) = B(i,j): operand engin is not in the program\n  try: give B, or the option engine"),
     ({"B": B, "dump": 5}, "dump: it is 5, which is no path\n  try: name a folder, which need not be there"),
     ({"B": B, "dump": "a\0b"}, "dump: it is 'a\\x00b', which is no path\n  try: name a folder, which need not be there"),
     ({"B": B, "dump": "/proc/x"}, "dump: /proc/x cannot be made: No such file or directory\n"

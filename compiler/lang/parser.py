@@ -107,6 +107,9 @@ class Parser:
         if self._peek() == "(":
             self.at += 1
             found.append(self._name("an index")[0])
+            if self._peek() == "(":
+                raise self.error(column, f"there is no function {shown(name)}",
+                                 f"use {' '.join((*NAMES, SUM))}; in the brackets of a tensor are names of indices")
             while self._peek() == ",":
                 self.at += 1
                 found.append(self._name("an index")[0])

@@ -10,10 +10,11 @@ Source:  Onyx JSSC IV-B and VI-C (fusion of statements); the text of a statement
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.errors import UserError, shown
 
 from .einsum import Einsum, parse
 from .expr import Access
@@ -62,13 +63,19 @@ class Program:
         """The index variables of all statements."""
         return tuple(dict.fromkeys(index for each in self.statements for index in each.order))
 
-    def shapes(self, operands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
-        """The shapes of all tensors from those of the operands. Raises UserError where these do not go together."""
+    def check_names(self, operands: Iterable[str], options: Iterable[str] = ()) -> None:
+        """UserError for an operand that is no input; options: what it may be meant for."""
         for name in operands:
             if name not in self.inputs:
-                raise UserError(f"{name} is computed by a statement" if name in self.intermediates or
-                                name == self.result.result.tensor else f"operand {name} is not in the program", self.text,
-                                f"give {', '.join(self.inputs)}")
+                near = get_close_matches(name, options, 1)
+                computed = name in self.intermediates or name == self.result.result.tensor
+                raise UserError(f"{name} is computed by a statement" if computed else
+                                f"operand {shown(name)} is not in the program", self.text,
+                                f"give {', '.join(self.inputs)}{f', or the option {near[0]}' if near else ''}")
+
+    def shapes(self, operands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+        """The shapes of all tensors from those of the operands. Raises UserError where these do not go together."""
+        self.check_names(operands)
         found = {name: tuple(shape) for name, shape in operands.items()}
         for each in self.statements:
             known = {name: found[name] for name in each.tensors if name in found}

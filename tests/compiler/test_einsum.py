@@ -136,6 +136,8 @@ POINTED = [
     ("x(i) = b(i) c(i)", 13, "an operator or the end was expected, not 'c'",
      "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x(i) = (b(i)", 13, "')' was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
+    ("x(i) = c(i) + sqrt(b(i))", 15, "there is no function sqrt",
+     "use relu abs sign nonzero max min sum; in the brackets of a tensor are names of indices"),
     ("x(i) = b(2)", 10, "an index was expected, not '2'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x(i) =", 7, "a tensor was expected, not the end", "write it as in X(i,j) = B(i,k) * C(k,j)"),
     ("x_{i} = b", 3, "'=' was expected, not '{'", "write it as in X(i,j) = B(i,k) * C(k,j)"),
