@@ -15,10 +15,11 @@ from ..hw.arch.errors import UserError
 from .backend.latency import latencies
 from .dense.front.lower import lower
 from .dense.map import product as products
+from .dense.map.delay_lines import StaticGraph
 from .dense.map.grid import Walk, walk
 from .dense.map.lanes import check_lanes
 from .dense.map.product import Product
-from .dense.map.storage import StaticGraph, store
+from .dense.map.storage import store
 from .dense.map.tiles import tiles
 from .dense.select.select import selected
 from .dense.time import verify_controllers as controllers

@@ -37,7 +37,8 @@ from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pi
 from ...lang.halide.text import show
 from ..front.directives import unrolled
 from ..front.inline import image_of
-from .storage import KEPT_SLACK, NET
+from .delay_lines import NET
+from .storage import KEPT_SLACK
 
 # Bits of a result; sums of more bits are the same in these.
 BITS = 16

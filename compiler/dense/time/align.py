@@ -22,8 +22,9 @@ from ....hw.arch.errors import UserError
 from ....hw.arch.register_file import CHANNELS
 from ...ir.mapped import Pin
 from ...ir.pe_graph import PeNode
+from ..map.delay_lines import NET, OPERAND_PORT, StaticGraph, longest_line
 from ..map.registers import kept_words, waiting_words
-from ..map.storage import NET, OPERAND_PORT, StaticGraph, latency_of, longest_line
+from ..map.storage import latency_of
 
 OPERAND = {port: operand for operand, port in OPERAND_PORT.items()}
 # Words of a register file that another placement may need more of.

@@ -18,8 +18,9 @@ from typing import Generic, TypeVar
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ...ir.mapped import MappedGraph, Pin, graph_demands
+from ..map.delay_lines import NET, StaticGraph
 from ..map.grid import Walk
-from ..map.storage import NET, StaticGraph, store, with_passes
+from ..map.storage import store, with_passes
 from . import align as alignment
 from .align import Alignment, Misaligned
 from .settle import Settled, settle

@@ -13,8 +13,9 @@ from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ...ir.mapped import Block, MappedGraph, Pin
 from ..map.affine import Pattern, fields
+from ..map.delay_lines import OPERAND_PORT, StaticGraph
 from ..map.registers import channels, schedules, written
-from ..map.storage import OPERAND_PORT, StaticGraph, latency_of
+from ..map.storage import latency_of
 from .align import Alignment
 from .verify_controllers import Kept, Meant, Port
 

@@ -29,7 +29,7 @@ from ....hw.arch.register_file import WRITES as WRITTEN
 from ...ir.mapped import Block, MappedGraph, Pin
 from ...ir.program import Config, Site
 from ..map.affine import Pattern, events
-from ..map.storage import OPERAND_PORT
+from ..map.delay_lines import OPERAND_PORT
 
 BUFFER_PORTS = (*WRITES, *READS, VALID)
 REGISTER_PORTS = tuple(f"{port}{n}" for n in range(CHANNELS) for port in ("wr", "rd"))

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from stencils import plane
 
-from sardonyx.compiler.dense.map.storage import StaticGraph
+from sardonyx.compiler.dense.map.delay_lines import StaticGraph
 from sardonyx.compiler.dense.time.align import Alignment
 from sardonyx.compiler.ir.dataflow import Ref
 from sardonyx.compiler.ir.mapped import Pin

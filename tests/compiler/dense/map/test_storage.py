@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 from words import graphs
 
+from sardonyx.compiler.dense.map.delay_lines import StaticGraph, longest_line, operation
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.dense.map.storage import StaticGraph, longest_line, operation, store, with_passes
+from sardonyx.compiler.dense.map.storage import store, with_passes
 from sardonyx.compiler.dense.select.flags import in_step
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.ir.dataflow import Ref, WordGraph

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from routed import pe_graphs, seen, sinks
 from stencils import BLUR, plane, stencil
 
+from sardonyx.compiler.dense.map.delay_lines import OPERAND_PORT, StaticGraph, longest_line
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.dense.map.storage import OPERAND_PORT, StaticGraph, latency_of, longest_line, store, with_passes
+from sardonyx.compiler.dense.map.storage import latency_of, store, with_passes
 from sardonyx.compiler.dense.time.align import Misaligned, align, least_age, verify
 from sardonyx.compiler.dense.time.settle import settle
 from sardonyx.compiler.ir.dataflow import Ref

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from routed import sinks
 from stencils import BLUR, plane, stencil
 
+from sardonyx.compiler.dense.map.delay_lines import StaticGraph
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.registers import waiting_words
-from sardonyx.compiler.dense.map.storage import StaticGraph, store
+from sardonyx.compiler.dense.map.storage import store
 from sardonyx.compiler.dense.time.align import OPERAND, Alignment, align
 from sardonyx.compiler.dense.time.settle import settle
 from sardonyx.compiler.ir.mapped import MappedGraph, Pin, verify
