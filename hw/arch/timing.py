@@ -34,9 +34,9 @@ class Timing:
     inside of tiles also as parts of whole tiles, see docs/silicon.md.
     """
 
-    pe: Annotated[int, PICOSECONDS] = 545
-    pe_bit: Annotated[int, PICOSECONDS] = 640
-    pe_valid: Annotated[int, PICOSECONDS] = 420
+    pe: Annotated[int, PICOSECONDS] = 560
+    pe_bit: Annotated[int, PICOSECONDS] = 655
+    pe_valid: Annotated[int, PICOSECONDS] = 425
     mem: Annotated[int, PICOSECONDS] = 370
     glb: Annotated[int, PICOSECONDS] = 342
     switch_box: Annotated[int, PICOSECONDS] = 120

@@ -62,8 +62,8 @@ class PassThrough(wiring.Component):
         for moves, place in ((enters, back), (leaves, front)):
             with m.If(moves):
                 m.d.sync += place.eq(self._after(place))
-        # Where both happen at once the places differ, before and after, and it does not matter what this says.
-        with m.If(enters | leaves):
+        # Where both happen at once the places differ, before and after.
+        with m.If(enters != leaves):
             m.d.sync += came.eq(enters)
         return m
 
