@@ -26,7 +26,7 @@ from ...hw.arch.spatial import Spatial
 from ...hw.arch.token import DATA_BITS
 from .buffer import Buffer, Stored, stored
 from .passes import banks, constant_coordinates, edge_to_edge, lock_step, loop_nest, skew, transpose
-from .passes.verdict import Verdict, asked
+from .passes.verdict import Verdict, asked, of_banks
 from .room import check_room
 from .taken import taken
 
@@ -72,7 +72,7 @@ class _Maker:
         buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), tuple(begins),
                                tuple(asks) if taken.asks else ())
         return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
-                            edge_to_edge.tried(self._tensor.name, self._array), banks_said, *said[0]))
+                            edge_to_edge.tried(self._tensor.name, self._array), banks_said, *of_banks(said)))
 
     def _bank(self, axis: int, nth: int, mine: list[int], extent: int) -> tuple[Bank, tuple[Verdict, ...]]:
         """extent: the coordinates of a fiber in this bank."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,17 @@ class Verdict:
 def asked(name: str) -> Verdict:
     """Of a pass over an order, where elements are asked for."""
     return Verdict(name, False, "values say which element is next")
+
+
+def of_banks(said: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    """For each pass what it says of banks, one after the other; where that is not the same of all, with the banks."""
+    lines = []
+    for verdicts in zip(*said, strict=True):
+        for each in dict.fromkeys(verdicts):
+            whose = [str(bank) for bank, verdict in enumerate(verdicts) if verdict == each]
+            named = f" (bank{'s' if len(whose) > 1 else ''} {', '.join(whose)})"
+            lines.append(each if len(whose) == len(said) else replace(each, said=each.said + named))
+    return tuple(lines)
 
 
 def many(count: int, what: str) -> str:

@@ -71,3 +71,27 @@ def test_a_pass_applies_to_its_example_and_not_to_a_near_miss(
 ])
 def test_every_other_reason_is_said_too(array: "tuple[object, ...]", reason: str) -> None:
     assert reason in said(*array)       # type: ignore[arg-type]
+
+
+def test_what_is_not_the_same_of_all_banks_is_said_of_each() -> None:
+    array = sp.Design(PRODUCT, sp.Transform(INPUT), {"i": 4, "j": 8, "k": 3}, sparsity=[ROWS_OF_B],
+                      buffers={"B": sp.Buffer("dense", "compressed", words=64, banks=2)})
+    fed, = array.fed
+    assert [(bank.sinks, bank.depth) for bank in fed.buffer.banks] == [(2, 9), (1, 2)]
+    assert [str(verdict) for verdict in fed.verdicts[2:7]] == [
+        "banks: 2 by dimension 0, 1 to 2 ports each: as many words at once",
+        "loop nest: 1 loop of 2 bits in place of a table of 2 (bank 0)", "loop nest: it is always the same (bank 1)",
+        "no transpose: it is taken as it is stored",
+        "skew buffers: 2 of 9 pairs, 225 bits each, in place of 16 elements that are searched (bank 0)"]
+
+
+@pytest.mark.parametrize("banks,said", [
+    (1, "no banks: one feeds 3 ports, for each of 2 parts of fibers; 3 would do"),
+    (3, "banks: 3 by dimension 0, 1 port each, for each of 2 parts of fibers: as many words at once")])
+def test_ports_of_a_balanced_array_are_counted_by_the_bank_that_feeds_them(banks: int, said: str) -> None:
+    rows, levels = sp.skip(k, where=A(i, k) == 0), sp.Buffer("dense", "compressed", words=64, banks=banks)
+    array = sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 3, "j": 2, "k": 9}, sparsity=[rows], buffers={"A": levels},
+                      balance=[sp.shift(i, by=-1, where=k >= 4)])
+    fed, = array.fed
+    assert {bank.sinks for bank in fed.buffer.banks} == {3 // banks} and len(fed.buffer.banks) == 2 * banks
+    assert said in map(str, fed.verdicts)
