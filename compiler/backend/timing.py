@@ -4,8 +4,9 @@ A register ends a stretch on every switch-box output of an odd tile (with `fifo=
 input; a stretch begins behind such a register, or at a core output with the delay of the core before it, which is that of a
 register where the machine has one there (`output_registers`): then the way to it is a stretch of its own. Each core that is
 used has stretches inside, so have the GLB tiles and boxes. Power domains and walls between regions are on the way into a tile,
-and with regions each track leads to a register that says so if it ends at a wall. Tiles that a program does not use change
-nothing in it, and are not looked at. Estimates to compare mappings with, not sign-off.
+and with regions and FIFOs each track to the west or the east leads to a register of its tile that says so if it ends at a wall;
+without FIFOs its configuration does. Tiles that a program does not use change nothing in it, and are not looked at.
+Estimates to compare mappings with, not sign-off.
 
 Source: Cascade-style table lookup as in the public flow; the stretches follow from our register sites.
 """
@@ -59,7 +60,8 @@ def _in_tiles(graph: MappedGraph, arch: Arch) -> Iterator[tuple[int, str]]:
 def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]],
                arch: Arch, hops: bool) -> Iterator[tuple[int, str]]:
     """What ends at a register of a route or of a core that it leads to."""
-    delays, nodes, has_walls = arch.timing, arch.graph.nodes, arch.regions > 1
+    delays, nodes = arch.timing, arch.graph.nodes
+    walls, has_valid = arch.regions > 1, arch.interconnect.fifo != "none"
     register = (delays.register, delays.register)
     for net in nets:
         kind = graph.blocks[net.source.block].kind
@@ -71,9 +73,10 @@ def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Map
             payload, valid = arrival.get(driver, leaving)
             more = 0
             if (at.x, at.y) != (before.x, before.y):
-                more = delays.entering(arch.power_domains, has_walls and at.x != before.x)
-                if has_walls:
-                    yield valid + delays.walled, f"net {net.name} to the wall of tile ({at.x}, {at.y})"
+                at_wall = walls and at.x != before.x
+                more = delays.entering(arch.power_domains, at_wall)
+                if at_wall and has_valid:
+                    yield valid + delays.walled, f"net {net.name} to the wall of tile ({before.x}, {before.y})"
             more_payload, more_valid = delays.through(at.kind)
             arrival[node] = payload + more + more_payload, valid + more + more_valid
             if at.kind == "in" or (hops and arch.interconnect.registers(at.x, at.y)):

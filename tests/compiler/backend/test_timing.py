@@ -97,9 +97,13 @@ def test_power_domains_and_walls_are_on_the_way_into_a_tile(options: dict[str, i
     assert down_a_column(arch).delay_ps == 2000 + 2 * slow.switch_box + down + slow.setup
 
 
-def test_what_looks_for_routes_that_end_at_a_wall_is_a_stretch_of_every_route() -> None:
+def test_what_looks_for_routes_that_end_at_a_wall_is_a_stretch_of_every_track_to_a_side_with_walls() -> None:
+    """A tile has a register for its own tracks to the west and the east; without FIFOs their configuration leads there."""
     times = replace(TIMES, walled=3000)
-    assert to_the_east(replace(BASE, timing=times)).where == "in a PE"
-    found = to_the_east(replace(BASE, timing=times, regions=2))
+    split = replace(BASE, timing=times, regions=2)
+    none = replace(split, interconnect=replace(BASE.interconnect, fifo="none"))
     late = times.pe_valid + times.switch_box_valid + 3000
-    assert found == Critical(late + times.setup, "net a.res0 to the wall of tile (1, 2)")
+    assert to_the_east(split) == Critical(late + times.setup, "net a.res0 to the wall of tile (0, 2)")
+    for arch in (replace(split, regions=1), replace(none, regions=1), none):
+        assert to_the_east(arch).where == "in a PE"
+    assert down_a_column(split) == down_a_column(replace(split, regions=1))
