@@ -45,6 +45,11 @@ class Held:
             self.values = {(name, tile): 0 for name, tiled in sorted(self._kept)
                            for tile in (range(arch.glb_tiles) if tiled else (None,))}
 
+    def forget(self) -> None:
+        """From now on nobody knows what they hold."""
+        self.values.clear()
+        self.tiles = {}
+
     def writes(self, name: str, value: int, glb_tile: int | None) -> bool:
         """Whether a value is to be written; then the register holds it."""
         if (name, glb_tile is not None) not in self._kept:

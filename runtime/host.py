@@ -58,7 +58,7 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     bounds, single, chained: see `launches`. configurable: the device has its configuration network; then tiles can be asked
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
     for the program. held: what its registers hold, those of its tiles too, for who has written them before, or has reset it;
-    what is written here is noted there. Default: nobody knows.
+    what is written here is noted there, and forgotten where the run does not come to its end. Default: nobody knows.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
@@ -71,7 +71,21 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
     """Configure a device for a program, and do its launches, or some that follow each other; see `run`."""
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
-    seconds, known = 0.0, held or Held(device.arch)
+    known = held or Held(device.arch)
+    done = False
+    try:
+        yield from _launched(device, program, asked, configurable, overlapped, prepared, known)
+        done = True
+    finally:
+        if not done:
+            # What was noted may never have been written, and words of a configuration may still have been on their way.
+            known.forget()
+
+
+def _launched(device: Device, program: Program, asked: Iterable[Launch], configurable: bool, overlapped: bool, prepared: bool,
+              known: Held) -> Iterator[Outcome]:
+    """What `run_launches` does, and gives."""
+    seconds = 0.0
 
     def do(commands: Iterable[Command], counts: dict[str, int] | None = None) -> dict[str, np.ndarray]:
         nonlocal seconds

@@ -3,6 +3,7 @@
 import functools
 from dataclasses import replace
 
+import pytest
 from copying import Copier, block
 from hypothesis import given as drawn
 from hypothesis import settings
@@ -15,6 +16,8 @@ from sardonyx.compiler.ir.program import Program
 from sardonyx.compiler.lang.kernel import load_kernel
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.mask import Mask
 from sardonyx.runtime import host
 from sardonyx.runtime.commands import Command, Start, WriteRegister
 from sardonyx.runtime.held import Held
@@ -94,6 +97,28 @@ def test_a_program_after_reset_writes_no_register_of_a_tile_that_stays_0_and_the
     written = len(device.configured)
     list(host.run(device, copier(PLAIN), given, {"b_vals": 4}, held=held))
     assert len(device.configured) == written
+
+
+@pytest.mark.parametrize("wrong", ["avoided", "too long", "left"])
+def test_a_run_that_does_not_come_to_its_end_leaves_nothing_that_is_taken_to_be_held(wrong: str):
+    """Its configuration has not been written, or is not waited for: the next run of its program writes all of it."""
+    made = copier(PLAIN)
+    avoided = replace(PLAIN, avoid=Mask(tuple(made.config)[:1]))
+    device = Copier(avoided if wrong == "avoided" else PLAIN)
+    held = Held(PLAIN, after_reset=True)
+    runs = host.run(device, made, [{"a_vals": block(*range(PLAIN.glb.bank_bytes if wrong == "too long" else 3))}] * 2,
+                    {"b_vals": 4}, single=True, held=held)
+    if wrong == "left":
+        next(runs)
+        runs.close()
+    else:
+        with pytest.raises(UserError, match="to be avoided" if wrong == "avoided" else "but a bank"):
+            list(runs)
+    assert held.values == {} and held.tiles == {}
+    working = Copier(PLAIN)
+    list(host.run(working, made, [{"a_vals": block(5)}], {"b_vals": 4}, held=held))
+    there = applied(working.configured, PLAIN, {})
+    assert all(there[where] == registers(made, PLAIN)[where] for where in deciding(made, PLAIN))
 
 
 @settings(max_examples=20)
