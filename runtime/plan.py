@@ -52,7 +52,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import NUMBER_BITS, glb_registers, named
+from ..hw.arch.soc import NUMBER_BITS, ROOM_BITS, glb_registers, named
 from .batches import (
     LAUNCH_LIMIT,
     Batch,
@@ -223,7 +223,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
              bounds: Mapping[str, int] | None = None, single: bool = False, chained: bool = False) -> Iterator[Launch]:
     """The launches that compute transactions, in order.
 
-    bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; default: what level buffers hold.
+    bounds: most 16-bit words that a transaction of an elastic store stream can give, by name; of blocks with numbers the most
+    that one can have, as many times as there are blocks; default: what level buffers hold.
     single: each transaction is a launch of its own. chained: launches are in one run, where that is worth it
     (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
     """
@@ -283,6 +284,10 @@ def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]
         if each.blocks:
             # Two launches have different numbers, however much room there is.
             room[each.name] = max(room[each.name], each.blocks * (-(-each.room // (1 << NUMBER_BITS - 1))))
+            if room[each.name] // each.blocks >= 1 << ROOM_BITS:
+                raise UserError(f"a block of stream {each.name} may have {room[each.name] // each.blocks:,} words, and a store "
+                                f"places blocks of {(1 << ROOM_BITS) - 1:,} at most",
+                                fix="use a smaller tile (--tile or tile=)")
     for each in program.transfers:
         check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
     reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
