@@ -7,7 +7,7 @@ import pytest
 from machines import LEAST
 
 import sardonyx
-from sardonyx import emission, halide, spatial
+from sardonyx import emission, halide, search, spatial
 from sardonyx.board import build_board
 from sardonyx.cocotb import runner
 from sardonyx.dump import LIST, Dump
@@ -152,6 +152,23 @@ def test_every_writer_of_a_file_tells_where_none_can_be(name, tmp_path):
     assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
                                                        "  try: name a folder, which need not be there")
     assert refusal(write, "/") == f"{argument}: / is a folder\n  try: name a file in it"
+
+
+@pytest.mark.parametrize("file,said", [(LIST, f"'{LIST}'"), ("a\nb.svg", r"'a\nb.svg'"), ("\udcff.svg", r"'\udcff.svg'")])
+def test_a_file_whose_name_the_list_of_files_cannot_have_is_refused_and_the_list_stays(tmp_path, file, said):
+    ARRAY.picture(tmp_path / "array.svg")
+    before = contents(tmp_path)
+    assert refusal(ARRAY.picture, tmp_path / file) == (f"path: no file of ours is called {said}\n"
+                                                       "  try: choose another name")
+    assert contents(tmp_path) == before
+    assert refusal(ARRAY.picture, tmp_path / "new" / file).startswith("path: no file of ours is called")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_picture_that_would_overwrite_what_is_not_ours_is_refused_before_the_search(tmp_path, monkeypatch):
+    (tmp_path / "plot.svg").write_text("mine")
+    monkeypatch.setattr(search, "try_transforms", None)
+    assert "sardonyx did not write plot.svg" in refusal(FILES["picture of a search"], tmp_path / "plot.svg")
 
 
 def test_a_folder_in_which_nothing_can_be_written_is_told():
