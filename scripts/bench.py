@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.flow.asic import gating as clock_gates
+from sardonyx.flow.asic.library import find_library
 from sardonyx.flow.asic.power import COMPLETE
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
@@ -297,15 +299,17 @@ def main() -> int:
     if options.one:
         print(json.dumps(measured(options.names[0], given)))
         return 0
+    if given.liberty is not None:
+        find_library(given.liberty)     # Before all that takes longer.
     found: list[Row | Left] = []
     for name in dict.fromkeys(each for asked in options.names or names for each in TOGETHER.get(asked, (asked,))):
         print(f"measuring {name}", file=sys.stderr, flush=True)
-        found += apart(name, given)
-        if name == "spatial":
-            # What is mapped is cached, and takes no part in times.
-            found += bench_commands.cells(given.liberty)
-        # What was measured is kept, whatever becomes of the next one.
-        write_table("bench", merged(read_table("bench"), found, everything=False))
+        # What is mapped to cells is cached, and takes no part in times.
+        in_cells = [partial(bench_commands.cells, given.liberty)] if name == "spatial" else []
+        for measure in (partial(apart, name, given), *in_cells):
+            found += measure()
+            # What was measured is kept, whatever becomes of the next one.
+            write_table("bench", merged(read_table("bench"), found, everything=False))
     if not options.names:
         write_table("bench", merged(read_table("bench"), found, everything=True))
     print("\n".join(each.line() if isinstance(each, Row) else f"{each.what}: {each.why}" for each in found))

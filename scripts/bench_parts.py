@@ -28,6 +28,8 @@ from sardonyx.hw.spatial.merge.merger import MergerArray
 from sardonyx.mergers import MergerDesign
 
 BITS, EXTENT, LOOPS = 16, 4, 2
+LANES, FLAT = "merger_gamma", "merger_sparch"
+NODE = "a node, for each element that it takes in a cycle"
 
 
 class ConstantRequest(Component):
@@ -69,21 +71,29 @@ class SetRequest(Component):
         return m
 
 
+def names() -> tuple[str, ...]:
+    """What is compared."""
+    lanes, flat = _shipped(LANES), _shipped(FLAT)
+    return ("request of 4 x 4 words: constant, with settings",
+            f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}", "its nodes alone",
+            f"as many elements a cycle, FIFOs and all: {flat.take} lanes of an element, one of {flat.take}", NODE)
+
+
 def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     """What is compared, and the um2 of the smaller and of the larger one, enables as multiplexers."""
     def measured(component: Component) -> Mapping[str, ModuleArea]:
         return areas(emitted(component), library, Registers.ENABLES)
 
+    request, merger, nodes_alone, alike, node = names()
     constant, settings = (measured(each)[each.module_name].total for each in (ConstantRequest(), SetRequest()))
-    yield "request of 4 x 4 words: constant, with settings", constant, settings
-    lanes, flat = (_shipped(name) for name in ("merger_gamma", "merger_sparch"))
+    yield request, constant, settings
+    lanes, flat = _shipped(LANES), _shipped(FLAT)
     (whole, nodes), (half, _), (all_of_flat, nodes_of_flat) = (
         _merger(kind, measured) for kind in (lanes, replace(lanes, lanes=flat.take), flat))
-    yield f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}", whole, all_of_flat
-    yield "its nodes alone", nodes, nodes_of_flat
-    yield f"as many elements a cycle, FIFOs and all: {flat.take} lanes of an element, one of {flat.take}", half, all_of_flat
-    each = nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
-    yield "a node, for each element that it takes in a cycle", *each
+    yield merger, whole, all_of_flat
+    yield nodes_alone, nodes, nodes_of_flat
+    yield alike, half, all_of_flat
+    yield node, nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
 
 
 def _shipped(name: str) -> Merger:

@@ -1,5 +1,12 @@
 """The table of `make bench`: what was measured takes its line's place, and no other line is lost."""
 
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import bench_commands
+import bench_parts
+import bench_spatial
 import pytest
 from bench_protection import AREA, HOP, protection
 from bench_row import Given, Left, Row
@@ -69,3 +76,20 @@ def test_without_a_cell_library_boundary_protection_keeps_its_lines() -> None:
     assert [*protection(Given())] == [Left(each, "needs LIBERTY=folder") for each in (AREA, HOP)]
     table = read_table("bench")
     assert all(any(line.startswith(f"| {each} |") for line in table.splitlines()) for each in (AREA, HOP))
+
+
+def test_arrays_in_cells_have_the_same_lines_with_a_library_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = 100.0, 105.0
+    family = SimpleNamespace(name="asap7")
+    monkeypatch.setattr(bench_commands, "find_library", lambda place: SimpleNamespace(family=family))
+    monkeypatch.setattr(bench_spatial, "silicon", lambda library: bench_spatial.Silicon(*[pair] * 6))
+    monkeypatch.setattr(bench_spatial, "energy_per_mac", lambda library: pair)
+    monkeypatch.setattr(bench_parts, "areas", lambda design, library, way: defaultdict(
+        lambda: SimpleNamespace(total=7.0), {"merge_node": SimpleNamespace(total=2.0)}))
+    monkeypatch.setattr(bench_parts, "emitted", lambda component: None)
+    left, found = bench_commands.cells(None), bench_commands.cells(Path("library"))
+    assert [each.what for each in left] == [each.what for each in found]
+    assert [each.met for each in found] == [True, True, True, False, False, True, None, None, None, None, False]   # type: ignore[union-attr]
+    unmeasured = merged("\n".join(HEAD), left, everything=True)
+    assert all("| not measured (kept: needs LIBERTY=folder) |" in line for line in lines_of(unmeasured))
+    assert "kept" not in merged(unmeasured, found, everything=True)
