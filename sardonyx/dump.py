@@ -106,11 +106,17 @@ class Dump:
 
 
 def beside(value: object, name: str) -> tuple[Dump, str]:
-    """The folder of one file to write, made, and the name of the file in it; value, name: of the argument that says it."""
+    """The folder of one file to write, made, and the name of the file in it; value, name: of the argument that says it.
+    UserError, before a run, if it is not ours."""
     path = _path(value, name, "file")
     if not path.name:
         raise UserError(f"{path} is a folder", name, "name a file in it")
-    return Dump.made(path.parent, name), path.name
+    # The list of files has a line for each.
+    if path.name == LIST or not path.name.isprintable():
+        raise UserError(f"no file of ours is called {arguments.said(path.name)}", name, "choose another name")
+    folder = Dump.made(path.parent, name)
+    folder.check([path.name])
+    return folder, path.name
 
 
 def _path(value: object, name: str, kind: str = "folder") -> Path:
