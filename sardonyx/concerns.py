@@ -48,7 +48,7 @@ from .hw.spatial.convolve.cartesian import CartesianArray
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
                    r"balance_[0-9a-f]{8}|bit_scanner_\d+|gather_turns_\d+|list_level_[\dx_]+|two_halves_[\dx]+|"
                    r"array_store_[\dx]+|matcher_[\dx_]+|answered_\w+|(collect|write|written)_\w+|replay_\w+|sum_bank_\w+|"
-                   r"spatial_((short_)?beat_\d+_\d+|keep_w\d+|exit_w\d+|loading_\d+)(_enabled)?")
+                   r"spatial_((short_)?beat_\d+_\d+|going|keep_w\d+|exit_w\d+|loading_\d+)(_enabled)?")
 
 
 @dataclass(frozen=True)

@@ -137,12 +137,15 @@ def test_what_is_no_concern_of_a_design_is_refused(made, said: str) -> None:    
     assert said in refused.value.what
 
 
-def test_the_verilog_is_the_same_every_time_and_files_of_others_stay(tmp_path: Path) -> None:
+def test_the_verilog_is_the_same_every_time_no_design_is_called_like_a_part_and_files_of_others_stay(tmp_path: Path) -> None:
     for name in ("a", "b"):
         SMALL.verilog(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert {"array.sv", "array.f", "array.json", "array.svg", "lint.vlt"} <= set(files)
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    for part in (name.removesuffix(".sv") for name in files if name.endswith(".sv") and not name.startswith("array")):
+        with pytest.raises(UserError, match=f"{part} is the name of a part"):
+            dataclasses.replace(SMALL, name=part)
     ports = json.loads((tmp_path / "a/array.json").read_text())["inputs"]
     assert [word["element"] for word in ports[0]["words"]] == [[0, 0]]
     (tmp_path / "a/array.sv").write_text("mine")
