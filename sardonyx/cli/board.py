@@ -38,7 +38,7 @@ def _add_build(actions: Any) -> None:
               "for ulx3s-85f place and route it to a bitstream, which takes half an hour or more. Boards:\n"
               "ulx3s-85f, arty-a7-100 (a project for Vivado).",
         examples=["sardonyx board build ulx3s-85f --out build/ulx3s",
-                  "sardonyx board build arty-a7-100 --out build/arty --until synthesis",
+                  "sardonyx board build arty-a7-100 --out build/arty --until project",
                   "sardonyx board build ulx3s-85f --arch my_machine.json --out build/mine --seed 3"])
     parser.add_argument("board", metavar="BOARD", help="ulx3s-85f or arty-a7-100")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
