@@ -4,7 +4,8 @@
 
 Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds.
 Output:  for each port the one whose pairs have these coordinates.
-Errors:  UserError where two operands together find them, as no stream has those that are left.
+Errors:  UserError where two operands together find them, as no stream has those that are left; and where PEs of several
+         columns take work on their own: with stalls such arrays stood still for ever, why is not known.
 Source:  Stellar III-E, Listing 5 (gather).
 """
 
@@ -12,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...hw.arch.elastic import ALONG, Border, Elastic
+from ...hw.arch.elastic import ALONG, Balance, Border, Elastic
 from ...hw.arch.errors import UserError
 
 
 def asked(array: Elastic, ports: Sequence[Border]) -> tuple[str, ...]:
     """For each port of an operand the one by whose coordinates its elements are gathered."""
     name, where = ports[0].tensor, f"buffers: {ports[0].tensor}"
+    if sum(isinstance(unit.kind, Balance) for unit in array.units) > 1:
+        raise UserError(f"elements of {name} are gathered, and each PE takes work on its own", where,
+                        'leave out the buffer, or grain="pe", so that rows of PEs take it together')
     found = next(each for each in array.found if each.index == array.time)
     if len(found.reads) > 1:
         both = " and ".join(tensor for tensor, _ in found.reads)

@@ -172,6 +172,10 @@ def test_explain_says_by_whose_coordinates() -> None:
      "give 256 words or fewer, or make it dense"),
     ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0), wide=True)}},
      "it is wide, which buffers of one bank and of arrays in step can be; leave out wide"),
+    ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0))},
+      "balance": [sp.shift(i, by=-1, where=k >= 4, grain="pe")]},
+     "elements of B are gathered, and each PE takes work on its own; "
+     'leave out the buffer, or grain="pe", so that rows of PEs take it together'),
 ])
 def test_what_is_not_gathered_is_refused_with_a_remedy(changed: "dict[str, object]", said: str) -> None:
     with pytest.raises(UserError) as refused:
