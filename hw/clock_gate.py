@@ -11,6 +11,8 @@ resets a part (`flush` of `emit.macro`) does so in cycles with `on` only.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -86,6 +88,13 @@ def domain(m: Module, name: str, clock: Clock | None) -> str:
     m.domains += ClockDomain(name, local=True)
     m.d.comb += [ClockSignal(name).eq(clock.gated), ResetSignal(name).eq(ResetSignal())]
     return name
+
+
+def follows(m: Module, register: Signal, value: Value, clock: Clock | None) -> None:
+    """A register of a module, beside a part that this clock serves, takes a value at its edges."""
+    clocked = domain(m, register.name, clock)
+    with m.If(clock.on) if clock is not None and clock.gated is None else nullcontext():
+        m.d[clocked] += register.eq(value)
 
 
 def lasting(m: Module, name: str, active: Value, margin: int) -> Value:

@@ -45,6 +45,8 @@ KINDS: Mapping[str, str | None] = {
     PORT: DYNAMIC}
 MODULES = {LOAD: "load_dma", STORE: "store_dma", CONFIG: "config_dma", SWITCH: "config_switch", RING: "ring_switch",
            REGISTERS: "glb_tile", BANKS: "glb_tile", REST: "glb_tile", PORT: "axi_lite"}
+# Registers of a tile with the clock of its load.
+BESIDE_LOAD = {"ring_word"}
 PART_BOUND, WORD_BOUND, FLOP_BOUND = BOUNDS = ("parts that change", "words that change", "flops that change")
 
 
@@ -308,7 +310,7 @@ def _counters(tile: Fragment, glb: Glb) -> list[_Counter]:
     configured = {each.name for each in glb_registers(glb)}
     found = [
         _Counter(REGISTERS, [each for each in own if each.name in configured], driven["registers_clock_on"], ()),
-        _Counter(REST, [each for each in own if each.name not in configured], None, ())]
+        _Counter(REST, [each for each in own if each.name not in configured | BESIDE_LOAD], None, ())]
     configures = ((CONFIG, "config"), (SWITCH, "switch")) if glb.configuration_dma else ()
     chains = ((RING, "ring"),) if glb.ring > 1 else ()
     for part, name in ((LOAD, "load"), (STORE, "store"), *configures, *chains,
@@ -316,7 +318,8 @@ def _counters(tile: Fragment, glb: Glb) -> list[_Counter]:
         inner = _inside(tile, name)
         # In a bank, what combinational logic drives under this name are the enables of its SRAMs.
         srams = [each for each in _driven(inner, "comb") if each.name == "enable"] if part == BANKS else []
-        found.append(_Counter(part, registers(inner), driven[f"{name}_clock_on"], srams))
+        beside = [each for each in own if each.name in BESIDE_LOAD] if part == LOAD else []
+        found.append(_Counter(part, [*registers(inner), *beside], driven[f"{name}_clock_on"], srams))
     return found
 
 

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.glb import DYNAMIC, LINE_BYTES, STATIC, Glb
 from ..arch.soc import EXTENT_BITS, RW, STRIDE_BITS, glb_registers, named
 from ..arch.token import TOKEN
-from ..clock_gate import domain, gated_clock
+from ..clock_gate import domain, follows, gated_clock
 from ..configuration import ANSWER, REQUEST
 from ..emit import Clock, Macro, macro
 from ..interconnect.boxes import Members
@@ -152,7 +152,7 @@ class GlbTile(wiring.Component):
         if self.glb.ring > 1:
             connected = field("ring_control", "connected") & self.west_open
             m.d.comb += load.hops.eq(field("ring_control", "hops"))
-            asked, astray, hops = self._ring(m, load, store, connected, clock("ring", STATIC))
+            asked, astray, hops = self._ring(m, load, store, connected, clock("ring", STATIC), load_clock)
             with m.If(self.start):
                 m.d.sync += astray.eq(connected & (load_on | store_on))
             # Nothing is on its way in the ring when a run ends.
@@ -309,17 +309,19 @@ class GlbTile(wiring.Component):
         m.d.comb += values["store_words"].eq(store.words)
         return values
 
-    def _ring(self, m: Module, load: Macro, store: Macro, connected: Value,
-              clock: Clock | None) -> tuple[Asked, Signal, Value]:
+    def _ring(self, m: Module, load: Macro, store: Macro, connected: Value, clock: Clock | None,
+              load_clock: Clock | None) -> tuple[Asked, Signal, Value]:
         """What the first tile of a chain asks of the banks here, a register that keeps that something was astray, and how many
         tiles follow in the chain."""
         m.submodules.ring = ring = macro(RingSwitch(self.glb), clock=clock)
         astray = Signal()
         with m.If(ring.astray):
             m.d.sync += astray.eq(1)
-        # Words to the array come from registers of this tile, not of the one to the east.
+        m.d.sync += self.connected.eq(connected)
+        # Words to the array come from registers of this tile, not of the one to the east. They have the clock of the load,
+        # which takes a word more than a cycle after it asked for it, and is busy until then.
         word = Signal(8 * LINE_BYTES, name="ring_word", reset_less=True)
-        m.d.sync += [self.connected.eq(connected), word.eq(ring.load_word)]
+        follows(m, word, ring.load_word, load_clock)
         m.d.comb += [
             ring.connected.eq(connected), ring.east_connected.eq(self.east_connected),
             ring.load.read.eq(load.read), ring.load.read_line.eq(load.line), load.grant.eq(ring.load_grant),

@@ -1,4 +1,5 @@
-"""A bank that is clocked around its accesses only gives the words of one that is always clocked."""
+"""A bank that is clocked around its accesses only gives the words of one that is always clocked, and so does the register
+between a ring and its load."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,11 +7,15 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import In
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
-from sardonyx.hw.clock_gate import gated_clock, lasting
+from sardonyx.hw.arch.glb import Glb
+from sardonyx.hw.clock_gate import follows, gated_clock, lasting
 from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.bank import Bank
+from sardonyx.hw.glb.load import LoadDma
+from sardonyx.hw.glb.tile import needed
 
 LINES = 4
 
@@ -93,3 +98,50 @@ def test_a_margin_that_is_a_cycle_too_short_is_found(latency: int, tmp_path: Pat
 def test_a_gate_that_writes_do_not_open_is_found(tmp_path: Path) -> None:
     deaf = Twins(1, 1, opens=lambda bank: bank.enable & ~bank.write.any())
     assert prove(deaf, tmp_path, bound=4, only="row0_0 is the same").failed == ("row0_0 is the same",)
+
+
+class TwinWords(Harness):
+    """The word of a ring on its way to a load, in a register that is always clocked and in one with the clock of the load.
+
+    opens: when that is, by the enable bit of the load and the load.
+    """
+
+    def __init__(self, read_latency: int, opens: "Callable[[Value, Any], Value]" = needed) -> None:
+        self.glb = Glb(banks=1, bank_bytes=32, load_loops=1, read_latency=read_latency, ring=2)
+        self.opens, self.latency = opens, self.glb.load_latency
+        asked = {f"asked_{cycle}": (f"load.asked_{cycle}", 4) for cycle in range(1, self.latency)}
+        self.on_their_way = tuple(asked)
+        super().__init__({**asked, "full": ("load.full", 1), "fresh": ("load.fresh", 1),
+                          "count": ("load.count", self.latency.bit_length()),
+                          "level": ("load.queue.queue.level", self.latency.bit_length())})
+
+    def build(self, m: Module) -> None:
+        probe: Any = self
+        m.submodules.load = load = macro(LoadDma(self.glb))
+        for path, member, value in load.signature.flatten(load):
+            if member.flow is In and path != ("word",):
+                m.d.comb += Value.cast(value).eq(free(m, len(Value.cast(value)), "_".join(map(str, path))))
+        clock = gated_clock(m, "load", "enable", None)
+        word, plain, gated = free(m, 64, "ring"), Signal(64, reset_less=True), Signal(64, reset_less=True)
+        m.d.comb += [clock.on.eq(self.opens(free(m, 1, "enable"), load)), load.word.eq(plain)]
+        m.d.sync += plain.eq(word)
+        follows(m, gated, word, clock)
+        moving = sum((getattr(probe, name)[0] for name in self.on_their_way), probe.full)
+        always(m, "what is on its way counts", probe.count >= moving + probe.level)
+        always(m, "no more is on its way than has a place", probe.count <= self.latency)
+        always(m, "a word that the load takes is the same", ~probe.fresh | (plain == gated))
+        reachable(m, "the clock rests after a word, and the registers differ", ~clock.on & (plain != gated) & (gated != 0))
+
+
+@pytest.mark.parametrize("latency", [1, 3])
+def test_a_load_takes_the_same_words_of_a_ring_by_a_register_with_its_clock(latency: int, tmp_path: Path) -> None:
+    assert prove(TwinWords(latency), tmp_path) == Verdict(True)
+
+
+def test_the_register_before_a_load_rests_and_keeps_a_word(tmp_path: Path) -> None:
+    assert cover(TwinWords(1), tmp_path, 8)
+
+
+def test_a_clock_that_rests_when_the_enable_bit_is_cleared_is_found(tmp_path: Path) -> None:
+    claim = "a word that the load takes is the same"
+    assert prove(TwinWords(1, lambda enable, load: enable), tmp_path, bound=10, only=claim).failed == (claim,)
