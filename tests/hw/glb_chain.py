@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from glb_script import GLB, Script, random_words
 
-from sardonyx.hw.arch.glb import HYBRID, Glb
+from sardonyx.hw.arch.glb import CELL, HYBRID, Glb
 from sardonyx.hw.arch.soc import glb_registers, named
 from sardonyx.hw.emit import macro
 from sardonyx.hw.glb.tile import COLUMN_STREAMS, GlbTile, control_members
@@ -22,7 +22,8 @@ TILES = 8
 # Tiles of 64 words.
 RING = replace(GLB, bank_bytes=64, ring=8)
 RINGS = (RING, replace(RING, read_latency=2, bank_macros=2, queue=False, clock_gating=HYBRID),
-         replace(RING, read_latency=3, bank_macros=2, clock_gating=HYBRID), replace(RING, ring=3, queue=False))
+         replace(RING, read_latency=3, bank_macros=2, clock_gating=HYBRID, clock_gates=CELL),
+         replace(RING, ring=3, queue=False))
 # The latency between the least and the most is for the whole of the tests.
 EACH = pytest.mark.parametrize("glb", (RINGS[0], pytest.param(RINGS[1], marks=pytest.mark.slow), *RINGS[2:]),
                                ids=lambda glb: f"ring {glb.ring} latency {glb.read_latency}")
