@@ -44,7 +44,7 @@ class Timing:
     connection_box: Annotated[int, PICOSECONDS] = 140
     connection_box_valid: Annotated[int, PICOSECONDS] = 170
     register: Annotated[int, PICOSECONDS] = 63
-    pe_inside: Annotated[int, PICOSECONDS] = 918
+    pe_inside: Annotated[int, PICOSECONDS] = 932
     mem_inside: Annotated[int, PICOSECONDS] = 808
     glb_inside: Annotated[int, PICOSECONDS] = 816
     boxes_inside: Annotated[int, PICOSECONDS] = 411
