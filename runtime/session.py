@@ -155,8 +155,8 @@ class Session:
 
     def _does(self, region: int, commands: Iterable[Command], given: Program | InBanks) -> None:
         """Do what leaves a region configured for a program, and wait for its end."""
-        commands = tuple(commands)      # what is wrong with them is told before they begin
         self._moves(region)
+        commands = tuple(commands)      # what is wrong with them is told before they begin
         self._programs.forget(region)
         self._begin(region, lambda view: [*host.execute(view, commands)] and None)
         self.wait(region)
