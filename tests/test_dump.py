@@ -130,14 +130,18 @@ def refusal(write, where):
     return str(error.value)
 
 
+def tells_where_no_folder_can_be(write, argument, tmp_path, missing):
+    (tmp_path / "file").write_text("mine")
+    assert refusal(write, missing) == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
+                                       "  try: name a folder that can be written")
+    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
+                                                       "  try: name a folder, which need not be there")
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_every_writer_of_a_folder_tells_where_none_can_be(name, tmp_path):
     write, argument = FOLDERS[name], name.split()[0]
-    (tmp_path / "file").write_text("mine")
-    assert refusal(write, "/proc/x") == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
-                                         "  try: name a folder that can be written")
-    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
-                                                       "  try: name a folder, which need not be there")
+    tells_where_no_folder_can_be(write, argument, tmp_path, "/proc/x")
     for no_path, said in ((3, "3"), ("", "''"), ("a\0b", r"'a\x00b'")):
         assert refusal(write, no_path) == (f"{argument}: it is {said}, which is no path\n"
                                            "  try: name a folder, which need not be there")
@@ -146,11 +150,7 @@ def test_every_writer_of_a_folder_tells_where_none_can_be(name, tmp_path):
 @pytest.mark.parametrize("name", FILES)
 def test_every_writer_of_a_file_tells_where_none_can_be(name, tmp_path):
     write, argument = FILES[name], name.split()[0]
-    (tmp_path / "file").write_text("mine")
-    assert refusal(write, "/proc/x/y.svg") == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
-                                               "  try: name a folder that can be written")
-    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
-                                                       "  try: name a folder, which need not be there")
+    tells_where_no_folder_can_be(write, argument, tmp_path, "/proc/x/y.svg")
     assert refusal(write, "/") == f"{argument}: / is a folder\n  try: name a file in it"
 
 

@@ -255,7 +255,7 @@ def test_more_regions_than_the_memory_has_room_for_are_refused() -> None:
         toolchain.compiled(made, many, header(many))
 
 
-@pytest.mark.skipif(toolchain.GCC not in toolchain.installed(), reason="said of GCC")
+@pytest.mark.skipif(toolchain.GCC not in toolchain.installed(), reason="what fits is said of GCC, which is not installed")
 def test_three_regions_with_memories_that_are_kept_fit_into_the_smallest_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "tools", lambda: toolchain.installed()[toolchain.GCC])
     three = replace(LEAST, name="three", columns=6, regions=3, system=replace(BESIDE.system, ram_bytes=4096))
