@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..hw.arch.cgra import Arch
@@ -38,10 +39,10 @@ def most_copies(fused: Fused, arch: Arch, dynamic: bool = False) -> int:
 
 
 def compile_fused(fused: Fused, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1, dynamic: bool = False,
-                  groups: int | None = None, balanced: bool = True) -> CompiledEinsum:
+                  groups: int | None = None, balanced: bool = True, words: Mapping[str, int] | None = None) -> CompiledEinsum:
     """Compile fused statements for a machine; as `compile_einsum`."""
     tell(LOWER)
-    return _compiled(fused.einsum, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced)
+    return _compiled(fused.einsum, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced, words)
 
 
 def copying(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool = False) -> Copying:
@@ -53,16 +54,17 @@ def copying(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool =
 
 
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,
-                   dynamic: bool = False, groups: int | None = None, balanced: bool = True) -> CompiledEinsum:
+                   dynamic: bool = False, groups: int | None = None, balanced: bool = True,
+                   words: Mapping[str, int] | None = None) -> CompiledEinsum:
     """Compile a statement for a machine; the same arguments give the same program. The others and errors as of
     `compile_graph`."""
     tell(LOWER)
-    return _compiled(einsum, lower(einsum), arch, seed, tell, copies, dynamic, groups, balanced)
+    return _compiled(einsum, lower(einsum), arch, seed, tell, copies, dynamic, groups, balanced, words)
 
 
 def _compiled(einsum: Einsum, graph: SamGraph, arch: Arch, seed: int, tell: Tell, copies: int, dynamic: bool,
-              groups: int | None, balanced: bool) -> CompiledEinsum:
+              groups: int | None, balanced: bool, words: Mapping[str, int] | None) -> CompiledEinsum:
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
-    found = compile_graph(graph, arch, seed, tell, source, copies, dynamic, groups, balanced)
+    found = compile_graph(graph, arch, seed, tell, source, copies, dynamic, groups, balanced, words)
     return CompiledEinsum(**vars(found), einsum=einsum)

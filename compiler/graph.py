@@ -42,11 +42,11 @@ class CompiledGraph(Compiled):
 
 def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent, source: Mapping[str, Any] | None = None,
                   copies: int = 1, dynamic: bool = False, groups: int | None = None,
-                  balanced: bool = True) -> CompiledGraph:
+                  balanced: bool = True, words: Mapping[str, int] | None = None) -> CompiledGraph:
     """Compile a sparse graph for a machine; the same arguments give the same program. Errors as of `finish` and `grouped`.
 
     source: more of the program's text. copies, dynamic, groups: of the program beside each other, see `grouped`. balanced:
-    paths that meet again are, with tiles that hold tokens.
+    paths that meet again are, with tiles that hold tokens. words: of a block of each stream at most, where they are known.
     """
     tell(MAP)
     graph = map_graph(sam)
@@ -62,5 +62,6 @@ def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent,
         return Fitted(unrolled, route(unrolled, 0))
 
     text = {**(source or {}), **({"copies": [list(each) for each in linked.groups]} if copies > 1 else {})}
-    found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell)
+    found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell,
+                   words=linked.words(words or {}))
     return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked, waits=uncertified(copy(), arch.pe.pass_depth))

@@ -22,14 +22,14 @@ from ..hw.arch.primitive import ACCUMULATOR, LEVEL, LOCATE, MAXIMUM, PRIMITIVES,
 from .backend.configure import configure
 from .backend.encode import encode
 from .backend.picture import picture
-from .backend.place import Placement, slots_of
+from .backend.place import Chains, Placement
 from .backend.pnr import place_and_route
 from .backend.route import Routing, Unroutable
 from .backend.timing import Timing, timing
 from .ir import mapped
-from .ir.mapped import LOAD, MappedGraph
+from .ir.mapped import LOAD, MappedGraph, Stream
 from .ir.program import ELASTIC, STATIC, Config, Program, Site
-from .ir.transfer import Transfer, transfers
+from .ir.transfer import WORD_BYTES, Transfer, held_words, transfers
 
 MAP, BALANCE, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM = \
     "map", "balance", "place and route", "retime", "configure", "program"
@@ -38,7 +38,7 @@ FINISH: Mapping[str, tuple[str, ...]] = {
     ELASTIC: (MAP, BALANCE, PLACE_AND_ROUTE, CONFIGURE, PROGRAM),
     STATIC: (MAP, PLACE_AND_ROUTE, RETIME, CONFIGURE, PROGRAM)}
 
-# Placements that are tried with streams in every n-th GLB tile.
+# Placements that are tried with streams in chains of n GLB tiles.
 CHAINED_ATTEMPTS = 6
 
 # Called with the name of every stage that begins.
@@ -108,10 +108,11 @@ class Compiled:
 
 
 def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[[Route], Fitted], *, seed: int = 0,
-           source: Mapping[str, Any] | None = None, tell: Tell = silent) -> Compiled:
+           source: Mapping[str, Any] | None = None, tell: Tell = silent, words: Mapping[str, int] | None = None) -> Compiled:
     """The program of a mapped graph; the same arguments give the same program.
 
-    fit: evens out the paths of the graph, with routes that it asks for. source: more of the program's text.
+    fit: evens out the paths of the graph, with routes that it asks for. source: more of the program's text. words: of a
+    transaction of each stream at most, by name, where the graph does not know them; by default what level buffers hold.
 
     Raises UserError naming the resource that is short, needed and available, or the channel that stays congested; an
     `Unroutable` carries the picture as `.picture`.
@@ -124,15 +125,20 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
         tell(PLACE_AND_ROUTE)
         try:
             first = Routed(*place_and_route(each, arch, seed=seed + attempt))
-            if roomy(first, each, arch):
+            if (taken := fill(first, each, arch, words or {})) <= 1:
                 return first
         except Unroutable as failure:
             failure.picture = picture(arch, each, failure.tiles, failure.routing, title=title)
             if arch.avoid:
                 failure.fix += f", or avoid fewer tiles than {arch.avoid.text()}"
             raise
+        for other in _chained(each, arch, seed + attempt, words or {}):
+            if (more := fill(other, each, arch, words or {})) < taken:
+                first, taken = other, more
+            if taken <= 1:
+                break
         # What is too long may be held in fewer words than it has; else the plan says so.
-        return next((found for found in _chained(each, arch, seed + attempt) if roomy(found, each, arch)), first)
+        return first
 
     fitted = fit(route)
     final, tiles, routes = fitted.graph, fitted.routed.placement.tiles, fitted.routed.routing.trees
@@ -150,15 +156,24 @@ def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[
                     timing(final, final.nets, routes, arch), program)
 
 
-def _chained(graph: MappedGraph, arch: Arch, seed: int) -> Iterator[Routed]:
-    """Placements with streams in every second GLB tile, every third, and so on, several of each: where a load and a store have
-    one chain, each has half of it."""
-    for chained in range(2, arch.glb.ring + 1):
-        if not has_slots(graph, arch, chained):
-            return
+def _chained(graph: MappedGraph, arch: Arch, seed: int, words: Mapping[str, int]) -> Iterator[Routed]:
+    """Placements with streams in chains of two GLB tiles, of three, and so on, several of each: where a load and a store have
+    one chain, each has half of it. Where there are too few chains for all, those that are too long for a tile have them."""
+    loads, stores = ([each for each in graph.streams if (each.direction == LOAD) == loaded] for loaded in (True, False))
+    streams = max(len(loads), len(stores))
+    long = [[each.block for each in some if _words(each, arch, words) > arch.glb.room_bytes // WORD_BYTES]
+            for some in (loads, stores)]
+    for length in range(2, arch.glb.ring + 1):
+        chains = Chains(length)
+        if len(chains.begins(arch)) < streams:
+            count = (len(arch.stream_tiles) - streams) // (length - 1)
+            chains = Chains(length, count, tuple(block for some in long for block in some))
+            begins = len(chains.begins(arch))
+            if not 0 < max(map(len, long)) <= begins or begins + len(chains.alone(arch)) < streams:
+                continue
         for other in range(CHAINED_ATTEMPTS):
             with suppress(Unroutable):      # as others may not be
-                yield Routed(*place_and_route(graph, arch, seed=seed + other, chained=chained))
+                yield Routed(*place_and_route(graph, arch, seed=seed + other, chained=chains))
 
 
 def _placed(graph: MappedGraph, tiles: Mapping[str, Site], arch: Arch) -> tuple[Transfer, ...]:
@@ -167,16 +182,16 @@ def _placed(graph: MappedGraph, tiles: Mapping[str, Site], arch: Arch) -> tuple[
     return transfers([(stream, tiles[stream.block][0]) for stream in streams], arch)
 
 
-def roomy(routed: Routed, graph: MappedGraph, arch: Arch) -> bool:
-    """Whether the streams have room where they are, as far as their words are known."""
-    placed = _placed(graph, routed.placement.tiles, arch)
-    return arch.glb.ring == 1 or all(each.count <= each.room for each in placed if each.loops)
+def fill(routed: Routed, graph: MappedGraph, arch: Arch, words: Mapping[str, int]) -> float:
+    """The share of its room that the words of a stream take, of the fullest one; 0 where all have the same room anyway."""
+    if arch.glb.ring == 1:
+        return 0
+    return max(_words(each, arch, words) / each.room for each in _placed(graph, routed.placement.tiles, arch))
 
 
-def has_slots(graph: MappedGraph, arch: Arch, chained: int) -> bool:
-    """Whether there are as many chains of so many GLB tiles as streams of a direction."""
-    loads = sum(stream.direction == LOAD for stream in graph.streams)
-    return max(loads, len(graph.streams) - loads) <= len({slot.group for slot in slots_of(arch, chained) if slot.group >= 0})
+def _words(each: Stream | Transfer, arch: Arch, words: Mapping[str, int]) -> int:
+    """Words of a transaction of a stream at most."""
+    return words.get(each.name, held_words(each, arch)) if each.sections else each.count
 
 
 def check_resources(graph: MappedGraph, arch: Arch) -> None:

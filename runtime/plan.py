@@ -47,7 +47,7 @@ from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
 from ..compiler.ir.mapped import LOAD, STORE
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import check_room, placed
+from ..compiler.ir.transfer import check_room, held_words, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LINE_BYTES, Glb
@@ -228,7 +228,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
     single: each transaction is a launch of its own. chained: launches are in one run, where that is worth it
     (`batches.chains`): who does their commands needs less time between two than WATCHDOG_CYCLES.
     """
-    most = {each.name: (bounds or {}).get(each.name, max(1, each.blocks) * each.sections * (arch.mem.level_words + 1))
+    most = {each.name: (bounds or {}).get(each.name, held_words(each, arch))
             for each in program.stores}
     static = program.mode == STATIC
     chained &= chains(program, arch.glb) and not single

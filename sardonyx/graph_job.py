@@ -56,6 +56,11 @@ class GraphData:
     stored: Blocks
     tree: Fibertree
 
+    @property
+    def words(self) -> Mapping[str, int]:
+        """Of the block of every stream."""
+        return {name: len(block) for name, block in {**self.loaded, **self.stored}.items()}
+
 
 def graph_data(reading: Reading, operands: Mapping[str, Coo], half: int, name: str) -> GraphData:
     """Run a graph on the token model. half: words of half a level buffer. name: of the graph's file, for errors.

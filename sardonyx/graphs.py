@@ -76,7 +76,8 @@ def graph(file: str | Path, /, *, folder: str | Path | None = None, statement: s
         written.check(files)
 
     result = on_smallest(arch, how, progress, lambda each: execute(
-        each, lambda tell: GraphJob(compile_graph(data.reading.graph, each.arch, each.seed, tell), data, program), began,
+        each, lambda tell: GraphJob(compile_graph(data.reading.graph, each.arch, each.seed, tell, words=data.words), data,
+                                    program), began,
         progress))
     if written is not None:
         written.write(files)

@@ -171,7 +171,8 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
     linked = groups_needed(work, copies) if wanted.dynamic else None
 
     def compiles(tell: Tell, answer: Coo | None) -> TensorJob:
-        compiled = compile_fused(nests, arch, seed, tell, copies, wanted.dynamic, linked, "balancing" not in wanted.without)
+        compiled = compile_fused(nests, arch, seed, tell, copies, wanted.dynamic, linked, "balancing" not in wanted.without,
+                                 work.most_words() if arch.glb.ring > 1 else None)
         return TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer)
 
     return CutOperands(compiles, why)

@@ -58,15 +58,43 @@ class Placement:
     rounds: int
 
 
-def slots_of(arch: Arch, chained: int = 1, apart: bool = False) -> tuple[Slot, ...]:
+@dataclass(frozen=True)
+class Chains:
+    """How GLB tiles are left to streams, so that these have room behind them.
+
+    Parameters
+    ----------
+    length : int            1..8, `Glb.ring` at most: GLB tiles of a chain, of which only the first one has streams.
+    count : int | None      So many of them in the west, each tile behind has streams; None: all, those left over have none.
+    blocks : tuple          IO blocks that are to begin one, where there are others.
+    """
+
+    length: int = 1
+    count: int | None = None
+    blocks: tuple[str, ...] = ()
+
+    def begins(self, arch: Arch) -> tuple[int, ...]:
+        """The first tiles of chains."""
+        found = [tile for tile in arch.stream_tiles if tile % self.length == 0 and tile + self.length <= arch.glb_tiles
+                 and not any(tile <= avoided < tile + self.length for avoided in arch.avoid.glb)]
+        return tuple(found[:self.count])
+
+    def alone(self, arch: Arch) -> tuple[int, ...]:
+        """Tiles beside them that have streams."""
+        taken = {tile + behind for tile in self.begins(arch) for behind in range(self.length)}
+        return () if self.count is None else tuple(tile for tile in arch.stream_tiles if tile not in taken)
+
+
+WHOLE = Chains()
+
+
+def slots_of(arch: Arch, chained: Chains = WHOLE, apart: bool = False) -> tuple[Slot, ...]:
     """All slots of the tiles that programs may use: an IO tile can load and store, a GLB tile has one stream each way.
 
-    chained: GLB tiles of a chain, of which only the first one has streams; those that are left over have none. apart: a GLB
-    tile has one stream of either way.
+    apart: a GLB tile has one stream of either way.
     """
     width = arch.glb.columns_per_tile
-    begins = {tile for tile in arch.stream_tiles if tile % chained == 0 and tile + chained <= arch.glb_tiles
-              and not any(tile <= avoided < tile + chained for avoided in arch.avoid.glb)}
+    begins = {*chained.begins(arch), *chained.alone(arch)}
     slots = []
     for (x, y), tile in arch.usable.items():
         if tile.kind == "io":

@@ -107,6 +107,11 @@ def check_room(what: str, words: int, each: Transfer) -> None:
                         fix="use a smaller tile (--tile or tile=)")
 
 
+def held_words(each: Stream | Transfer, arch: Arch) -> int:
+    """Words that a transaction of an elastic stream has at most, as its blocks come from level buffers or go there."""
+    return max(1, each.blocks) * each.sections * (arch.mem.level_words + 1)
+
+
 def places(streams: Sequence[tuple[str, int]], arch: Arch) -> list[tuple[int, Region]]:
     """The tiles of the chain of each stream, given by its direction and column, and where it has its words."""
     glb = arch.glb

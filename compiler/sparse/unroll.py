@@ -39,6 +39,7 @@ from itertools import pairwise
 
 from ...hw.arch.cgra import Arch
 from ...hw.arch.errors import Lacking, TooSmall, UserError
+from ...hw.arch.glb import LANES
 from ...hw.arch.primitive import ADDRESS, ARBITER, COPY_BITS, DISPATCHER, FILTER, PASS_THROUGH, Flow, Primitive
 from ..ir.mapped import LOAD, STORE, VALUES, Block, Demand, MappedGraph, Net, Pin, Stream, demands, having, level_name
 
@@ -73,6 +74,15 @@ class Copies:
     def link(self, stream: str, group: int) -> str:
         """The name of a stream of a group: ``B0.1``; that of the only copy is ``B0``."""
         return stream if self.count == 1 else f"{stream}.{group}"
+
+    def words(self, words: Mapping[str, int]) -> Mapping[str, int]:
+        """Words of a transaction of each link at most, from those of a block of each stream: one for each copy, each with what
+        stands in front of it, or from a line on."""
+        if self.count == 1:
+            return words
+        own = {**{name: most + LANES for name, most in words.items()}, **dict.fromkeys((NUMBERS, ORDER), LANES)}
+        return {self.link(name, group): len(members) * most for group, members in enumerate(self.groups)
+                for name, most in own.items()}
 
     def shares(self, group: int) -> bool:
         """Whether blocks of a group's links have numbers."""

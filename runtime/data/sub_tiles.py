@@ -126,6 +126,12 @@ class Work:
         """Most words that a block of each store stream can have."""
         return most_words(normalize(self.tiling.einsum), self.tiling)
 
+    def most_words(self) -> dict[str, int]:
+        """Most words that a block of each stream has, or can have."""
+        loads = {name: max((blocks.lengths[self.tiling.picks[:, at]]).tolist(), default=0)
+                 for at, found in enumerate(self._streams) for name, blocks in found.items()}
+        return {**loads, **{name: len(block) for name, block in self._counted.items()}, **self.bounds()}
+
     def _bounds(self, item: int) -> Mapping[str, int]:
         """Most words that the block of each store stream of an item can have."""
         return shape_words(self.tiling, int(self._most_rows[item]))

@@ -8,7 +8,7 @@ from statements import able
 from sardonyx.compiler.backend.route import Unroutable
 from sardonyx.compiler.einsum import FILES, compile_einsum
 from sardonyx.compiler.ir import mapped
-from sardonyx.compiler.ir.mapped import Block, MappedGraph, Net, Pin
+from sardonyx.compiler.ir.mapped import LOAD, Block, MappedGraph, Net, Pin
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel
 from sardonyx.compiler.sparse.balance import balance
@@ -48,6 +48,31 @@ def test_a_machine_without_sparse_primitives_is_named():
     assert str(error.value) == (
         "the program needs primitives that 'amber' does not have: dropper, joiner, level, reducer, repeater\n"
         "  try: choose a machine with sparse primitives")
+
+
+# Ten tiles of 512 words. A block of b has more than half of that, and the result may have as many as c.
+CHAINED = replace(presets.get("small"), columns=10, glb=Glb(columns_per_tile=1, bank_bytes=512, ring=8))
+WORDS = {"b0": 354, "b_vals": 351, "c0": 104, "c_vals": 101, "x0": 101, "x_vals": 101}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_blocks_larger_than_a_bank_have_room_wherever_they_are_placed(seed: int) -> None:
+    program = compile_einsum(parse("x(i) = b(i) * c(i)"), CHAINED, seed, words=WORDS).program
+    assert all(WORDS[each.name] <= each.room for each in program.transfers)
+
+
+def test_those_that_are_too_long_for_a_tile_have_the_chains_where_there_are_too_few_for_all() -> None:
+    """Four loads in five tiles: a chain of two and three tiles alone."""
+    words = {**WORDS, "b_vals": 200, "b0": 400}
+    program = compile_einsum(parse("x(i) = b(i) * c(i)"), replace(CHAINED, columns=5), words=words).program
+    assert {each.name: each.tiles for each in program.transfers if each.direction == LOAD}["b0"] >= 2
+    assert all(words[each.name] <= each.room for each in program.transfers)
+
+
+def test_blocks_of_which_nothing_is_known_have_as_much_room_as_placements_give() -> None:
+    """A level buffer holds more than any chain of these tiles."""
+    program = compile_einsum(parse("x(i) = b(i) * c(i)"), CHAINED).program
+    assert all(each.tiles >= 2 for each in program.transfers)
 
 
 def test_an_unroutable_program_names_the_channel_and_brings_the_picture():

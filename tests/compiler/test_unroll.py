@@ -230,3 +230,10 @@ def test_more_copies_than_fit_are_refused(copies, arch, dynamic, message):
     with pytest.raises(UserError) as error:
         compile_einsum(PRODUCT, arch, copies=copies, dynamic=dynamic)
     assert str(error.value) == message
+
+
+def test_links_have_the_words_of_a_block_for_each_copy_and_what_stands_in_front_of_it() -> None:
+    assert Copies().words({"B0": 10}) == {"B0": 10}
+    found = Copies(((0, 1, 2), (3, 4))).words({"B0": 10})
+    assert found["B0.0"] >= 3 * (10 + 2) and found["B0.1"] >= 2 * (10 + 2)
+    assert found["order.0"] >= 2 * 3 and found["numbers.1"] >= 2 * 2

@@ -13,7 +13,7 @@ from stencils import BLUR
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.backend.picture import picture
-from sardonyx.compiler.backend.place import slot_kinds, slots_of
+from sardonyx.compiler.backend.place import Chains, slot_kinds, slots_of
 from sardonyx.compiler.backend.pnr import place_and_route
 from sardonyx.compiler.backend.route import Unroutable, route
 from sardonyx.compiler.einsum import compile_einsum
@@ -113,8 +113,8 @@ def test_chains_end_before_a_tile_of_the_global_buffer_that_is_avoided():
     assert decode(encode(program, ringed), ringed) == program, "shorter chains are no damage"
     longer = [replace(each, tiles=each.tiles + 1) for each in program.transfers]
     assert not placed(longer, ringed)
-    assert {slot.group for slot in slots_of(arch, 2) if slot.group >= 0} == {0, 6}
-    assert {slot.group for slot in slots_of(ringed, 2) if slot.group >= 0} == {0, 2, 4, 6}
+    assert {slot.group for slot in slots_of(arch, Chains(2)) if slot.group >= 0} == {0, 6}
+    assert {slot.group for slot in slots_of(ringed, Chains(2)) if slot.group >= 0} == {0, 2, 4, 6}
 
 
 @pytest.mark.parametrize("avoid,message", [

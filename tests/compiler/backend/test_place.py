@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from netlists import check_placed, machine, random_graph
 
-from sardonyx.compiler.backend.place import Slot, place, slot_kinds, slots_of
+from sardonyx.compiler.backend.place import Chains, Slot, place, slot_kinds, slots_of
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Net, Pin
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
@@ -125,7 +125,12 @@ def test_a_restriction_to_the_wrong_kind_of_tile_is_named():
 
 
 def test_only_the_first_tile_of_a_chain_has_slots_for_streams():
-    slots = slots_of(machine(10, 2, per_glb=2), 2)
+    slots = slots_of(machine(10, 2, per_glb=2), Chains(2))
     assert {slot.x for slot in slots if slot.kind == LOAD} == {0, 1, 4, 5}
     assert {slot.group for slot in slots if slot.kind == STORE} == {0, 2}
-    assert len(slots_of(machine(10, 2, per_glb=2), 1)) == len(slots) + 2 * 6
+    assert len(slots_of(machine(10, 2, per_glb=2))) == len(slots) + 2 * 6
+
+
+def test_tiles_beside_as_many_chains_as_are_wanted_have_streams() -> None:
+    slots = slots_of(machine(10, 2, per_glb=2), Chains(2, 1))
+    assert {slot.group for slot in slots if slot.kind == STORE} == {0, 2, 3, 4}
